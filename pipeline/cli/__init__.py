@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -34,16 +33,15 @@ VERBS = {
 
 
 class Verbs(click.Group):
-    """A group that finds `command` in `pipeline/cli/<verb>.py` and lists what is there."""
+    """A group that finds `command` in `pipeline/cli/<verb>.py`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the verbs whose modules exist, in the order of `VERBS`."""
-        here = Path(__file__).parent
-        return [verb for verb in VERBS if (here / f"{verb}.py").exists()]
+        """Name the verbs in the order of `VERBS`."""
+        return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's module and return its command."""
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in VERBS:
             return None
         command: click.Command = importlib.import_module(f"gravel.pipeline.cli.{cmd_name}").command
         return command
@@ -52,21 +50,18 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb; an unknown one is answered with the nearest that exists."""
-        known = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in known:
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
             from gravel.pipeline.core.names import nearest
 
-            meant = nearest(args[0], known)
+            meant = nearest(args[0], VERBS)
             hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
             raise click.UsageError(f"there is no verb {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs with their help, importing none of them."""
-        rows = [(verb, VERBS[verb]) for verb in self.list_commands(ctx)]
-        if rows:
-            with formatter.section("Verbs"):
-                formatter.write_dl(rows)
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
 
     def main(
         self,

@@ -2,67 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import re
-import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import click
 
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.moving import pull, push
-from gravel.pipeline.cli.options import cache_option
-from gravel.pipeline.cli.sharing import init, trust
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.listing import Entry
-
-SIZE_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-BINARY_UNITS = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-AGE_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-
-
-def parse_size(text: str) -> int:
-    """Read a size such as 20GB, 512MiB or 1000; raises ValueError."""
-    match = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?I?)B?\s*", text.upper())
-    units = SIZE_UNITS | BINARY_UNITS
-    if match is None or match[2] not in units:
-        raise ValueError(f"{text!r} is no size; write it like 20GB, 512MiB or 1000000")
-    return int(float(match[1]) * units[match[2]])
-
-
-def parse_age(text: str) -> float:
-    """Read an age such as 30d, 12h or 2w, in seconds; raises ValueError."""
-    match = re.fullmatch(r"\s*([\d.]+)\s*([smhdw])\s*", text.lower())
-    if match is None:
-        raise ValueError(f"{text!r} is no age; write it like 30d, 12h or 2w")
-    return float(match[1]) * AGE_UNITS[match[2]]
-
-
-def _read_with(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """Make an option's callback of one of the functions above."""
-
-    def read(ctx: click.Context, parameter: click.Parameter, text: str | None) -> Any:
-        try:
-            return None if text is None else parse(text)
-        except ValueError as error:
-            raise click.BadParameter(str(error), ctx, parameter) from None
-
-    return read
-
-
-def _open(cache_path: str | None) -> Cache:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
-
-    return Cache(find_cache(cache_path))
-
-
-def _when(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+from gravel.pipeline.cli.options import (
+    age,
+    byte_progress,
+    cache_option,
+    json_option,
+    open_cache,
+    print_json,
+    size,
+)
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import make_root
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.gc.compiled import collect_compiled
+from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.store import trusted
+from gravel.pipeline.store.listing import Entry
+from gravel.pipeline.store.location import find_cache, locate_cache
+from gravel.pipeline.store.sharing import init_shared
 
 
 @click.group()
@@ -72,8 +39,6 @@ def command() -> None:
 
 command.add_command(push)
 command.add_command(pull)
-command.add_command(init)
-command.add_command(trust)
 
 
 SORTS: dict[str, Callable[[Entry], Any]] = {
@@ -91,28 +56,21 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 @click.option("--sort", type=click.Choice(list(SORTS)), default="created", show_default=True)
 @click.option("--reverse", is_flag=True, help="Last first.")
 @click.option("--kind", metavar="KIND", help="Only artifacts of this kind, such as Graph.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str | None, as_json: bool) -> None:
     """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow."""
-    from gravel.pipeline.core.memory import format_bytes
-
-    cache = _open(cache_path)
+    cache = open_cache(cache_path)
     entries = [entry for entry in cache.list() if kind is None or entry.record.kind.lower() == kind.lower()]
     entries.sort(key=SORTS[sort], reverse=reverse)
     if as_json:
-        click.echo(json.dumps([_entry_json(entry) for entry in entries], indent=1))
+        print_json([_entry_json(entry) for entry in entries])
         return
-    rows = [
-        (
-            entry.record.id[:12],
-            entry.record.kind,
-            format_bytes(entry.record.bytes_on_disk),
-            _when(entry.record.created),
-            _maker(entry),
-        )
-        for entry in entries
-    ]
-    _print_table(("id", "kind", "size", "made", "by"), rows)
+    rows = [("id", "kind", "size", "made", "by")]
+    for entry in entries:
+        record, when = entry.record, time.localtime(entry.record.created)
+        size, made = format_bytes(record.bytes_on_disk), time.strftime("%Y-%m-%d %H:%M", when)
+        rows.append((record.id[:12], record.kind, size, made, _maker(entry)))
+    click.echo("\n".join(text_table(rows)))
     total = format_bytes(sum(entry.record.bytes_on_disk for entry in entries))
     click.echo(f"{len(entries)} artifacts, {total}, in {cache.root}")
     if cache.remote is not None:
@@ -144,27 +102,16 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    for row in [heads, *rows]:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
-
-
 @command.command("verify")
 @cache_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def verify(cache_path: str | None, as_json: bool) -> int:
     """Digest every file, set aside what is damaged, and exit 1 if anything was."""
-    from gravel.pipeline.core.memory import format_bytes
-
-    cache = _open(cache_path)
-    show = None if as_json or not sys.stderr.isatty() else _show_progress
-    outcome = cache.verify(show)
-    if show is not None:
-        click.echo("\r\033[K", err=True, nl=False)
+    cache = open_cache(cache_path)
+    with byte_progress("read", wanted=not as_json) as show:
+        outcome = cache.verify(lambda done, total: show(completed=done, total=total))
     if as_json:
-        click.echo(json.dumps(vars(outcome), indent=1))
+        print_json(vars(outcome))
         return 1 if outcome.damaged else 0
     click.echo(
         f"read {format_bytes(outcome.bytes)}: {outcome.artifacts} artifacts and {outcome.recipes} recipes, "
@@ -183,31 +130,25 @@ def verify(cache_path: str | None, as_json: bool) -> int:
     return 1 if outcome.damaged else 0
 
 
-def _show_progress(done: int, total: int) -> None:
-    from gravel.pipeline.core.memory import format_bytes
-
-    click.echo(f"\r\033[K{format_bytes(done)} of {format_bytes(total)}", err=True, nl=False)
-
-
 @command.command("gc")
 @cache_option
 @click.option("--yes", "--delete", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
 @click.option(
     "--max-size",
-    callback=_read_with(parse_size),
+    type=size,
     metavar="SIZE",
     help="Also remove the longest unused until at most this stays, such as 50GB.",
 )
 @click.option(
     "--older-than",
-    callback=_read_with(parse_age),
+    type=age,
     metavar="AGE",
     help="Runs older than this (30d, 12h) keep nothing and their folders go; what was used since stays.",
 )
 @click.option(
     "--quarantine-older-than",
     "quarantine",
-    callback=_read_with(parse_age),
+    type=age,
     default="7d",
     show_default=True,
     metavar="AGE",
@@ -219,8 +160,8 @@ def _show_progress(done: int, total: int) -> None:
     is_flag=True,
     help="Also remove what only a run used whose record cannot be read.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def collect(
+@json_option
+def collect_garbage(
     cache_path: str | None,
     delete: bool,
     max_size: int | None,
@@ -236,11 +177,7 @@ def collect(
     artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
     --older-than. Without --yes nothing is removed.
     """
-    from gravel.pipeline.core.memory import format_bytes
-    from gravel.pipeline.gc.collect import Policy, collect
-    from gravel.pipeline.gc.compiled import collect_compiled
-
-    cache = _open(cache_path)
+    cache = open_cache(cache_path)
     policy = Policy(max_size, older_than, quarantine, unreadable)
     outcome = collect(cache, policy, delete=delete)
     for run, problem in outcome.unreadable.items():
@@ -253,14 +190,14 @@ def collect(
     if as_json:
         body = {key: value for key, value in vars(outcome).items() if key != "records"}
         body["compiled"] = vars(compiled)
-        click.echo(json.dumps(body, indent=1))
+        print_json(body)
         return
     rows = [
         (record.id[:12], record.kind, format_bytes(record.bytes_on_disk), outcome.removed[record.id])
         for record in outcome.records
     ]
     if rows:
-        _print_table(("id", "kind", "size", "why"), rows)
+        click.echo("\n".join(text_table([("id", "kind", "size", "why"), *rows])))
     did = "removed" if delete else "would remove"
     click.echo(
         f"{did} {len(rows)} artifacts ({format_bytes(outcome.bytes)}), {len(outcome.recipes)} recipes, "
@@ -275,3 +212,42 @@ def collect(
     left = (rows, outcome.recipes, outcome.runs, outcome.files, outcome.leavings, compiled.entries)
     if not delete and any(left):
         click.echo("nothing was removed; `gravel cache gc --yes` does it")
+
+
+@command.command("init")
+@click.option("--shared", "group", metavar="GROUP", help="Have the members of this group write results, too.")
+@cache_option
+def init(group: str | None, cache_path: str | None) -> None:
+    """Make a cache: for you alone, or with --shared for a group.
+
+    Members read and write each other's results. Schedules, hooks, compiled kernels and pages of others are
+    never taken from a shared cache. Members name it with --cache or GRAVEL_CACHE, or trust it once with
+    `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
+    written.
+    """
+    root = locate_cache(cache_path)
+    if group is None:
+        make_root(find_cache(cache_path))
+        click.echo(f"{root} is a cache of yours alone")
+        return
+    if cache_path is not None and "://" in cache_path:
+        raise RequestError(
+            f"{cache_path} is a store, whose rights are set where it is", hint="share a folder with --cache"
+        )
+    init_shared(root, group)
+    find_cache(cache_path)
+    click.echo(f"{root} is shared with the group {group}; its members name it with --cache {root}")
+
+
+@command.command("trust")
+@click.argument("folder", type=click.Path(path_type=Path))
+def trust_folder(folder: Path) -> None:
+    """Use caches at or below FOLDER whoever owns them and can write there.
+
+    Whoever can write there decides which results you get. The list is a file of your own configuration;
+    GRAVEL_TRUSTED, paths with colons between, adds to it.
+    """
+    if not folder.is_dir():
+        raise RequestError(f"there is no folder {str(folder)!r}", hint="name the folder that was refused")
+    file = trusted.trust(folder)
+    click.echo(f"{folder.resolve()} is trusted; to take that back, remove its line from {file}")

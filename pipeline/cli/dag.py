@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.cli.forecast import forecast, machine_options, paint
-from gravel.pipeline.cli.options import cache_option, load_plan, selection_options
-from gravel.pipeline.cli.writing import write_text
+from gravel.pipeline.cli.forecast import forecast, paint
+from gravel.pipeline.cli.options import (
+    cache_option,
+    load_plan,
+    machine_options,
+    selection_options,
+    write_text,
+)
 from gravel.pipeline.core.errors import RequestError
 
 MANY = 40
@@ -32,14 +36,9 @@ def command(
     form: str | None,
     target: str | None,
     entries: bool | None,
-    settings: Sequence[str],
-    where: Sequence[str],
-    only: Sequence[str],
-    force: Sequence[str],
-    start: Sequence[str],
-    repeat: int | None,
+    selection: dict[str, Any],
+    machine: dict[str, Any],
     cache_path: str | None,
-    **machine: Any,
 ) -> None:
     """Draw the workflow FILE, each stage run with its state: cached, will run, waits.
 
@@ -50,7 +49,7 @@ def command(
     from gravel.pipeline.plan.drawing.svg import draw_svg
     from gravel.pipeline.plan.drawing.tree import draw_tree
 
-    plan = load_plan(file, settings=settings, where=where, only=only, force=force, start=start, repeat=repeat)
+    plan = load_plan(file, **selection)
     form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")
     try:
         statuses = forecast(plan, cache_path, **machine).statuses

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option, set_option
+from gravel.pipeline.cli.errors import echo, render
+from gravel.pipeline.cli.options import cache_option, json_option, pairs, print_json, set_option
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.core.names import suggest
+from gravel.pipeline.datasets.downloads import Downloads, is_fetched
+from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.workflow.catalogue import DataSet, read_catalogue
+from gravel.pipeline.workflow.nodes import MapNode, parse
+from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.stages.addresses import hidden, shown
-
-if TYPE_CHECKING:
-    from gravel.pipeline.datasets.downloads import Downloads
-    from gravel.pipeline.workflow.catalogue import DataSet
+from gravel.stages.errors import StageError
 
 PLACES = ("datasets.yaml", "workflows/catalogues/datasets.yaml")
 """Catalogues that are looked into where none is named."""
@@ -24,14 +29,14 @@ def command() -> None:
     """List data sets, and download them ahead of a run."""
 
 
+_from_option = click.option(
+    "--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`."
+)
+
+
 def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
-    from gravel.pipeline.cli.options import pairs
-    from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.workflow.catalogue import read_catalogue
     from gravel.pipeline.workflow.loading import load_workflow
-    from gravel.pipeline.workflow.nodes import MapNode, parse
-    from gravel.pipeline.workflow.reading import read_workflow_text
 
     if file is None:
         file = next((place for place in PLACES if Path(place).is_file()), None)
@@ -51,16 +56,10 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
 
 
 def _downloads(cache_path: str | None) -> Downloads:
-    from gravel.pipeline.datasets.downloads import Downloads
-    from gravel.pipeline.store.location import find_cache
-
     return Downloads(find_cache(cache_path))
 
 
 def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, DataSet]:
-    from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.core.names import suggest
-
     for name in names:
         if name not in known:
             raise RequestError(f"there is no data set {name!r}", hint=suggest(name, known, "data set"))
@@ -68,8 +67,6 @@ def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, Data
 
 
 def _state(each: DataSet, downloads: Downloads) -> str:
-    from gravel.pipeline.datasets.downloads import is_fetched
-
     if not each.location:
         return "generated"
     if is_fetched(each.location):
@@ -78,38 +75,31 @@ def _state(each: DataSet, downloads: Downloads) -> str:
 
 
 @command.command("ls")
-@click.option("--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`.")
+@_from_option
 @set_option
 @cache_option
-@click.option("--json", "as_json", is_flag=True, help="Print everything that is known of each.")
+@json_option
 def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | None, as_json: bool) -> None:
     """List the data sets, their counts, and whether they are here."""
     known, downloads = _from(file, settings), _downloads(cache_path)
     if as_json:
-        facts = [_facts(name, each, downloads) for name, each in known.items()]
-        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        facts = [
+            {"name": name, "state": _state(each, downloads), **hidden(vars(each))}
+            for name, each in known.items()
+        ]
+        print_json([{key: value for key, value in each.items() if key != "place"} for each in facts])
         return
     rows: list[tuple[str, ...]] = [("DATA SET", "STATE", "VERTICES", "EDGES", "LICENCE", "WHERE")]
     for name, each in known.items():
         counts = ["" if count is None else f"{count:,}" for count in (each.vertices, each.edges)]
         rows.append((name, _state(each, downloads), *counts, each.licence[:24], shown(each.location)))
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if at in (2, 3) else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        click.echo("  ".join(cells).rstrip())
-
-
-def _facts(name: str, each: DataSet, downloads: Downloads) -> dict[str, Any]:
-    found = {key: value for key, value in vars(each).items() if key not in ("place", "name")}
-    return {"name": name, "state": _state(each, downloads), **hidden(found)}
+    for line in text_table(rows, right=(2, 3)):
+        click.echo(line)
 
 
 @command.command("fetch")
 @click.argument("names", nargs=-1)
-@click.option("--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`.")
+@_from_option
 @click.option("--all", "everything", is_flag=True, help="Every data set there is.")
 @set_option
 @cache_option
@@ -124,11 +114,6 @@ def fetch_them(
 
     What broke off goes on where it stopped. Exit code 1: one of them could not be had; the others are here.
     """
-    from gravel.pipeline.cli.errors import echo, render
-    from gravel.pipeline.core.errors import GravelError, RequestError
-    from gravel.pipeline.datasets.downloads import is_fetched
-    from gravel.stages.errors import StageError
-
     known, downloads = _from(file, settings), _downloads(cache_path)
     if not names and not everything:
         raise RequestError(
@@ -137,8 +122,9 @@ def fetch_them(
     failed = 0
     for name, each in (_chosen(known, names) if names else known).items():
         if not is_fetched(each.location):
-            where = f"{name}: {shown(each.location)} is read where it lies"
-            click.echo(where if each.location else _unfetched(name, each))
+            lies = f"{shown(each.location)} is read where it lies"
+            lacks = f"has no URL of its own; see {each.homepage or 'its catalogue'}"
+            click.echo(f"{name}: {lies if each.location else lacks}")
             continue
         try:
             found = downloads.fetch(each.location, each.sha256, log=lambda message: echo(message, err=True))
@@ -151,21 +137,15 @@ def fetch_them(
     return 1 if failed else 0
 
 
-def _unfetched(name: str, each: DataSet) -> str:
-    return f"{name}: has no URL of its own; see {each.homepage or 'its catalogue'}"
-
-
 @command.command("drop")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--from", "file", metavar="FILE", help="A catalogue or a workflow with `datasets`.")
+@_from_option
 @set_option
 @cache_option
 def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
     """Remove what was downloaded of the data sets NAMES; results made from it stay cached."""
-    from gravel.pipeline.core.memory import format_bytes
-
     downloads = _downloads(cache_path)
     for name, each in _chosen(_from(file, settings), names).items():
         click.echo(f"{name}: {format_bytes(downloads.drop(each.location))} freed")

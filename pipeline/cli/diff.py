@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.plan.why import show_value
+from gravel.pipeline.records.comparing import compare_runs
+from gravel.pipeline.records.reading import find_run
 
 MAX_NAMES = 8  # stage runs named in one line
 MAX_ARRAYS = 4  # arrays shown one by one
@@ -19,30 +22,23 @@ LEAST_SHARE, LEAST_SECONDS = 0.05, 0.05
 @click.command()
 @click.argument("old", metavar="RUN")
 @click.argument("new", metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="All of it as JSON, what is equal with it.")
+@json_option
 @cache_option
 def command(old: str, new: str, as_json: bool, cache_path: str | None) -> None:
     """Compare two runs: which parameters, artifacts, results and times differ.
 
     A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest.
     """
-    from gravel.pipeline.records.comparing import compare_runs
-    from gravel.pipeline.records.reading import find_run
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
-
-    cache = Cache(find_cache(cache_path))
+    cache = open_cache(cache_path)
     found = compare_runs(cache, find_run(cache.root, old)[1], find_run(cache.root, new)[1])
     if as_json:
-        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        print_json(found)
         return
     for line in _lines(found):
         click.echo(line)
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    from gravel.pipeline.core.durations import format_seconds
-
     for name, run in zip(("old", "new"), found["runs"], strict=True):
         counts = ", ".join(
             f"{run[state]} {state}" for state in ("computed", "cached", "failed") if run[state]
@@ -89,19 +85,11 @@ def _stage(stage: dict[str, Any]) -> Iterator[str]:
 
 
 def _changes(changes: list[dict[str, Any]]) -> Iterator[str]:
-    from gravel.pipeline.plan.why import show_value
-
     width = max((len(change["name"]) for change in changes), default=0)
     for change in changes:
-        old, new = change["old"], change["new"]
-        shown = [_number(each) or show_value(change["name"], each) for each in (old, new)]
-        yield f"{change['name']:<{width}}  {shown[0]} -> {shown[1]}{_percent(old, new)}"
-
-
-def _number(value: Any) -> str | None:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return None
+        name, old, new = change["name"], change["old"], change["new"]
+        shown = [f"{x:.4g}" if isinstance(x, float) else show_value(name, x) for x in (old, new)]
+        yield f"{name:<{width}}  {shown[0]} -> {shown[1]}{_percent(old, new)}"
 
 
 def _percent(old: Any, new: Any) -> str:
@@ -111,20 +99,15 @@ def _percent(old: Any, new: Any) -> str:
 
 
 def _times(stages: list[dict[str, Any]]) -> Iterator[str]:
-    from gravel.pipeline.core.durations import format_seconds
-
-    timed = [stage for stage in stages if None not in stage["seconds"]]
+    timed = [(stage["keys"][1], *stage["seconds"]) for stage in stages if None not in stage["seconds"]]
     differ = [
-        stage
-        for stage in timed
-        if abs(stage["seconds"][1] - stage["seconds"][0])
-        > max(LEAST_SECONDS, LEAST_SHARE * stage["seconds"][0])
+        (key, old, new) for key, old, new in timed if abs(new - old) > max(LEAST_SECONDS, LEAST_SHARE * old)
     ]
     if not differ:
         return
     yield ""
     yield f"times of {len(differ)} of {len(timed)} stage runs differ"
-    rows = [(stage["keys"][1], *map(format_seconds, stage["seconds"]), stage) for stage in differ]
-    width = max(len(row[0]) for row in rows)
-    for key, old, new, stage in rows:
-        yield f"  {key:<{width}}  {old} -> {new}{_percent(*map(float, stage['seconds']))}"
+    width = max(len(key) for key, _, _ in differ)
+    for key, old, new in differ:
+        change = _percent(float(old), float(new))
+        yield f"  {key:<{width}}  {format_seconds(old)} -> {format_seconds(new)}{change}"

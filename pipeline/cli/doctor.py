@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option, json_option, print_json
+from gravel.pipeline.doctor.findings import findings
+from gravel.pipeline.store.location import find_cache
 
 _MARKS = {"good": ("ok", "green"), "note": ("--", "yellow"), "bad": ("!!", "red")}
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
+@json_option
 @cache_option
 def command(as_json: bool, cache_path: str | None) -> int:
     """Check this machine: Python, versions, cores, memory, GPUs, cache. Exit 1 if gravel cannot run."""
-    from gravel.pipeline.doctor.findings import findings
-    from gravel.pipeline.store.location import find_cache
-
     found = findings(find_cache(cache_path))
     if as_json:
-        click.echo(json.dumps([vars(finding) for finding in found], indent=1))
+        print_json([vars(finding) for finding in found])
     else:
         for finding in found:
             mark, colour = _MARKS[finding.state]

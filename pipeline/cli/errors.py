@@ -42,10 +42,10 @@ def exit_code(error: BaseException) -> int:
 def render(error: BaseException) -> str:
     """Write an error for people: place, message, the line with a caret, and what to do."""
     if isinstance(error, GravelError):
-        return "\n".join(line for problem in error.problems for line in _problem_lines(problem))
-    if isinstance(error, StageError):
-        return "\n".join(_problem_lines(Problem(str(error), error.hint)))
-    return "\n".join(_problem_lines(Problem(str(error) or type(error).__name__)))
+        problems = error.problems
+    else:
+        problems = (Problem(str(error) or type(error).__name__, getattr(error, "hint", None)),)
+    return "\n".join(line for problem in problems for line in _problem_lines(problem))
 
 
 def _problem_lines(problem: Problem) -> Iterator[str]:
@@ -139,12 +139,8 @@ def _as_gravel_error(error: OSError) -> GravelError:
         return RequestError("the current directory no longer exists", hint="change to another one")
     reason = (error.strerror or str(error)).lower()
     subject = f"{error.filename}: " if error.filename is not None else ""
-    return GravelError(f"{subject}{reason}", hint=_saved_hint(error))
-
-
-def _saved_hint(error: BaseException) -> str | None:
     path = _save_traceback(error)
-    return f"details are in {path}" if path else None
+    return GravelError(f"{subject}{reason}", hint=f"details are in {path}" if path else None)
 
 
 def _report_defect(error: Exception) -> None:

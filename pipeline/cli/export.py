@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
 
-from gravel.pipeline.cli.options import cache_option, load_plan, set_option, trust_option, where_option
+from gravel.pipeline.cli.options import (
+    cache_option,
+    load_plan,
+    machine_options,
+    open_cache,
+    set_option,
+    trust_option,
+    where_option,
+)
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.export.columns import EXPORTABLE, columns_of
+from gravel.pipeline.export.writers import check_target, write_file
+from gravel.pipeline.progress.choosing import make_reporter
+from gravel.pipeline.store.cache import Cache
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, StageRun
     from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import VertexIds
 
 ATTEMPTS = 3
@@ -30,8 +41,7 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 @click.option(
     "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
 )
-@click.option("--cluster", default="auto", show_default=True, help="Where to compute what is not cached.")
-@click.option("--backend", default="auto", show_default=True, type=click.Choice(["auto", "cuda", "cpu"]))
+@machine_options
 @set_option
 @where_option
 @cache_option
@@ -40,8 +50,7 @@ def command(
     file: str,
     stage: str,
     target: str,
-    cluster: str,
-    backend: str,
+    machine: dict[str, Any],
     settings: Sequence[str],
     where: Sequence[str],
     cache_path: str | None,
@@ -52,11 +61,7 @@ def command(
     A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
     the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
     """
-    from gravel.pipeline.export.writers import check_target
-    from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.scheduler.options import RunOptions
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
 
     path = Path(target)
     check_target(path)
@@ -64,15 +69,10 @@ def command(
     plan = load_plan(file, settings=settings, where=where, only=[stage], repeat=1)
     run = _one_run(plan, stage)
     source = _source(plan, run)
-    root = find_cache(cache_path)
-    options = RunOptions(
-        cache_root=root,
-        cluster=cluster,
-        backend=backend,
-        reporter=make_reporter(quiet=True),
-        trust_remote=trust_remote,
-    )
-    rows = _export(plan, source, path, options, Cache(root))
+    cache = open_cache(cache_path)
+    reporter = make_reporter(quiet=True)
+    options = RunOptions(cache_root=cache.root, reporter=reporter, trust_remote=trust_remote, **machine)
+    rows = _export(plan, source, path, options, cache)
     click.echo(f"{rows:,} rows -> {path}")
 
 
@@ -89,9 +89,6 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
 
 
 def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
-    from gravel.pipeline.export.columns import columns_of
-    from gravel.pipeline.export.writers import write_file
-
     for attempt in range(ATTEMPTS):
         outcome = _computed(plan, options)
         try:
@@ -119,8 +116,6 @@ def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
 
 def _source(plan: Plan, run: StageRun) -> _Source:
     """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
-    from gravel.pipeline.export.columns import EXPORTABLE
-
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
     if kind is None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from gravel.pipeline.cli.options import open_cache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gravel.pipeline.plan.model import Plan, RunStatus
     from gravel.pipeline.scheduler.machine import RunEnvironment
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 STYLES: dict[str, dict[str, Any]] = {
     "cached": {"fg": "green"},
@@ -28,20 +27,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def paint(text: str, state: str) -> str:
     """Colour a text by a state."""
-    return click.style(text, **STYLES.get(state, {}))
-
-
-def machine_options(function: Function) -> Function:
-    """Add `--backend`, `--cluster`, `--host-memory` and `--device-memory`."""
-    backend = click.option(
-        "--backend", type=click.Choice(["auto", "cuda", "cpu"]), default="auto", help="Where kernels run."
-    )
-    cluster = click.option(
-        "--cluster", default="auto", metavar="KIND", help="auto, inline, local, cuda, or a scheduler."
-    )
-    host = click.option("--host-memory", metavar="SIZE", help="Host memory to plan with, such as 16GiB.")
-    device = click.option("--device-memory", metavar="SIZE", help="Memory of each GPU to plan with.")
-    return backend(cluster(host(device(function))))
+    return click.style(text, **STYLES[state]) if state in STYLES else text
 
 
 @dataclass(frozen=True)
@@ -53,15 +39,7 @@ class Forecast:
     environment: RunEnvironment
 
 
-def forecast(
-    plan: Plan,
-    cache_path: str | None,
-    *,
-    backend: str = "auto",
-    cluster: str = "auto",
-    host_memory: str | None = None,
-    device_memory: str | None = None,
-) -> Forecast:
+def forecast(plan: Plan, cache_path: str | None, **machine: Any) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
     from gravel.pipeline.datasets.file_digest import FileDigests
     from gravel.pipeline.datasets.local_copies import local_copy
@@ -70,21 +48,11 @@ def forecast(
     from gravel.pipeline.plan.unable import without_unable
     from gravel.pipeline.scheduler.machine import decide
     from gravel.pipeline.scheduler.options import RunOptions
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
     from gravel.stages.copies import copies
 
-    root = find_cache(cache_path)
-    cache = Cache(root)
-    environment = decide(
-        RunOptions(
-            cache_root=root,
-            backend=backend,
-            cluster=cluster,
-            host_memory=host_memory,
-            device_memory=device_memory,
-        )
-    )
+    cache = open_cache(cache_path)
+    root = cache.root
+    environment = decide(RunOptions(cache_root=root, **machine))
     plan = without_unable(plan, environment.backend_of)
     maker = RecipeMaker(plan, cache, FileDigests(root), environment.hardware_of)
     with copies(lambda url: local_copy(root, url)):

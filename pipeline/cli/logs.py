@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import click
 
 from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records.reading import find_run, read_run, stage_log
+from gravel.pipeline.store.location import find_cache
 
 POLL = 0.3
 """Seconds between two looks at a log that is followed."""
@@ -21,10 +23,6 @@ POLL = 0.3
 @cache_option
 def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: str | None) -> None:
     """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""
-    from gravel.pipeline.core.errors import RequestError
-    from gravel.pipeline.records.reading import find_run, stage_log
-    from gravel.pipeline.store.location import find_cache
-
     folder, record = find_run(find_cache(cache_path), run)
     if dask:
         path = folder / "logs" / "dask.log"
@@ -37,21 +35,15 @@ def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: s
         state = next((entry["state"] for entry in record["stages"] if entry["key"] == stage), "")
         click.echo(f"nothing was logged{f'; it is {state}' if state else ''}", err=True)
         return
-    _print(path, folder if follow else None)
-
-
-def _print(path: Path, folder: Path | None) -> None:
-    from gravel.pipeline.records.reading import read_run
-
     place = 0
     while True:
-        record = None if folder is None else read_run(folder)
+        now = read_run(folder) if follow else None
         if path.exists():
             with path.open("rb") as file:
                 file.seek(place)
                 text = file.read()
                 place = file.tell()
             click.echo(text.decode("utf-8", "replace"), nl=False)
-        if record is None or record["state"] != "running":
+        if now is None or now["state"] != "running":
             return
         time.sleep(POLL)

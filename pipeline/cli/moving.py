@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import (
+    byte_progress,
+    cache_option,
+    json_option,
+    open_cache,
+    print_json,
+    together,
+)
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.store import push_pull
+from gravel.pipeline.store.acceptance import advice, signed
+from gravel.pipeline.store.moved import Moved
+from gravel.pipeline.store.selecting import Selection
+from gravel.pipeline.trust.keys import parse_key
 
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.moved import Moved
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-SHOW_SECONDS = 0.2
-"""Between two looks of somebody at a terminal."""
-
-
-def _choice(function: Function) -> Function:
-    """Add what chooses results, and the other cache."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-        cache_option,
-        click.option("--alone", is_flag=True, help="Without what the chosen results were made from."),
-        click.option(
-            "--recipe", "recipes", multiple=True, metavar="DIGEST", help="The results of this recipe."
-        ),
-        click.option(
-            "--workflow", "workflows", multiple=True, metavar="NAME", help="All results of this workflow."
-        ),
-        click.option(
-            "--run", "runs", multiple=True, metavar="RUN", help="All that this run made or relied on."
-        ),
-        click.argument("remote", required=False),
-    ):
-        function = option(function)
-    return function
+_selection_options = together(
+    "selection",
+    click.option("--run", "runs", multiple=True, metavar="RUN", help="All that this run made or relied on."),
+    click.option(
+        "--workflow", "workflows", multiple=True, metavar="NAME", help="All results of this workflow."
+    ),
+    click.option("--recipe", "recipes", multiple=True, metavar="DIGEST", help="The results of this recipe."),
+    click.option("--alone", is_flag=True, help="Without what the chosen results were made from."),
+)
 
 
 @click.command("push")
-@_choice
-def push(remote: str | None, cache_path: str | None, as_json: bool, **selection: Any) -> int:
+@click.argument("remote", required=False)
+@_selection_options
+@cache_option
+@json_option
+def push(remote: str | None, cache_path: str | None, as_json: bool, selection: dict[str, Any]) -> int:
     """Copy what is missing there from this cache to REMOTE: a folder, or s3://bucket/prefix.
 
     Without --run, --workflow or --recipe everything goes, the records of ended runs included. Each option
@@ -55,14 +47,15 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     on where it was. Recipes are signed with this user's key (see `gravel trust key`). Exit code 1: something
     here is damaged and was not copied.
     """
-    from gravel.pipeline.store import push_pull
-
     return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
 
 
 @click.command("pull")
-@_choice
-def pull(remote: str | None, cache_path: str | None, as_json: bool, **selection: Any) -> int:
+@click.argument("remote", required=False)
+@_selection_options
+@cache_option
+@json_option
+def pull(remote: str | None, cache_path: str | None, as_json: bool, selection: dict[str, Any]) -> int:
     """Copy what is missing here from REMOTE, a folder or s3://bucket/prefix, and check all that arrives.
 
     Without --run, --workflow or --recipe everything comes, the records of ended runs included. Each option
@@ -70,8 +63,6 @@ def pull(remote: str | None, cache_path: str | None, as_json: bool, **selection:
     a key signed them that is trusted (see `gravel trust`). Exit code 1: something there is damaged and was
     not copied.
     """
-    from gravel.pipeline.store import push_pull
-
     return _move(push_pull.pull, "pulled", "from", remote, cache_path, as_json, selection)
 
 
@@ -84,54 +75,23 @@ def _move(
     as_json: bool,
     selection: dict[str, Any],
 ) -> int:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
-    from gravel.pipeline.store.selecting import Selection
-
-    cache = Cache(find_cache(cache_path))
-    place = remote or _behind(cache)
-    show = sys.stderr.isatty() and not as_json
-    moved = move(cache, place, Selection(**selection), _Progress(did) if show else None)
-    if show:
-        click.echo("\r\033[K", err=True, nl=False)
+    cache = open_cache(cache_path)
+    place = remote or (cache.remote.url if cache.remote is not None else None)
+    if place is None:
+        raise RequestError(
+            f"no other cache is named, and {cache.root} has no store behind it",
+            hint="name a folder or s3://bucket/prefix",
+        )
+    with byte_progress(did, wanted=not as_json) as show:
+        moved = move(cache, place, Selection(**selection), lambda count: show(advance=count))
     if as_json:
-        click.echo(json.dumps(vars(moved), indent=1))
+        print_json(vars(moved))
     else:
         _report(moved, did, way)
     return 1 if moved.damaged else 0
 
 
-def _behind(cache: Cache) -> str:
-    if cache.remote is None:
-        raise RequestError(
-            f"no other cache is named, and {cache.root} has no store behind it",
-            hint="name a folder or s3://bucket/prefix",
-        )
-    return cache.remote.url
-
-
-class _Progress:
-    """Shows the bytes that went so far on standard error."""
-
-    def __init__(self, did: str) -> None:
-        self._did = did
-        self._lock = threading.Lock()
-        self._bytes = 0
-        self._shown = 0.0
-
-    def __call__(self, count: int) -> None:
-        from gravel.pipeline.core.memory import format_bytes
-
-        with self._lock:
-            self._bytes += count
-            if time.monotonic() - self._shown > SHOW_SECONDS:
-                self._shown = time.monotonic()
-                click.echo(f"\r\033[K{self._did} {format_bytes(self._bytes)}", err=True, nl=False)
-
-
 def _report(moved: Moved, did: str, way: str) -> None:
-    from gravel.pipeline.core.memory import format_bytes
-
     click.echo(
         f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
         f"{_count(moved.recipes, 'recipe')} and {_count(moved.runs, 'run')} {way} {moved.where}; "
@@ -141,18 +101,9 @@ def _report(moved: Moved, did: str, way: str) -> None:
         click.echo(f"  {name[:12]}  {reason}")
     if moved.damaged:
         click.echo("what is damaged was not copied; `gravel cache verify` tells more")
-    for line in _trust_lines(moved):
-        click.echo(line)
-
-
-def _trust_lines(moved: Moved) -> Iterator[str]:
-    """Say which recipes came that do not count, and what makes them count."""
-    from gravel.pipeline.store.acceptance import advice, signed
-    from gravel.pipeline.trust.keys import parse_key
-
-    counts = [(None, moved.unsigned)] if moved.unsigned else []
-    for key, count in [*counts, *((parse_key(text), count) for text, count in moved.untrusted.items())]:
-        yield (f"{_count(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}")
+    uncounted = [(None, moved.unsigned)] if moved.unsigned else []
+    for key, count in [*uncounted, *((parse_key(text), count) for text, count in moved.untrusted.items())]:
+        click.echo(f"{_count(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}")
 
 
 def _count(number: int, what: str) -> str:

@@ -1,78 +1,177 @@
-"""Options that several verbs share, and the plan that they ask for."""
+"""What several verbs share: options, the cache and the plan that they ask for, JSON on standard output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+import errno
+import functools
+import json
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.file_modes import as_given
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.store.cache import Cache
 
 MAX_REPETITIONS = 1000
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Command = Callable[..., Any]
+
+cache_option = click.option(
+    "--cache",
+    "cache_path",
+    metavar="PLACE",
+    help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel).",
+)
+trust_option = click.option(
+    "--trust-remote",
+    is_flag=True,
+    help="This once, use results whose recipes no trusted key signed (see gravel trust).",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
+set_option = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a parameter another value."
+)
+where_option = click.option(
+    "--where",
+    multiple=True,
+    metavar="AXIS=VALUE",
+    help="Keep one value of a matrix axis; repeat it for several.",
+)
 
 
-def cache_option(function: Function) -> Function:
-    """Add `--cache`, passed as `cache_path`."""
-    return click.option(
-        "--cache",
-        "cache_path",
-        metavar="PLACE",
-        help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel).",
-    )(function)
+def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Make options that are passed as one dict, the argument `name`, by their own names."""
+
+    def add(function: Command) -> Command:
+        @functools.wraps(function)
+        def call(**arguments: Any) -> Any:
+            arguments[name] = {parameter: arguments.pop(parameter) for parameter in parameters}
+            return function(**arguments)
+
+        others = len(getattr(call, "__click_params__", ()))
+        for option in reversed(options):
+            option(call)
+        parameters = [parameter.name for parameter in call.__click_params__[others:]]  # type: ignore[attr-defined]
+        return call
+
+    return add
 
 
-def trust_option(function: Function) -> Function:
-    """Add `--trust-remote`, passed as `trust_remote`."""
-    return click.option(
-        "--trust-remote",
-        is_flag=True,
-        help="This once, use results whose recipes no trusted key signed (see gravel trust).",
-    )(function)
-
-
-def set_option(function: Function) -> Function:
-    """Add `--set NAME=VALUE`, passed as `settings`."""
-    return click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a parameter another value."
-    )(function)
-
-
-def where_option(function: Function) -> Function:
-    """Add `--where AXIS=VALUE`, passed as `where`."""
-    return click.option(
-        "--where",
-        multiple=True,
-        metavar="AXIS=VALUE",
-        help="Keep one value of a matrix axis; repeat it for several.",
-    )(function)
-
-
-def selection_options(function: Function) -> Function:
-    """Add `--set` (passed as `settings`), `--where`, `--only`, `--force`, `--from` (`start`), `--repeat`."""
-    repeat = click.option(
-        "--repeat",
-        type=click.IntRange(1, MAX_REPETITIONS),
-        metavar="TIMES",
-        help="Have every stage that measures do so this often; what is measured already counts.",
-    )
-    start = click.option(
+selection_options = together(
+    "selection",
+    set_option,
+    where_option,
+    click.option("--only", multiple=True, metavar="STAGE", help="This stage with what it needs, only."),
+    click.option("--force", multiple=True, metavar="STAGE", help="Compute this stage even if it is cached."),
+    click.option(
         "--from",
         "start",
         multiple=True,
         metavar="STAGE",
         help="Compute this stage, and all that rests on it, even if cached.",
-    )
-    force = click.option(
-        "--force", multiple=True, metavar="STAGE", help="Compute this stage even if it is cached."
-    )
-    only = click.option("--only", multiple=True, metavar="STAGE", help="This stage with what it needs, only.")
-    return set_option(where_option(only(force(start(repeat(function))))))
+    ),
+    click.option(
+        "--repeat",
+        type=click.IntRange(1, MAX_REPETITIONS),
+        metavar="TIMES",
+        help="Have every stage that measures do so this often; what is measured already counts.",
+    ),
+)
+"""Which part of a workflow, with which values: what `load_plan` takes, passed as `selection`."""
+
+machine_options = together(
+    "machine",
+    click.option(
+        "--cluster",
+        default="auto",
+        show_default=True,
+        metavar="KIND",
+        help="auto, inline, local, cuda, tcp://host:port, or a scheduler file (.json).",
+    ),
+    click.option(
+        "--backend",
+        type=click.Choice(["auto", "cuda", "cpu"]),
+        default="auto",
+        show_default=True,
+        help="Where kernels run.",
+    ),
+    click.option("--host-memory", metavar="SIZE", help="Host memory for stages at once, such as 16GiB."),
+    click.option("--device-memory", metavar="SIZE", help="Memory to use of each GPU, such as 8GiB."),
+)
+"""On what stages run: fields of `RunOptions`, passed as `machine`."""
+
+
+AGE_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def age(text: str) -> float:
+    """Read an option's length of time, such as 90s, 12h or 30d, in seconds."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", text.lower())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is no duration; write it like 90s, 12h, 30d or 2w")
+    return float(match[1]) * AGE_UNITS[match[2]]
+
+
+def size(text: str) -> int:
+    """Read an option's size, such as 20GB, 512MiB or 1000, in bytes."""
+    from gravel.pipeline.core.memory import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except RequestError:
+        raise click.BadParameter(f"{text!r} is no size; write it like 20GB, 512MiB or 1000000") from None
+
+
+def print_json(body: Any) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(body, indent=1))
+
+
+@contextmanager
+def byte_progress(did: str, *, wanted: bool) -> Iterator[Callable[..., None]]:
+    """Show on a terminal how many bytes there were so far; gives rich's `update`, which takes `advance`."""
+    from rich.console import Console
+    from rich.progress import DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), DownloadColumn(binary_units=True))
+    hidden = not (wanted and sys.stderr.isatty())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+        yield functools.partial(bar.update, bar.add_task(did, total=None))
+
+
+def write_text(target: str, text: str) -> None:
+    """Write a UTF-8 file; raises RequestError for a place that takes none, GravelError for a full disk."""
+    path = Path(target)
+    if path.is_dir():
+        raise RequestError(f"{target!r} is a folder", hint="name a file in it")
+    if not path.parent.is_dir():
+        raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
+    there = path.exists()
+    try:
+        path.write_text(text, encoding="utf-8")
+        if not there:
+            as_given(path)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise GravelError(f"could not write {target!r}: the disk is full") from error
+        raise RequestError(f"could not write {target!r}: {(error.strerror or str(error)).lower()}") from error
+
+
+def open_cache(cache_path: str | None) -> Cache:
+    """Return the cache that `--cache` names, or the one around the current directory."""
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
+
+    return Cache(find_cache(cache_path))
 
 
 def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
@@ -106,16 +205,8 @@ def load_plan(
     from gravel.pipeline.plan.building import build_plan
     from gravel.pipeline.workflow.loading import load_workflow
 
-    selection: dict[str, list[str]] = {}
+    axes: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):
-        selection.setdefault(axis, []).append(value)
-    overrides: Mapping[str, str] = dict(pairs(settings, "--set"))
-    return build_plan(
-        load_workflow(file, overrides),
-        where=selection,
-        only=only,
-        force=force,
-        start=start,
-        failed=failed,
-        repeat=repeat,
-    )
+        axes.setdefault(axis, []).append(value)
+    workflow = load_workflow(file, dict(pairs(settings, "--set")))
+    return build_plan(workflow, where=axes, only=only, force=force, start=start, failed=failed, repeat=repeat)

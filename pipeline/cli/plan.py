@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.cli.forecast import Forecast, forecast, machine_options, paint
-from gravel.pipeline.cli.options import cache_option, load_plan, selection_options
+from gravel.pipeline.cli.forecast import Forecast, forecast, paint
+from gravel.pipeline.cli.options import (
+    cache_option,
+    json_option,
+    load_plan,
+    machine_options,
+    print_json,
+    selection_options,
+)
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit
+from gravel.pipeline.progress.text_table import text_table
+from gravel.stages.addresses import hidden
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.memory import Capacity
@@ -24,45 +33,22 @@ if TYPE_CHECKING:
 @selection_options
 @machine_options
 @cache_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def command(
-    file: str,
-    settings: Sequence[str],
-    where: Sequence[str],
-    only: Sequence[str],
-    force: Sequence[str],
-    start: Sequence[str],
-    repeat: int | None,
-    cache_path: str | None,
-    as_json: bool,
-    **machine: Any,
+    file: str, selection: dict[str, Any], machine: dict[str, Any], cache_path: str | None, as_json: bool
 ) -> int:
     """Say for every stage run of the workflow FILE: cached, will run, or waits on a result; and why.
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    from gravel.pipeline.scheduler.cached_plan import cached_listing
-
-    asked: dict[str, Any] = {
-        "file": file,
-        "settings": settings,
-        "where": where,
-        "only": only,
-        "force": force,
-        "start": start,
-        "repeat": repeat,
-    }
-    listing = cached_listing(asked, cache_path, machine)
-    if listing is None:
-        return _plan(asked, cache_path, machine, as_json)
-    _show(listing, None, as_json)
-    return 0
-
-
-def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str, Any], as_json: bool) -> int:
     from gravel.pipeline.core.trace import traced
-    from gravel.pipeline.scheduler.cached_plan import save_plan
+    from gravel.pipeline.scheduler.cached_plan import cached_listing, save_plan
 
+    asked = {"file": file, **selection}
+    listing = cached_listing(asked, cache_path, machine)
+    if listing is not None:
+        _show(listing, None, as_json)
+        return 0
     with traced() as trace:
         plan = load_plan(**asked)
         found = forecast(plan, cache_path, **machine)
@@ -78,14 +64,13 @@ def _plan(asked: Mapping[str, Any], cache_path: str | None, machine: Mapping[str
 def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
     """Print a plan; the capacity is shown if something has to run."""
     if as_json:
-        echo(json.dumps(listing, indent=2, ensure_ascii=False))
+        print_json(hidden(listing))
         return
-    for line in _lines(listing, capacity):
+    for line in (*_table(listing["stages"]), "", *_summary(listing, capacity)):
         echo(line)
 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
-    from gravel.pipeline.core.memory import refuse_what_cannot_fit
     from gravel.pipeline.plan.sizes import resident_inputs
 
     needs = {
@@ -100,34 +85,23 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     return None
 
 
-def _lines(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
-    from gravel.pipeline.core.memory import format_bytes
-
-    stages = listing["stages"]
+def _table(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     gpu = any(stage["device_bytes"] for stage in stages)
-    header = ("STATE", "STAGE RUN", "HOST", *(("GPU",) if gpu else ()), "WHY")
-    rows: list[tuple[list[str], list[str]]] = []
+    rows: list[list[str]] = [["STATE", "STAGE RUN", "HOST", *(["GPU"] if gpu else []), "WHY"]]
     for stage in stages:
         host, device, state = stage["host_bytes"], stage["device_bytes"], stage["state"]
         sizes = ["unknown" if host is None else format_bytes(host)]
         if gpu:
             sizes.append(format_bytes(device) if device else "-")
-        shown = ["" if state in ("cached", "not needed", "not run") else size for size in sizes]
-        why = [*stage["reasons"]] or [""]
-        if state == "waits":
-            waits = [f"waits on {_names(stage['waits_on'])}"] if stage["waits_on"] else []
-            why = [*waits, *stage["reasons"]]
-        rows.append(([state, stage["key"], *shown], why))
-    widths = [
-        max(len(cells[at]) for cells in [header, *(row[0] for row in rows)]) for at in range(len(header) - 1)
-    ]
-    yield "  ".join(name.ljust(width) for name, width in zip(header, [*widths, 0], strict=True)).rstrip()
-    for cells, why in rows:
-        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
-        yield "  ".join([paint(padded[0], cells[0]), *padded[1:], why[0]]).rstrip()
-        for more in why[1:]:
-            yield " " * (sum(widths) + 2 * len(widths)) + more
-    yield from _summary(listing, capacity)
+        if state in ("cached", "not needed", "not run"):
+            sizes = [""] * len(sizes)
+        why = list(stage["reasons"])
+        if state == "waits" and stage["waits_on"]:
+            why.insert(0, f"waits on {_names(stage['waits_on'])}")
+        rows.append([state, stage["key"], *sizes, *(why[:1] or [""])])
+        rows += [[""] * (len(sizes) + 2) + [more] for more in why[1:]]
+    for row, line in zip(rows, text_table(rows), strict=True):
+        yield paint(row[0], row[0]) + line[len(row[0]) :]
 
 
 def _names(keys: Sequence[str]) -> str:
@@ -135,11 +109,8 @@ def _names(keys: Sequence[str]) -> str:
 
 
 def _summary(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
-    from gravel.pipeline.core.memory import format_bytes
-
     stages = listing["stages"]
     counts = Counter(stage["state"] for stage in stages)
-    yield ""
     yield f"{len(stages)} stage runs: {', '.join(f'{count} {state}' for state, count in counts.items())}"
     ahead = [s for s in stages if s["host_bytes"] is not None and s["state"] in ("will run", "waits")]
     if ahead and capacity is not None:
@@ -174,20 +145,13 @@ def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[
 
 def _run_json(plan: Plan, status: RunStatus) -> dict[str, Any]:
     run = plan.runs[status.key]
-    coordinates: Mapping[str, Any] = run.coordinates
     return {
-        "key": status.key,
         "entry": run.entry,
         "stage": run.stage.name,
-        "coordinates": dict(coordinates),
+        "coordinates": dict(run.coordinates),
         "aliases": list(run.aliases),
         "needs": list(run.upstream),
-        "state": status.state,
-        "waits_on": list(status.waits_on),
-        "reasons": list(status.reasons),
-        "only_hardware": status.only_hardware,
-        "recipe": status.recipe,
-        "outputs": list(status.outputs) if status.outputs is not None else None,
+        **{name: value for name, value in vars(status).items() if name != "need"},
         "host_bytes": status.need.host_bytes if status.need else None,
         "device_bytes": status.need.device_bytes if status.need else None,
     }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.place import find_page
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -48,28 +50,25 @@ def command(
     holds a token, without which nothing is answered. With --format
     graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
     """
-    from gravel.pipeline.records.reading import find_run
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.location import find_cache
-
-    root = find_cache(cache_path)
-    folder, record = find_run(root, run)
+    cache = open_cache(cache_path)
+    folder, record = find_run(cache.root, run)
     if form == "graph500":
         if watch:
             raise RequestError("--watch serves the page", hint="leave --watch or --format out")
-        return _print_blocks(record, Cache(root), stage)
+        from gravel.pipeline.report.graph500 import graph500_blocks
+
+        blocks = graph500_blocks(record, cache, stage)
+        click.echo("\n\n".join(block.text for block in blocks))
+        return 0 if all(block.valid for block in blocks) else 1
     if stage is not None:
         raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
     if port is not None and not watch:
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
-        return _serve(Cache(root), folder.name, port or 0, show)
-    from gravel.pipeline.report.page import write_run_report
-    from gravel.pipeline.report.place import find_page
-
+        return _serve(cache, folder.name, port or 0, show)
     page = None if rebuild else find_page(folder)
     if page is None:
-        page = write_run_report(folder, record, Cache(root))
+        page = write_run_report(folder, record, cache)
     click.echo(str(page))
     if show:
         click.launch(str(page))
@@ -91,11 +90,3 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
         except KeyboardInterrupt:
             click.echo("ended", err=True)
     return 0
-
-
-def _print_blocks(record: Mapping[str, Any], cache: Cache, stage: str | None) -> int:
-    from gravel.pipeline.report.graph500 import graph500_blocks
-
-    blocks = graph500_blocks(record, cache, stage)
-    click.echo("\n\n".join(block.text for block in blocks))
-    return 0 if all(block.valid for block in blocks) else 1

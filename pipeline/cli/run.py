@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option, selection_options, trust_option
+from gravel.pipeline.cli.errors import echo, render
+from gravel.pipeline.cli.options import (
+    cache_option,
+    machine_options,
+    selection_options,
+    trust_option,
+)
+from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
@@ -20,28 +27,13 @@ if TYPE_CHECKING:
 @selection_options
 @cache_option
 @trust_option
-@click.option(
-    "--cluster",
-    default="auto",
-    show_default=True,
-    metavar="KIND",
-    help="auto, inline, local, cuda, tcp://host:port, or a scheduler file (.json).",
-)
+@machine_options
 @click.option("--scheduler-file", metavar="FILE", help="An existing cluster, by what its scheduler wrote.")
 @click.option(
     "--tls-ca", metavar="FILE", help="For tls://: the authority that signed the certificates (PEM)."
 )
 @click.option("--tls-cert", metavar="FILE", help="For tls://: this side's certificate (PEM).")
 @click.option("--tls-key", metavar="FILE", help="For tls://: the key of --tls-cert (PEM).")
-@click.option(
-    "--backend",
-    type=click.Choice(["auto", "cuda", "cpu"]),
-    default="auto",
-    show_default=True,
-    help="Where kernels run.",
-)
-@click.option("--host-memory", metavar="SIZE", help="Host memory for stages at once, such as 16GiB.")
-@click.option("--device-memory", metavar="SIZE", help="Memory to use of each GPU, such as 8GiB.")
 @click.option("--workers", type=click.IntRange(1, 256), help="Workers of a local cluster.")
 @click.option(
     "--retries", type=click.IntRange(0, 100), default=2, show_default=True, help="For lost workers."
@@ -54,36 +46,23 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
 def command(
     file: str,
-    settings: tuple[str, ...],
-    where: tuple[str, ...],
-    only: tuple[str, ...],
-    force: tuple[str, ...],
-    start: tuple[str, ...],
-    repeat: int | None,
+    selection: dict[str, Any],
+    machine: dict[str, Any],
     cache_path: str | None,
-    trust_remote: bool,
-    cluster: str,
     scheduler_file: str | None,
     tls_ca: str | None,
     tls_cert: str | None,
     tls_key: str | None,
-    backend: str,
-    host_memory: str | None,
-    device_memory: str | None,
-    workers: int | None,
-    retries: int,
     failed: bool,
-    fail_fast: bool,
     as_json: bool,
     quiet: bool,
+    **options: Any,
 ) -> int:
     """Run the workflow FILE: use what is cached, compute the rest, verify, report.
 
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
-    from gravel.pipeline.cli.errors import echo
-    from gravel.pipeline.core.errors import RequestError
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
     from gravel.pipeline.scheduler.cached_run import run_cached
@@ -91,10 +70,10 @@ def command(
     from gravel.pipeline.store.location import find_cache
 
     if scheduler_file is not None:
-        if cluster != "auto":
-            hint = f"leave --cluster {cluster} out"
+        if machine["cluster"] != "auto":
+            hint = f"leave --cluster {machine['cluster']} out"
             raise RequestError("--scheduler-file and --cluster both name a cluster", hint=hint)
-        cluster = f"file://{scheduler_file}"
+        machine["cluster"] = f"file://{scheduler_file}"
     tls = None
     if (tls_ca, tls_cert, tls_key) != (None, None, None):
         from gravel.pipeline.workers.security import tls_of
@@ -105,30 +84,10 @@ def command(
     if failures is not None and not failures.keys:
         echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
         return 0
-    asked: dict[str, Any] = {
-        "file": file,
-        "settings": settings,
-        "where": where,
-        "only": only,
-        "force": force,
-        "start": start,
-        "repeat": repeat,
-        "failed": failures.keys if failures is not None else (),
-    }
-    options = RunOptions(
-        cache_root=root,
-        cluster=cluster,
-        tls=tls,
-        backend=backend,
-        host_memory=host_memory,
-        device_memory=device_memory,
-        workers=workers,
-        fail_fast=fail_fast,
-        retries=retries,
-        trust_remote=trust_remote,
-        reporter=make_reporter(json=as_json, quiet=quiet),
-    )
-    outcome = run_cached(asked, options) or _run(asked, options, failures)
+    asked = {"file": file, **selection, "failed": failures.keys if failures is not None else ()}
+    reporter = make_reporter(json=as_json, quiet=quiet)
+    settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, **machine, **options)
+    outcome = run_cached(asked, settings) or _run(asked, settings, failures)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state)
     return outcome.exit_code
@@ -151,8 +110,6 @@ def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | Non
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
-    from gravel.pipeline.cli.errors import echo
-
     gone = [key for key in failures.keys if plan.find(key) is None]
     if gone:
         echo(f"note: failed in {failures.run}, and not part of this run: {', '.join(gone)}", err=True)
@@ -163,9 +120,6 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
 
 
 def _say_what_went_wrong(record: dict[str, object], state: str) -> None:
-    from gravel.pipeline.cli.errors import echo, render
-    from gravel.pipeline.core.errors import GravelError
-
     stages: list[dict[str, str]] = record["stages"]  # type: ignore[assignment]
     for stage in stages:
         if stage["state"] == "failed":

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option, set_option
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.cli.options import (
+    age,
+    cache_option,
+    json_option,
+    load_plan,
+    print_json,
+    set_option,
+    together,
+)
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.progress.text_table import text_table
 
 if TYPE_CHECKING:
+    from gravel.pipeline.schedule.job import Event
     from gravel.pipeline.schedule.job_store import JobStore
 
 
@@ -26,16 +36,15 @@ def command() -> None:
     """
 
 
-def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    from gravel.pipeline.cli.cache import parse_age
-
-    if text is None:
-        return None
-    try:
-        return parse_age(text)
-    except ValueError:
-        problem = f"{text!r} is no duration; write it like 90s, 10m, 2h or 1d"
-        raise click.BadParameter(problem, ctx, parameter) from None
+_hook_options = together(
+    "hooks",
+    click.option(
+        "--on-failure", metavar="HOOK", help="Command or URL that gets the JSON of a run that failed."
+    ),
+    click.option(
+        "--on-change", metavar="HOOK", help="The same for a run whose results are not the last one's."
+    ),
+)
 
 
 @command.command("add")
@@ -45,7 +54,7 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -
 @click.option("--name", help="The job's name; otherwise the workflow's.")
 @set_option
 @click.option("--zone", metavar="NAME", help="Time zone, such as Europe/Berlin; otherwise this machine's.")
-@click.option("--jitter", callback=_seconds, default="0s", metavar="TIME", help="Start up to so much later.")
+@click.option("--jitter", type=age, default="0s", metavar="TIME", help="Start up to so much later.")
 @click.option(
     "--catch-up",
     type=click.Choice(["none", "once", "all"]),
@@ -60,11 +69,8 @@ def _seconds(ctx: click.Context, parameter: click.Parameter, text: str | None) -
     show_default=True,
     help="What to do with a time that comes while a run still goes.",
 )
-@click.option(
-    "--time-limit", callback=_seconds, metavar="TIME", help="Interrupt a run that takes longer, such as 2h."
-)
-@click.option("--on-failure", metavar="HOOK", help="Command or URL that gets the JSON of a run that failed.")
-@click.option("--on-change", metavar="HOOK", help="The same for a run whose results are not the last one's.")
+@click.option("--time-limit", type=age, metavar="TIME", help="Interrupt a run that takes longer, such as 2h.")
+@_hook_options
 @cache_option
 def add(
     workflow: str,
@@ -73,30 +79,24 @@ def add(
     name: str | None,
     settings: tuple[str, ...],
     zone: str | None,
-    jitter: float,
-    catch_up: str,
-    overlap: str,
     time_limit: float | None,
-    on_failure: str | None,
-    on_change: str | None,
+    hooks: dict[str, str | None],
     cache_path: str | None,
+    **policies: Any,
 ) -> None:
     """Have WORKFLOW run at set times.
 
     What follows `--` is passed on to `gravel run`, as in `-- --cluster inline --only check`.
     """
-    from gravel.pipeline.cli.options import load_plan
+    from gravel.pipeline.schedule.hooks import save_hooks
     from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
-    from gravel.pipeline.schedule.job_store import JobStore
     from gravel.pipeline.schedule.listing import local, upcoming
-    from gravel.pipeline.schedule.own_hooks import save_hooks
     from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
-    from gravel.pipeline.store.location import find_cache
 
     zone = zone or local_zone()
     find_zone(zone)
     times_of(cron, zone)
-    hooks = _hooks(on_failure, on_change)
+    checked = _checked(hooks)
     for text in settings:
         check_secrets(text, "--set")
     for text in arguments:
@@ -111,50 +111,47 @@ def add(
         cron=cron,
         zone=zone,
         created=time.time(),
-        settings=list(settings),
-        arguments=list(arguments),
-        jitter=jitter,
-        catch_up=catch_up,
-        overlap=overlap,
+        settings=settings,
+        arguments=arguments,
         time_limit=time_limit,
-        hooks=tuple(hooks),
+        hooks=tuple(checked),
+        **policies,
     )
-    store = JobStore(find_cache(cache_path))
+    store = _store(cache_path)
     store.add(job)
-    save_hooks(job, store.root, hooks)
+    save_hooks(job, store.root, checked)
     following = upcoming(job, store.state(job), job.created, 3)
     click.echo(f"{job.name}: {job.workflow}, next at {', '.join(local(due, zone) for due in following)}")
     click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
 
 
-def _hooks(on_failure: str | None, on_change: str | None) -> dict[str, str]:
-    """Return the hooks that were given, by event, after a check."""
-    from gravel.pipeline.schedule.job import check_hook
+def _checked(hooks: dict[str, str | None]) -> dict[Event, str]:
+    """Return the hooks that were given, by event."""
+    from gravel.pipeline.schedule.job import EVENTS, check_hook
 
-    given = {"failure": on_failure, "change": on_change}
+    given = {event: hooks[f"on_{event}"] for event in EVENTS}
     return {event: check_hook(hook, f"--on-{event}") for event, hook in given.items() if hook is not None}
 
 
 @command.command("hooks")
 @click.argument("name")
-@click.option("--on-failure", metavar="HOOK", help="Command or URL that gets the JSON of a run that failed.")
-@click.option("--on-change", metavar="HOOK", help="The same for a run whose results are not the last one's.")
+@_hook_options
 @cache_option
-def set_hooks(name: str, on_failure: str | None, on_change: str | None, cache_path: str | None) -> None:
+def set_hooks(name: str, hooks: dict[str, str | None], cache_path: str | None) -> None:
     """Give the job NAME these hooks, and no others.
 
     They are kept in your own configuration folder, since a cache may be one that others can write.
     """
     from dataclasses import replace
 
-    from gravel.pipeline.schedule.own_hooks import hooks_file, save_hooks
+    from gravel.pipeline.schedule.hooks import hooks_file, save_hooks
 
     store = _store(cache_path)
-    hooks = _hooks(on_failure, on_change)
-    job = replace(store.job(name), hooks=tuple(hooks), in_cache=())
-    save_hooks(job, store.root, hooks)
+    checked = _checked(hooks)
+    job = replace(store.job(name), hooks=tuple(checked), in_cache=())
+    save_hooks(job, store.root, checked)
     store.change(job)
-    kept = f"{' and '.join(hooks)} in {hooks_file(job)}" if hooks else "none"
+    kept = f"{' and '.join(checked)} in {hooks_file(job)}" if checked else "none"
     click.echo(f"hooks of {job.name}: {kept}")
 
 
@@ -172,20 +169,21 @@ def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
 
 @command.command("list")
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="The same, and more, as JSON.")
+@json_option
 @click.option("-n", "history", type=click.IntRange(1), default=10, show_default=True, help="Runs of NAME.")
 @cache_option
 def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | None) -> None:
     """List the jobs with their next and last runs; of NAME, its options and its runs."""
-    from gravel.pipeline.core.errors import GravelError
-    from gravel.pipeline.schedule.listing import describe
-    from gravel.pipeline.schedule.messages import details, row
+    from gravel.pipeline.schedule.listing import describe, details, row
 
     store = _store(cache_path)
     now = time.time()
     if name is not None:
         found = describe(store, store.job(name), now, history=history, ahead=3)
-        click.echo(json.dumps(found, indent=1) if as_json else "\n".join(details(found)))
+        if as_json:
+            print_json(found)
+        else:
+            click.echo("\n".join(details(found)))
         return
     jobs = []
     for each in store.names():
@@ -194,15 +192,12 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
         except GravelError as error:
             click.echo(f"{each}: {error}", err=True)
     if as_json:
-        click.echo(json.dumps(jobs, indent=1))
+        print_json(jobs)
     elif not jobs:
         click.echo(f"no schedule is on record in {store.root}; `gravel schedule add` makes one")
     else:
         rows = [("NAME", "TIMES", "NEXT", "LAST", "OUTCOME"), *(row(job) for job in jobs)]
-        widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-        for line in rows:
-            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-            click.echo("  ".join(cells).rstrip())
+        click.echo("\n".join(text_table(rows)))
 
 
 @command.command("remove")
@@ -210,10 +205,7 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
 @cache_option
 def remove(name: str, cache_path: str | None) -> None:
     """Forget the job NAME; a run of it that goes ends by itself."""
-    from contextlib import suppress
-
-    from gravel.pipeline.core.errors import GravelError
-    from gravel.pipeline.schedule.own_hooks import save_hooks
+    from gravel.pipeline.schedule.hooks import save_hooks
 
     store = _store(cache_path)
     if name not in store.names():

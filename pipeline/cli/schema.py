@@ -7,7 +7,8 @@ import json
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.cli.writing import write_text
+from gravel.pipeline.cli.options import write_text
+from gravel.pipeline.cli.stage_texts import usable_stages
 
 
 @click.command()
@@ -21,7 +22,6 @@ def command(file: str | None, target: str | None) -> None:
     Editors use it to complete and check: write it to workflow.schema.json and begin a workflow file with
     `# yaml-language-server: $schema=workflow.schema.json`.
     """
-    from gravel.pipeline.cli.stage_texts import usable_stages
     from gravel.pipeline.workflow.schema import workflow_schema
 
     text = json.dumps(workflow_schema(usable_stages(file)), indent=2, ensure_ascii=False)

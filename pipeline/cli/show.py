@@ -6,16 +6,17 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from gravel.pipeline.cli.options import cache_option
+from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.errors import RequestError
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.history import History, Origin
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.records.reading import find_run, list_runs
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.history import History, Origin
+from gravel.pipeline.store.records import RecipeRecord
 
 SHOWN_CHARACTERS = 90
 """Of an attribute; `--json` prints it whole."""
@@ -25,22 +26,18 @@ SHOWN_CHARACTERS = 90
 @click.argument("name", metavar="ID|STAGE|RUN")
 @click.argument("stage", required=False)
 @cache_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, attributes in full.")
+@json_option
 def command(name: str, stage: str | None, cache_path: str | None, as_json: bool) -> None:
     """Show a result: its arrays, attributes and size, and the chain of what it was made from.
 
     Name it by the beginning of its id (see `gravel cache ls`) or of its recipe, by the key of a stage run
     such as bfs[order=rcm] (of the newest run that has it), or by a run and a key.
     """
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.history import History
-    from gravel.pipeline.store.location import find_cache
-
-    cache = Cache(find_cache(cache_path))
+    cache = open_cache(cache_path)
     history = History(cache)
     origins = [history.origin(each) for each in _find(cache, history, name, stage)]
     if as_json:
-        click.echo(json.dumps([_to_json(origin) for origin in origins], indent=1, ensure_ascii=False))
+        print_json([_to_json(origin) for origin in origins])
         return
     for position, origin in enumerate(origins):
         if position:
@@ -52,8 +49,6 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
 def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
     """Return the artifact ids that are meant; raises RequestError for none or several."""
     if stage is not None:
-        from gravel.pipeline.records.reading import find_run
-
         return _outputs(find_run(cache.root, name)[1], stage)
     if re.fullmatch("[0-9a-f]{4,64}", name):
         here = {file.removesuffix(".json") for file in cache.files.names("artifacts", ".json")}
@@ -70,15 +65,11 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
             raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
         if made:
             return list(made[0].outputs)
-    from gravel.pipeline.records.reading import list_runs
-
     runs = list_runs(cache.root)
-    for run in runs:
-        if any(name in (each["key"], each["entry"]) for each in run["stages"]):
-            return _outputs(run, name)
-    for run in runs:
-        if any(each["key"].startswith(name) for each in run["stages"]):
-            return _outputs(run, name)
+    exact = (run for run in runs if any(name in (each["key"], each["entry"]) for each in run["stages"]))
+    like = (run for run in runs if any(each["key"].startswith(name) for each in run["stages"]))
+    for run in (*exact, *like):
+        return _outputs(run, name)
     if any(run["run"] == name or (len(name) >= 4 and name in run["run"]) for run in runs):
         raise RequestError(f"{name} is a run", hint=f"name a stage of it too: gravel show {name} STAGE")
     raise RequestError(
@@ -110,8 +101,6 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
 
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
-    from gravel.pipeline.core.memory import format_bytes
-
     record, recipe = origin.record, origin.recipe
     if record is None:
         yield f"{origin.id}: not in the cache any more"
@@ -133,8 +122,7 @@ def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
         attributes = {name: value for name, value in record.attributes.items() if value is not None}
         if attributes:
             yield "  attributes:"
-            for name, value in attributes.items():
-                yield f"    {name}: {_short(value)}"
+            yield from (f"    {name}: {_short(value)}" for name, value in attributes.items())
     if recipe is not None:
         made = recipe.provenance
         yield "  made by:"
@@ -148,8 +136,7 @@ def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
         if made.get("peak_host_bytes"):
             yield f"    peak memory: {format_bytes(made['peak_host_bytes'])}"
         yield f"    parameters: {_short(recipe.parts.get('parameters', {}))}"
-        for location, digest in recipe.parts.get("files", {}).items():
-            yield f"    file: {location} ({digest[:24]})"
+        yield from _files(recipe, "    ")
     if origin.inputs:
         yield "  from:"
         yield from _tree(origin, "    ")
@@ -161,35 +148,34 @@ def _tree(origin: Origin, indent: str) -> Iterator[str]:
         again = " (as above)" if source.again and source.recipe else ""
         yield f"{indent}{slot}: {kind} {source.id[:12]}, {_maker(source)}{again}"
         if source.recipe is not None and not source.again:
-            for location, digest in source.recipe.parts.get("files", {}).items():
-                yield f"{indent}  file: {location} ({digest[:24]})"
+            yield from _files(source.recipe, indent + "  ")
         yield from _tree(source, indent + "  ")
+
+
+def _files(recipe: RecipeRecord, indent: str) -> Iterator[str]:
+    for location, digest in recipe.parts.get("files", {}).items():
+        yield f"{indent}file: {location} ({digest[:24]})"
 
 
 def _maker(origin: Origin) -> str:
     if origin.recipe is None:
         return "its recipe is gone"
     made = origin.recipe.provenance
-    seconds = made.get("seconds")
+    seconds, when = made.get("seconds"), made.get("started", origin.recipe.created)
     took = f" in {seconds:.3g} s" if isinstance(seconds, int | float) else ""
+    if isinstance(when, int | float):
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
     return (
         f"{made.get('key', '?')} ({origin.recipe.parts.get('stage', '?')} version "
         f"{origin.recipe.parts.get('version', '?')}) of {made.get('workflow', '?')}, "
-        f"{_when(made.get('started', origin.recipe.created))}{took} on {made.get('host', '?')}"
+        f"{when}{took} on {made.get('host', '?')}"
     )
-
-
-def _when(started: Any) -> str:
-    if isinstance(started, int | float):
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(started))
-    return str(started)
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return (
-        text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} ... ({len(text):,} characters)"
-    )
+    rest = f" ... ({len(text):,} characters)" if len(text) > SHOWN_CHARACTERS else ""
+    return text[:SHOWN_CHARACTERS] + rest
 
 
 def _to_json(origin: Origin) -> dict[str, Any]:

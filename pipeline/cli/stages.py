@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gravel.pipeline.cli.errors import echo
+from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.cli.stage_texts import (
     default_text,
     in_pipeline_order,
@@ -17,6 +17,7 @@ from gravel.pipeline.cli.stage_texts import (
     usable_stages,
 )
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.names import suggest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,26 +30,21 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @click.option("--workflow", "file", type=click.Path(), help="Include the stages of this file's plugins.")
 @click.option("--markdown", is_flag=True, help="Print pages for docs.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@json_option
 def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
     """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
-    from gravel.pipeline.core.names import suggest
-
     known = usable_stages(file)
     if name is not None and name not in known:
         raise RequestError(f"there is no stage {name!r}", hint=suggest(name, known, "stage"))
     shown = [known[name]] if name is not None else list(known.values())
     if as_json:
-        echo(json.dumps([_to_json(stage) for stage in shown], indent=2, ensure_ascii=False))
+        print_json([_to_json(stage) for stage in shown])
     elif markdown:
         from gravel.pipeline.cli.reference_pages import stage_page
 
         echo("\n".join(stage_page(stage) for stage in shown).rstrip())
-    elif name is None:
-        for line in _overview(in_pipeline_order(known)):
-            echo(line)
     else:
-        for line in _details(known[name]):
+        for line in _overview(in_pipeline_order(known)) if name is None else _details(known[name]):
             echo(line)
 
 
@@ -116,10 +112,7 @@ def _to_json(stage: Stage) -> dict[str, Any]:
         "name": stage.name,
         "version": stage.version,
         "about": stage.about,
-        "inputs": {
-            slot: {"kinds": list(each.kinds), "many": each.many, "about": each.about}
-            for slot, each in stage.inputs.items()
-        },
+        "inputs": {slot: vars(each) for slot, each in stage.inputs.items()},
         "outputs": list(stage.outputs),
         "origin": None if stage.origin is None else vars(stage.origin),
         "measures": stage.measures,
@@ -127,12 +120,8 @@ def _to_json(stage: Stage) -> dict[str, Any]:
         "parameters": stage.parameters.model_json_schema(),
         "strategies": {
             package: [
-                {
-                    "name": each.name,
-                    "about": each.about,
-                    "source": each.source,
-                    "backends": list(_sides(each)),
-                }
+                {name: getattr(each, name) for name in ("name", "about", "source")}
+                | {"backends": list(_sides(each))}
                 for each in found
             ]
             for package, found in strategies_of(stage).items()

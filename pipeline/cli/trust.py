@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
+from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.core.errors import RequestError
-
-if TYPE_CHECKING:
-    from gravel.pipeline.trust.keys import PublicKey
+from gravel.pipeline.trust import trusted
+from gravel.pipeline.trust.keys import PublicKey, check_key_name, parse_key
+from gravel.pipeline.trust.own_key import own_public_key, signing_key
+from gravel.pipeline.trust.trusted import trusted_keys
 
 EXAMPLE = "write it like gravel trust add 'ssh-ed25519 AAAA... name', or name a file that holds it"
 
@@ -25,19 +25,13 @@ def command() -> None:
     """
 
 
-def _json_option(function: Any) -> Any:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
-
-
 @command.command("key")
-@_json_option
+@json_option
 def show_key(as_json: bool) -> None:
     """Print this user's public key, for others to add; it is made if there is none."""
-    from gravel.pipeline.trust.own_key import signing_key
-
     public = signing_key()[1]
     if as_json:
-        click.echo(json.dumps(_entry(public), indent=1))
+        print_json(_entry(public))
         return
     click.echo(public.line)
     click.echo(f"its fingerprint is {public.fingerprint}", err=True)
@@ -48,10 +42,6 @@ def show_key(as_json: bool) -> None:
 @click.option("--name", metavar="NAME", help="Whose key it is, instead of the name that it brings.")
 def add_key(key: tuple[str, ...], name: str | None) -> None:
     """Let results count that KEY signed: the key itself, or a file that holds it."""
-    from gravel.pipeline.trust import trusted
-    from gravel.pipeline.trust.keys import PublicKey, check_key_name, parse_key
-    from gravel.pipeline.trust.own_key import own_public_key
-
     text = " ".join(key)
     where = ""
     if len(key) == 1 and not text.startswith("ssh-"):
@@ -85,16 +75,13 @@ def _read(path: str) -> str:
 
 
 @command.command("list")
-@_json_option
+@json_option
 def list_keys(as_json: bool) -> None:
     """List this user's key and the keys that are trusted."""
-    from gravel.pipeline.trust.own_key import own_public_key
-    from gravel.pipeline.trust.trusted import trusted_keys
-
     own, keys = own_public_key(), trusted_keys()
     if as_json:
         body = {"own": None if own is None else _entry(own), "trusted": [_entry(key) for key in keys]}
-        click.echo(json.dumps(body, indent=1))
+        print_json(body)
         return
     click.echo(
         f"your own key: {_describe(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
@@ -109,8 +96,6 @@ def list_keys(as_json: bool) -> None:
 @click.argument("key", nargs=-1, required=True)
 def remove_key(key: tuple[str, ...]) -> None:
     """Let results that KEY signed count no longer. KEY is its fingerprint, its name or the key itself."""
-    from gravel.pipeline.trust import trusted
-
     gone = trusted.remove(" ".join(key))
     click.echo(f"not trusted any more: {_describe(gone)}; what it signed is computed again")
 

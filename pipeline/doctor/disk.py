@@ -9,8 +9,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.finding import Finding, checked
 
 LOW_DISK = 10 << 30
 """Free bytes below which the cache is called tight."""
@@ -58,12 +60,11 @@ def _room(root: Path, existing: Path) -> Finding:
     tight = usage.free < LOW_DISK
     if files.f_files and files.f_favail < LOW_FILES:
         tight, found = True, f"{found}, room for {files.f_favail:,} more files"
-    cure = "gravel cache gc, or another disk with --cache" if tight else None
-    return Finding("cache", "note" if tight else "good", found, cure)
+    return checked("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
 
 
 def _kind(folder: Path) -> Iterator[Finding]:
-    kind = file_system(folder, Path("/proc/self/mounts"))
+    kind = file_system(folder)
     if kind in IN_MEMORY:
         cure = "choose a disk with --cache unless that is what you want"
         yield Finding("cache disk", "note", f"{kind}: it takes memory and is gone with the machine", cure)
@@ -72,22 +73,12 @@ def _kind(folder: Path) -> Iterator[Finding]:
         yield Finding("cache disk", "note", f"{kind}: a network file system", cure)
 
 
-def file_system(folder: Path, mounts: Path) -> str | None:
+def file_system(folder: Path) -> str | None:
     """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not known."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    best: tuple[int, str] | None = None
     real = folder.resolve()
-    for line in lines:
-        _, point, kind, *_ = [*line.split(" "), "", "", ""]
-        point = point.replace("\\040", " ")
-        inside = point and real.is_relative_to(point)
-        # Of equal mount points the last one covers the others.
-        if inside and (best is None or len(point) >= best[0]):
-            best = (len(point), kind)
-    return best[1] if best else None
+    around = [each for each in psutil.disk_partitions(all=True) if real.is_relative_to(each.mountpoint)]
+    # Of equal mount points the last one covers the others.
+    return max(reversed(around), key=lambda each: len(each.mountpoint)).fstype if around else None
 
 
 def speed(folder: Path) -> Finding:
@@ -116,9 +107,7 @@ def speed(folder: Path) -> Finding:
     slow = written < SLOW_BYTES or small_files < SLOW_FILES
     found = f"writes {written / 1e6:.0f} MB/s, reads {read / 1e6:.0f} MB/s (64 MiB, synced)"
     found += f", {small_files:.0f} small files/s"
-    return Finding(
-        "cache speed", "note" if slow else "good", found, "a local disk is faster" if slow else None
-    )
+    return checked("cache speed", found, "a local disk is faster" if slow else None)
 
 
 def lock(folder: Path) -> Iterator[Finding]:

@@ -13,3 +13,8 @@ class Finding:
     state: str
     found: str
     cure: str | None = None
+
+
+def checked(subject: str, found: str, cure: str | None, otherwise: str = "note") -> Finding:
+    """Return a finding that is good where there is nothing to cure."""
+    return Finding(subject, otherwise if cure else "good", found, cure)

@@ -13,9 +13,8 @@ from typing import Any
 
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.memory import format_bytes, host_capacity
-from gravel.pipeline.doctor.finding import Finding
-
-GPU_PACKAGES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x"), "dask-cuda": ("dask-cuda",)}
+from gravel.pipeline.doctor.finding import Finding, checked
+from gravel.pipeline.doctor.software import installed
 
 LEAST_CAPABILITY = (7, 0)
 """Cooperative launches and `__syncwarp` as the kernels use them; CUDA 13 itself asks for 7.5."""
@@ -36,8 +35,7 @@ def gpus() -> Iterator[Finding]:
         memory = f"{format_bytes(device.free_bytes)} free of {format_bytes(device.total_bytes)}"
         busy = device.free_bytes < device.total_bytes // 2
         cure = "end what else uses it (nvidia-smi), or cap gravel with --device-memory" if busy else None
-        name = f"{device.mask}: {device.name}, {memory}"
-        yield Finding("GPU", "note" if busy else "good", name, cure)
+        yield checked("GPU", f"{device.mask}: {device.name}, {memory}", cure)
     if devices[0].fake:
         return
     import pynvml
@@ -135,24 +133,17 @@ def _linked(nvml: Any, one: Any, other: Any) -> bool:
 
 
 def _software(driver_cuda: int) -> Iterator[Finding]:
-    from importlib.metadata import PackageNotFoundError, version
-
     extra = "gpu" if driver_cuda >= 13 else "gpu12"
-    for name, distributions in GPU_PACKAGES.items():
-        for distribution in distributions:
-            try:
-                found = f"{distribution} {version(distribution)}"
-            except PackageNotFoundError:
-                continue
-            if distribution == "cupy-cuda13x" and driver_cuda < 13:
-                cure = f"pip uninstall {distribution}; pip install 'gravel[gpu12]'; or update the driver"
-                yield Finding(name, "bad", f"{found} needs a driver for CUDA 13", cure)
-                return
-            yield Finding(name, "good", found)
-            break
-        else:
+    for name, packages in (("cupy", ("cupy-cuda13x", "cupy-cuda12x")), ("dask-cuda", ("dask-cuda",))):
+        found = next((f"{each} {version}" for each in packages if (version := installed(each))), None)
+        if found is None:
             yield Finding(name, "bad", "not installed", f"pip install 'gravel[{extra}]'")
             return
+        if found.startswith("cupy-cuda13x") and driver_cuda < 13:
+            cure = "pip uninstall cupy-cuda13x; pip install 'gravel[gpu12]'; or update the driver"
+            yield Finding(name, "bad", f"{found} needs a driver for CUDA 13", cure)
+            return
+        yield Finding(name, "good", found)
     yield _kernel(extra)
     yield nccl(extra)
 
@@ -187,9 +178,7 @@ def _kernel(extra: str) -> Finding:
     except Exception as error:
         return Finding("CUDA", "bad", f"{type(error).__name__}: {error}", f"pip install 'gravel[{extra}]'")
     text = f"a kernel compiles (NVRTC {made[0]}.{made[1]}) and runs"
-    return Finding(
-        "CUDA", "good" if good else "bad", text, None if good else "its result is wrong: run nvidia-smi -q"
-    )
+    return checked("CUDA", text, None if good else "its result is wrong: run nvidia-smi -q", "bad")
 
 
 def pinned_memory() -> Iterator[Finding]:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from gravel.pipeline.core.hardware import core_count, cpu_model
 from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
-from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.doctor.finding import Finding, checked
+from gravel.pipeline.schedule.times import local_zone
 
 FEW_FILES = 1024
 """Open files that a run with eight workers may take: some 60 for each, and the scheduler's connections."""
@@ -33,9 +34,8 @@ def memory() -> Iterator[Finding]:
     limit, source = memory_limit()
     usable, _ = host_capacity()
     found = f"{format_bytes(limit)} by {source}; stages may use {format_bytes(usable)}"
-    low = limit < 2 << 30
-    cure = "give the container more memory, or use small graphs" if low else None
-    yield Finding("memory", "note" if low else "good", found, cure)
+    cure = "give the container more memory, or use small graphs" if limit < 2 << 30 else None
+    yield checked("memory", found, cure)
 
 
 def open_files() -> Iterator[Finding]:
@@ -44,30 +44,24 @@ def open_files() -> Iterator[Finding]:
     text = "no limit" if soft == resource.RLIM_INFINITY else f"at most {soft:,}"
     few = soft != resource.RLIM_INFINITY and soft < FEW_FILES
     more = f"ulimit -n {FEW_FILES if hard == resource.RLIM_INFINITY else min(hard, 65536)}"
-    yield Finding("open files", "note" if few else "good", text, f"raise it: {more}" if few else None)
+    yield checked("open files", text, f"raise it: {more}" if few else None)
 
 
 def clock() -> Iterator[Finding]:
     """Check that the clock can be right, and that something keeps it so: schedules and records go by it."""
-    from gravel.pipeline.schedule.times import local_zone
-
     now = time.time()
     text = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d %H:%M:%S %z}, time zone {local_zone()}"
     made = max(path.stat().st_mtime for path in Path(__file__).parent.glob("*.py"))
     if now < made - 86400:
-        behind = (
-            f"{text}: gravel's own files are from {datetime.fromtimestamp(made):%Y-%m-%d}, which is later"
-        )
-        yield Finding("clock", "bad", behind, "set the clock: timedatectl set-ntp true, or the host's")
+        text += f": gravel's own files are from {datetime.fromtimestamp(made):%Y-%m-%d}, which is later"
+        yield Finding("clock", "bad", text, "set the clock: timedatectl set-ntp true, or the host's")
         return
     kept = clock_is_kept()
-    if kept is None:
-        yield Finding("clock", "good", text)
-    elif kept:
-        yield Finding("clock", "good", f"{text}, kept by a time service")
-    else:
+    if kept is False:
         cure = "start one: timedatectl set-ntp true; schedules run by this clock"
         yield Finding("clock", "note", f"{text}, kept by no time service that the kernel knows of", cure)
+    else:
+        yield Finding("clock", "good", f"{text}, kept by a time service" if kept else text)
 
 
 def clock_is_kept() -> bool | None:

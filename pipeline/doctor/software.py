@@ -3,69 +3,69 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gravel.pipeline.doctor.finding import Finding
+from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.doctor.finding import Finding, checked
 
-REQUIRED = (
-    *("numpy", "zarr", "numba", "pyarrow", "pydantic", "dask", "distributed", "blake3", "matplotlib"),
-    *("click", "filelock", "fsspec", "jinja2", "psutil", "rich", "ruamel.yaml", "zstandard", "nvidia-ml-py"),
-    *("crc32c", "cronsim", "google-crc32c", "tzdata"),
-)
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 
 def python() -> Iterator[Finding]:
     """Check the version of Python."""
-    version = ".".join(map(str, sys.version_info[:3]))
-    good = sys.version_info >= (3, 11)
-    yield Finding(
-        "python",
-        "good" if good else "bad",
-        f"{version} at {sys.executable}",
-        None if good else "use Python 3.11 or later",
-    )
+    found = f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"
+    yield checked("python", found, None if sys.version_info >= (3, 11) else "use Python 3.11 or later", "bad")
 
 
 def packages() -> Iterator[Finding]:
     """Check that every package is there, in a version that gravel was made for."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    there, missing = [], []
-    for name in ("gravel", *REQUIRED):
-        try:
-            there.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    yield Finding("packages", "good", ", ".join(there))
+    there = {name: installed(name) for name in ("gravel", *(each.name for each in requirements("gravel")))}
+    missing = [name for name, found in there.items() if found is None]
+    yield Finding("packages", "good", ", ".join(f"{name} {found}" for name, found in there.items() if found))
     if missing == ["gravel"]:
         cure = "not needed to run from here; pip install -e . gives the command and its version"
         yield Finding("packages", "note", "gravel itself is not installed, but run from a folder", cure)
-        return
-    if missing:
+    elif missing:
         yield Finding("packages", "bad", f"missing: {', '.join(missing)}", "pip install -e . in the checkout")
-    for requirement, installed in unfit("gravel"):
+    for requirement, wrong in unfit("gravel"):
         cure = f"pip install '{requirement}'"
-        yield Finding("packages", "bad", f"{installed} is here, and {requirement} is needed", cure)
+        yield Finding("packages", "bad", f"{wrong} is here, and {requirement} is needed", cure)
+
+
+def requirements(package: str) -> list[Requirement]:
+    """Return what a package needs, without its extras; of a folder that is not installed, by its metadata."""
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    try:
+        texts = metadata.requires(package) or []
+    except metadata.PackageNotFoundError:
+        texts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    found = [Requirement(text) for text in texts]
+    return [each for each in found if each.marker is None or each.marker.evaluate({"extra": ""})]
 
 
 def unfit(package: str) -> list[tuple[str, str]]:
     """Return the requirements of a package that the installed versions do not meet, with these."""
-    from importlib.metadata import PackageNotFoundError, requires, version
+    return [
+        (f"{each.name}{each.specifier}", f"{each.name} {version}")
+        for each in requirements(package)
+        if (version := installed(each.name)) and not each.specifier.contains(version, prereleases=True)
+    ]
 
-    from packaging.requirements import Requirement
 
-    found = []
-    for text in requires(package) or ():
-        requirement = Requirement(text)
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
-            continue
-        try:
-            installed = version(requirement.name)
-        except PackageNotFoundError:
-            continue  # reported as missing
-        if not requirement.specifier.contains(installed, prereleases=True):
-            found.append((f"{requirement.name}{requirement.specifier}", f"{requirement.name} {installed}"))
-    return found
+def installed(package: str) -> str | None:
+    """Return the version of an installed package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def own_stages() -> Iterator[Finding]:
@@ -73,12 +73,9 @@ def own_stages() -> Iterator[Finding]:
     from gravel.pipeline.plugins.installed import known_stages
 
     catalogue = known_stages()
-    sound = [stage for stage in catalogue.sound().values() if stage.origin is not None]
+    sound = [f"{stage.name} of {stage.origin.place}" for stage in catalogue.sound().values() if stage.origin]
     if sound:
-        text = ", ".join(
-            f"{stage.name} of {stage.origin.place}" for stage in sound if stage.origin is not None
-        )
-        yield Finding("own stages", "good", text)
+        yield Finding("own stages", "good", ", ".join(sound))
     for problem in catalogue.problems().values():
         cure = "update or uninstall the package; its stage is left out until then"
         yield Finding("own stages", "note", problem, cure)
@@ -104,7 +101,10 @@ def threading_layer() -> Iterator[Finding]:
         needed = "install OpenMP's runtime (libgomp1), which Numba needs"
         yield Finding("threading layer", "bad", str(error), needed)
         return
-    good = done and layer == "omp"
-    cure = None if good else "install OpenMP's runtime (libgomp1); other layers abort under two threads"
+    cure = (
+        None
+        if done and layer == "omp"
+        else "install OpenMP's runtime (libgomp1); other layers abort under two threads"
+    )
     threads = numba.config.NUMBA_NUM_THREADS
-    yield Finding("threading layer", "good" if good else "bad", f"{layer}, {threads} threads", cure)
+    yield checked("threading layer", f"{layer}, {threads} threads", cure, "bad")

@@ -48,36 +48,37 @@ class FileIds:
         return named
 
 
-def _slices(length: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, length, BATCH_ROWS):
-        yield start, min(start + BATCH_ROWS, length)
+def _sliced(dtypes: dict[str, str], rows: int, cut: Callable[[int, int], Batch]) -> Columns:
+    """Make a table of what `cut` returns of rows from and to."""
+    starts = range(0, rows, BATCH_ROWS)
+    return Columns(dtypes, rows, lambda: (cut(start, min(start + BATCH_ROWS, rows)) for start in starts))
 
 
 def _traversal(one: Traversal, ids: FileIds) -> Columns:
-    if one.component is None and one.distance is None and one.predecessor is None:
+    if one.component is not None:
+        return _components(one, ids)
+    if one.distance is None and one.predecessor is None:
         raise RequestError(
             "the searches were checked on their ranks and kept no labels (output: checks)",
             hint="traverse with another output to export them",
         )
-    return _components(one, ids) if one.component is not None else _searches(one, ids)
+    return _searches(one, ids)
 
 
 def _components(one: Traversal, ids: FileIds) -> Columns:
     import numpy
 
-    def batches() -> Iterator[Batch]:
+    def cut(start: int, stop: int) -> Batch:
         assert one.component is not None
-        for start, stop in _slices(one.vertex_count):
-            yield {"vertex": ids(numpy.arange(start, stop)), "component": ids(one.component[start:stop])}
+        return {"vertex": ids(numpy.arange(start, stop)), "component": ids(one.component[start:stop])}
 
-    return Columns({"vertex": "int64", "component": "int64"}, one.vertex_count, batches)
+    return _sliced({"vertex": "int64", "component": "int64"}, one.vertex_count, cut)
 
 
 def _searches(one: Traversal, ids: FileIds) -> Columns:
     import numpy
 
-    assert one.sources is not None
-    sources = numpy.asarray(one.sources)
+    sources = ids(one.sources)
     dtypes = {"source": "int64", "vertex": "int64"}
     if one.distance is not None:
         dtypes["distance"] = "int32"
@@ -85,8 +86,9 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
         dtypes["predecessor"] = "int64"
 
     def batches() -> Iterator[Batch]:
-        for row, source in enumerate(ids(sources)):
-            for start, stop in _slices(one.vertex_count):
+        for row, source in enumerate(sources):
+            for start in range(0, one.vertex_count, BATCH_ROWS):
+                stop = min(start + BATCH_ROWS, one.vertex_count)
                 batch = {
                     "source": numpy.full(stop - start, source, numpy.int64),
                     "vertex": ids(numpy.arange(start, stop)),
@@ -105,14 +107,11 @@ def _edges(one: EdgeList, ids: FileIds) -> Columns:
     if one.weight is not None:
         dtypes["weight"] = "float64"
 
-    def batches() -> Iterator[Batch]:
-        for start, stop in _slices(len(one.source)):
-            batch = {"source": ids(one.source[start:stop]), "target": ids(one.target[start:stop])}
-            if one.weight is not None:
-                batch["weight"] = one.weight[start:stop]
-            yield batch
+    def cut(start: int, stop: int) -> Batch:
+        batch = {"source": ids(one.source[start:stop]), "target": ids(one.target[start:stop])}
+        return batch if one.weight is None else {**batch, "weight": one.weight[start:stop]}
 
-    return Columns(dtypes, len(one.source), batches)
+    return _sliced(dtypes, len(one.source), cut)
 
 
 def _arcs(one: Graph, ids: FileIds) -> Columns:
@@ -120,51 +119,48 @@ def _arcs(one: Graph, ids: FileIds) -> Columns:
 
     offsets = numpy.asarray(one.row_offsets)
 
-    def batches() -> Iterator[Batch]:
-        for start, stop in _slices(one.arc_count):
-            rows = numpy.searchsorted(offsets, numpy.arange(start, stop), side="right") - 1
-            yield {"source": ids(rows), "target": ids(one.column_indices[start:stop])}
+    def cut(start: int, stop: int) -> Batch:
+        rows = numpy.searchsorted(offsets, numpy.arange(start, stop), side="right") - 1
+        return {"source": ids(rows), "target": ids(one.column_indices[start:stop])}
 
-    return Columns({"source": "int64", "target": "int64"}, one.arc_count, batches)
+    return _sliced({"source": "int64", "target": "int64"}, one.arc_count, cut)
 
 
 def _positions(one: Ordering, ids: FileIds) -> Columns:
     import numpy
 
-    def batches() -> Iterator[Batch]:
-        for start, stop in _slices(one.vertex_count):
-            place = one.permutation[start:stop].astype(numpy.int64)
-            yield {"vertex": ids(numpy.arange(start, stop)), "position": place}
+    def cut(start: int, stop: int) -> Batch:
+        place = one.permutation[start:stop].astype(numpy.int64)
+        return {"vertex": ids(numpy.arange(start, stop)), "position": place}
 
-    return Columns({"vertex": "int64", "position": "int64"}, one.vertex_count, batches)
+    return _sliced({"vertex": "int64", "position": "int64"}, one.vertex_count, cut)
 
 
 def _measurement(one: Measurement, ids: FileIds) -> Columns:
     import numpy
 
     numbers = ("milliseconds", "map_back_milliseconds", "reached", "arcs", "edges", "depth")
-    dtypes = {"source": "int64"} | {
-        name: "float64" if name.endswith("milliseconds") else "int64" for name in numbers
-    }
+    dtypes = {name: "float64" if name.endswith("milliseconds") else "int64" for name in numbers}
 
-    def batches() -> Iterator[Batch]:
-        sources = [-1 if search["source"] is None else search["source"] for search in one.searches]
-        batch = {"source": ids(numpy.array(sources, numpy.int64))}
-        for name in numbers:
-            batch[name] = numpy.array([search[name] for search in one.searches], dtypes[name])
-        yield batch
+    def cut(start: int, stop: int) -> Batch:
+        searches = one.searches[start:stop]
+        sources = [-1 if search["source"] is None else search["source"] for search in searches]
+        rest = {
+            name: numpy.array([search[name] for search in searches], dtype) for name, dtype in dtypes.items()
+        }
+        return {"source": ids(numpy.array(sources, numpy.int64)), **rest}
 
-    return Columns(dtypes, len(one.searches), batches)
+    return _sliced({"source": "int64", **dtypes}, len(one.searches), cut)
 
 
 def _vertex_ids(one: VertexIds, ids: FileIds) -> Columns:
     import numpy
 
-    def batches() -> Iterator[Batch]:
-        for start, stop in _slices(one.vertex_count):
-            yield {"vertex": ids(numpy.arange(start, stop))}
-
-    return Columns({"vertex": "int64"}, one.vertex_count, batches)
+    return _sliced(
+        {"vertex": "int64"},
+        one.vertex_count,
+        lambda start, stop: {"vertex": ids(numpy.arange(start, stop))},
+    )
 
 
 EXPORTABLE: dict[str, Callable[[Any, FileIds], Columns]] = {

@@ -15,22 +15,25 @@ from gravel.pipeline.export.columns import Columns
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
-    import pyarrow
-    import pyarrow.parquet
+    from pyarrow.parquet import ParquetWriter
 
-    schema = _schema(columns)
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in columns.batches():
-            writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
+    _write_batches(columns, lambda schema: ParquetWriter(path, schema, compression="zstd"))
 
 
 def _write_csv(columns: Columns, path: Path) -> None:
-    import pyarrow
-    import pyarrow.csv
+    from pyarrow.csv import CSVWriter, WriteOptions
 
-    schema = _schema(columns)
-    options = pyarrow.csv.WriteOptions(quoting_style="none")
-    with pyarrow.csv.CSVWriter(path, schema, write_options=options) as writer:
+    options = WriteOptions(quoting_style="none")
+    _write_batches(columns, lambda schema: CSVWriter(path, schema, write_options=options))
+
+
+def _write_batches(columns: Columns, open_writer: Callable[[Any], Any]) -> None:
+    import pyarrow
+
+    schema = pyarrow.schema(
+        [(name, pyarrow.from_numpy_dtype(dtype)) for name, dtype in columns.dtypes.items()]
+    )
+    with open_writer(schema) as writer:
         for batch in columns.batches():
             writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
 
@@ -46,13 +49,6 @@ def _write_npz(columns: Columns, path: Path) -> None:
                 numpy.lib.format.write_array_header_1_0(member, header)
                 for batch in columns.batches():
                     member.write(numpy.ascontiguousarray(batch[name], dtype).tobytes())
-
-
-def _schema(columns: Columns) -> Any:
-    import pyarrow
-
-    fields = [(name, pyarrow.from_numpy_dtype(dtype)) for name, dtype in columns.dtypes.items()]
-    return pyarrow.schema(fields)
 
 
 FORMATS: dict[str, Callable[[Columns, Path], None]] = {

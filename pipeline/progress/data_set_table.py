@@ -7,32 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.progress.text_table import text_table
 
-__all__ = ["counts_by_state", "text_table"]
+__all__ = ["counts_by_state", "data_set_lines"]
 
 MAX_LINES = 40  # of the table in a terminal; what went as before is left out first
 
 
-def text_table(rows: Sequence[Mapping[str, Any]]) -> str:
+def data_set_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Write the rows for a terminal, what is not as before first where there are many."""
     shown = [row for row in rows if row["state"] != "left out"]
     if len(shown) > MAX_LINES:
         shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MAX_LINES]
     header = ("data set", "state", "stage runs", "vertices", "edges", "time", "")
-    cells = [header, *(_cells(row) for row in shown)]
-    widths = [max(len(line[at]) for line in cells) for at in range(len(header))]
-    right = {3, 4, 5}
-    lines = [
-        "  ".join(
-            cell.rjust(width) if at in right else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in cells
-    ]
     states = Counter(row["state"] for row in rows)
-    counted = ", ".join(f"{count} {state}" for state, count in states.items())
-    plural = "" if len(rows) == 1 else "s"
-    return "\n".join([*lines, f"{len(rows)} data set{plural}: {counted}"])
+    counted = f"{len(rows)} data set{'' if len(rows) == 1 else 's'}: {counts_by_state(states)}"
+    return [*text_table([header, *map(_cells, shown)], right=(3, 4, 5)), counted]
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

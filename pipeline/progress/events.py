@@ -24,23 +24,7 @@ import json
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TextIO
-
-KINDS = (
-    "run_started",
-    "cluster_started",
-    "stage_cached",
-    "stage_started",
-    "stage_progress",
-    "stage_finished",
-    "stage_failed",
-    "stage_skipped",
-    "stage_retried",
-    "damaged",
-    "waiting",
-    "note",
-    "run_finished",
-)
+from typing import Any, TextIO
 
 
 @dataclass(frozen=True)
@@ -52,23 +36,24 @@ class Event:
     time: float = field(default_factory=time.time)
 
 
-class Reporter(Protocol):
-    """Shows events to somebody."""
+class Reporter:
+    """Shows events to somebody; this one shows nothing."""
 
     def handle(self, event: Event) -> None:
         """Show one event."""
-        ...
 
     def tick(self) -> None:
         """Refresh what is shown; called a few times a second."""
-        ...
 
     def close(self) -> None:
         """End; the terminal is as it was."""
-        ...
 
 
-class JsonReporter:
+class QuietReporter(Reporter):
+    """Shows nothing; problems still reach the command's error message."""
+
+
+class JsonReporter(Reporter):
     """One JSON object per line, for programs."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -79,22 +64,3 @@ class JsonReporter:
         line = {"event": event.kind, "time": round(event.time, 3), **event.data}
         self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._stream.flush()
-
-    def tick(self) -> None:
-        """Nothing to refresh."""
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
-class QuietReporter:
-    """Shows nothing; problems still reach the command's error message."""
-
-    def handle(self, event: Event) -> None:
-        """Ignore it."""
-
-    def tick(self) -> None:
-        """Nothing to refresh."""
-
-    def close(self) -> None:
-        """Nothing to end."""

@@ -8,7 +8,10 @@ from typing import Any, TextIO
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.progress.events import Event
+from gravel.pipeline.progress.events import Event, Reporter
+
+PROBLEMS = ("damaged", "stage_retried", "note")
+"""Kinds of events that somebody should know of although all may end well."""
 
 
 def sentence(event: Event) -> str | None:
@@ -45,9 +48,9 @@ def sentence(event: Event) -> str | None:
         case "note":
             return str(data["message"])
         case "datasets":
-            from gravel.pipeline.progress.data_set_table import text_table
+            from gravel.pipeline.progress.data_set_table import data_set_lines
 
-            return text_table(data["datasets"])
+            return "\n".join(data_set_lines(data["datasets"]))
         case "run_finished":
             return summary(data)
     return None
@@ -63,7 +66,7 @@ def summary(data: dict[str, Any]) -> str:
     return text
 
 
-class PlainReporter:
+class PlainReporter(Reporter):
     """Writes a line per event to a stream, standard error by default."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -78,8 +81,11 @@ class PlainReporter:
         self._stream.write("".join(f"{stamp} {line}\n" for line in text.splitlines()))
         self._stream.flush()
 
-    def tick(self) -> None:
-        """Nothing to refresh."""
 
-    def close(self) -> None:
-        """Nothing to end."""
+class ProblemReporter(PlainReporter):
+    """Writes problems only; a failure reaches the command's error message."""
+
+    def handle(self, event: Event) -> None:
+        """Write the event if it is a problem."""
+        if event.kind in PROBLEMS:
+            super().handle(event)

@@ -1,38 +1,39 @@
-"""A live table of what runs, below the lines of what is done. Loaded only where there is a terminal."""
+"""A live table of what runs, below the lines of what is done. Rich is imported once a stage starts."""
 
 from __future__ import annotations
 
+import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+import click
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event
+from gravel.pipeline.progress.events import Event, Reporter
 from gravel.pipeline.progress.plain import sentence
 from gravel.pipeline.progress.rates import Pace, describe_pace
 
-_STYLES = {
-    "stage_finished": ("✓", "green"),
-    "stage_cached": ("=", "dim"),
-    "stage_failed": ("✗", "red"),
-    "stage_skipped": ("-", "yellow"),
-    "stage_retried": ("↻", "yellow"),
-    "damaged": ("!", "yellow"),
-    "waiting": ("…", "dim"),
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+_STYLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "stage_finished": ("✓", {"fg": "green"}),
+    "stage_cached": ("=", {"dim": True}),
+    "stage_failed": ("✗", {"fg": "red"}),
+    "stage_skipped": ("-", {"fg": "yellow"}),
+    "stage_retried": ("↻", {"fg": "yellow"}),
+    "damaged": ("!", {"fg": "yellow"}),
+    "waiting": ("…", {"dim": True}),
 }
 _SHOWN_CACHED = 12
 
 
-class TerminalReporter:
-    """Draws with rich: finished steps scroll away above, running ones stay with rate and time left."""
+class TerminalReporter(Reporter):
+    """Finished steps scroll away above, running ones stay with rate and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console
         self._running: dict[str, Pace] = {}
         self._total = 0
         self._ended = 0
@@ -49,6 +50,7 @@ class TerminalReporter:
             case "stage_started":
                 self._running[key] = Pace()
                 self._start()
+                return
             case "stage_progress":
                 self._running.setdefault(key, Pace()).update(data["done"], data["total"], data["unit"])
                 return
@@ -59,34 +61,42 @@ class TerminalReporter:
             case "stage_retried" | "damaged":
                 self._running.pop(key, None)
             case "run_finished":
-                self._stop()
-        if event.kind == "stage_cached" and self._cached > _SHOWN_CACHED:
+                self.close()
+        text = sentence(event)
+        if text is None or (event.kind == "stage_cached" and self._cached > _SHOWN_CACHED):
             return
-        self._line(event.kind, sentence(event) if event.kind != "stage_started" else None)
+        mark, style = _STYLES.get(event.kind, (" ", {}))
+        line = click.style(f"{mark} {text}", **style) if style else f"{mark} {text}"
+        if self._live is None:
+            click.echo(line, err=True, color=False if os.environ.get("NO_COLOR") else None)
+        else:
+            from rich.text import Text
 
-    def _line(self, kind: str, text: str | None) -> None:
-        if text is None:
-            return
-        mark, style = _STYLES.get(kind, (" ", ""))
-        # Soft: a path that the terminal itself wraps can still be copied.
-        self._console.print(Text(f"{mark} {text}", style=style), highlight=False, soft_wrap=True)
+            # Soft: a path that the terminal itself wraps can still be copied.
+            self._live.console.print(Text.from_ansi(line), highlight=False, soft_wrap=True)
 
     def _start(self) -> None:
         if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
             self._live = Live(
-                get_renderable=self._table, console=self._console, refresh_per_second=8, transient=True
+                get_renderable=self._table,
+                console=self._console or Console(stderr=True),
+                refresh_per_second=8,
+                transient=True,
             )
             self._live.start()
 
-    def _stop(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
     def _table(self) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
         table: Any = Table.grid(padding=(0, 2))
         for key, pace in self._running.items():
-            bar: RenderableType = Text("")
+            bar: RenderableType = ""
             if pace.total:
                 bar = ProgressBar(total=pace.total, completed=min(pace.done, pace.total), width=20)
             took = format_seconds(time.monotonic() - pace.started)
@@ -96,9 +106,8 @@ class TerminalReporter:
             text += f", {self._cached} of them cached"
         return Group(table, Text(text, style="dim"))
 
-    def tick(self) -> None:
-        """The live display refreshes itself."""
-
     def close(self) -> None:
         """Leave the terminal as it was."""
-        self._stop()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import EdgeList, Measurement, Traversal
 
 Json = Any
-Counted = dict[tuple[str, str], list[int]]
-"""Edges by search, of the labels of a traversal and an input list: orders and layouts share them."""
 
 KRONECKER = (0.57, 0.19, 0.19)
 
@@ -62,7 +60,6 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
             f"run {record['run']} has no stage run {only!r}", hint=f"its stage runs are: {', '.join(stages)}"
         )
     blocks: list[Block] = []
-    counted: Counted = {}
     for run in stages.values():
         if run["stage"] not in ("traverse", "graph500") or only not in (None, run["key"]):
             continue
@@ -78,7 +75,7 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
             raise RequestError(f"{run['key']} was not kept", hint="run it with keep: true")
         measured = cache.describe(measurement).attributes
         if measured["algorithm"] == "bfs" and measured["searches"]:
-            blocks.append(_block(run, stages, measured, cache, counted))
+            blocks.append(_block(run, stages, measured, cache))
     if not blocks:
         asked = f"stage run {only!r}" if only else "run"
         raise RequestError(
@@ -93,23 +90,17 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
     one = cast("Measurement", cache.open(run["outputs"][0]))
     found = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))
     notes = [f"{rule}: {done}" for rule, done in told_rules(one).items()]
-    return Block(run["key"], True, lines(found), [*notes, *_cached(run), _named(run["key"], one)])
-
-
-def _named(key: str, one: Measurement) -> str:
-    return f"{key}: {one.strategy} on {one.hardware}"
+    notes += [*_cached(run), f"{run['key']}: {one.strategy} on {one.hardware}"]
+    return Block(run["key"], True, lines(found), notes)
 
 
 def _cached(run: Mapping[str, Json]) -> list[str]:
     """Say of a cached stage run whose time it tells."""
-    if run["state"] != "cached":
-        return []
-    return [f"{run['key']} was cached: its times are those of the run that made it"]
+    note = f"{run['key']} was cached: its times are those of the run that made it"
+    return [note] if run["state"] == "cached" else []
 
 
-def _block(
-    run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache, counted: Counted
-) -> Block:
+def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:
     if not measured["graph"].get("symmetric", True):
         raise RequestError(
             f"{run['key']} searched a directed graph, and Graph500 counts undirected edges",
@@ -131,21 +122,18 @@ def _block(
     ingest = next((stages[name] for name in above if stages[name]["stage"] == "ingest"), None)
     built = [stages[name] for name in above if stages[name]["stage"] != "ingest"]
     scale, factor, generated = _size(ingest, measured, cache, notes)
-    edges = _edge_counts(run, ingest, searches, cache, counted, notes)
+    edges = _edge_counts(run, ingest, searches, cache, notes)
     times = [search["milliseconds"] / 1e3 for search in searches]
     prepared = measured["prepare_milliseconds"] / 1e3
     construction = sum(other["seconds"] or 0.0 for other in built) + prepared
 
     each = sum(other["seconds"] or 0.0 for other in verified) / len(times) if verified else UNKNOWN
-    found = fields(Run(scale, factor, generated, _processes(measured), construction, times, edges, (), each))
+    # The ranks of a partition; all other searches are one process.
+    processes = int((measured["graph"].get("partition") or {}).get("ranks", 1))
+    found = fields(Run(scale, factor, generated, processes, construction, times, edges, (), each))
     _say_what_differs(run, measured, verified, built, notes)
     notes += [note for other in (ingest, *built, *verified, run) if other for note in _cached(other)]
     return Block(key, True, lines(found), notes)
-
-
-def _processes(measured: Json) -> int:
-    """Count the ranks of a partition; all other searches are one process."""
-    return int((measured["graph"].get("partition") or {}).get("ranks", 1))
 
 
 def _failed(run: Mapping[str, Json], cache: Cache) -> bool:
@@ -196,7 +184,6 @@ def _edge_counts(
     ingest: Mapping[str, Json] | None,
     searches: Sequence[Json],
     cache: Cache,
-    counted: Counted,
     notes: list[str],
 ) -> list[int]:
     """Count the edges of each search by Graph500's rule, or say by which other one."""

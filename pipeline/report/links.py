@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.progress.data_set_table import counts_by_state
 from gravel.pipeline.records.reading import read_run
-from gravel.pipeline.report.cells import plain_text
 from gravel.pipeline.store.sharing import is_shared
+from gravel.pipeline.workflow.scalars import to_text
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -58,7 +59,7 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
                 "here": each == folder.name,
                 "state": its.get("state") or "",
                 "started": str(its.get("started") or ""),
-                "seconds": "" if its.get("seconds") is None else format_seconds(its["seconds"]),
+                "seconds": its.get("seconds"),
                 "counts": counts_of(its),
                 "changed": "" if each == folder.name else _changed(its, record),
             }
@@ -68,10 +69,7 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
 
 def counts_of(record: Mapping[str, Json]) -> str:
     """Say how many stage runs are in which state."""
-    counts: dict[str, int] = {}
-    for run in record["stages"]:
-        counts[run["state"]] = counts.get(run["state"], 0) + 1
-    return ", ".join(f"{count} {state}" for state, count in counts.items())
+    return counts_by_state(Counter(run["state"] for run in record["stages"]))
 
 
 def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
@@ -79,7 +77,7 @@ def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
     for part in ("parameters", "matrix"):
         theirs, mine = its["workflow"].get(part) or {}, record["workflow"].get(part) or {}
         parts += [
-            f"{name}: {plain_text(theirs.get(name))}"
+            f"{name}: {to_text(theirs.get(name))}"
             for name in dict.fromkeys([*mine, *theirs])
             if theirs.get(name) != mine.get(name)
         ]

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
-from gravel.pipeline.report.cells import plain_text
-from gravel.pipeline.report.data_sets import report_tables
 from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
 from gravel.pipeline.report.place import page_path, put
 from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
-from gravel.pipeline.report.received import checked
-from gravel.pipeline.report.tables import prepared_table
+from gravel.pipeline.report.received import PARTS, checked
+from gravel.pipeline.report.tables import data_set_tables, prepared_table
 from gravel.pipeline.report.workflow import workflow_picture
+from gravel.pipeline.workflow.scalars import to_text
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -59,18 +58,18 @@ def page_text(
 ) -> str:
     """Return the page, below `SIZE_LIMIT` bytes; `live` is the version that a served page asks about."""
     beside = live is not None or page_path(folder).parent == folder
-    around = {
+    content = {
         "relatives": relatives(folder, record, served=live is not None),
         "runs": _stage_rows(folder, record, makers(folder, record, cache, served=live is not None), beside),
         "workflow": workflow_picture(record),
         "live": live,
     }
     for most in ROWS:
-        page = _render(record, reports, around, most)
+        page = _render(record, reports, content, most)
         if len(page.encode()) <= SIZE_LIMIT:
             return page
     while len(page.encode()) > SIZE_LIMIT and _drop_last_figure(reports):
-        page = _render(record, reports, around, ROWS[-1])
+        page = _render(record, reports, content, ROWS[-1])
     return page
 
 
@@ -86,7 +85,7 @@ def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
 
 def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
     """Read the sections of a run's report stages, with vertices under the names of the input."""
-    found = list(report_tables(record))
+    found = list(data_set_tables(record))
     by_key = {run["key"]: run for run in record["stages"]}
     for run in record["stages"]:
         if run["stage"] != "report" or not run.get("outputs"):
@@ -139,50 +138,40 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
 
 
 def _render(
-    record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], around: Mapping[str, Json], most: int
+    record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], content: Mapping[str, Json], most: int
 ) -> str:
     import jinja2
 
     source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
-    template = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=False
-    ).from_string(source)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
+    environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
     # What did not go well is shown first where not all is.
-    runs = sorted(around["runs"], key=lambda row: row["state"] in DONE)[:most]
-    kept = {row["key"] for row in runs}
-    return template.render(
-        policy=page_policy(),
-        script=SCRIPT,
-        name=record["workflow"]["name"],
-        run=record["run"],
-        state=record.get("state") or "",
-        about=record["workflow"].get("about") or "",
-        facts=_facts(record),
-        failures=[run for run in record["stages"] if run.get("error")],
-        headline=headline(record, reports),
-        took=format_seconds(record["seconds"]) if record.get("seconds") is not None else "",
-        counts=counts_of(record),
-        slowest=_slowest(record),
-        keys=kept,
-        reports=[_parts(report, most) for report in reports],
-        tables=TABLES,
-        **dict(around)
-        | {
-            "runs": [row for row in around["runs"] if row["key"] in kept],
-            "left_out": len(around["runs"]) - len(kept),
-        },
+    chosen = sorted(content["runs"], key=lambda row: row["state"] in DONE)[:most]
+    keys = {row["key"] for row in chosen}
+    shown = {
+        "policy": page_policy(),
+        "script": SCRIPT,
+        "tables": TABLES,
+        "record": record,
+        "facts": _facts(record),
+        "failures": [run for run in record["stages"] if run.get("error")],
+        "headline": headline(record, reports),
+        "counts": counts_of(record),
+        "slowest": _slowest(record),
+        "keys": keys,
+        "reports": [_parts(report, most) for report in reports],
+    }
+    runs = [row for row in content["runs"] if row["key"] in keys]
+    left_out = len(content["runs"]) - len(runs)
+    return environment.from_string(source).render(
+        shown | dict(content) | {"runs": runs, "left_out": left_out}
     )
 
 
 def _parts(report: Mapping[str, Json], most: int) -> dict[str, Json]:
     """Return the sections of a report by their part; what says again what others say, by its title."""
-    found: dict[str, Json] = {
-        "title": report["title"],
-        "answer": [],
-        "results": [],
-        "details": [],
-        "data": [],
-    }
+    found: dict[str, Json] = {"title": report["title"]} | {part: [] for part in PARTS}
     for section in report["sections"]:
         part = section.get("part", "results")
         found[part].append(section["title"] if part == "data" else _prepared(section, most))
@@ -201,27 +190,19 @@ def _slowest(record: Mapping[str, Json]) -> str:
 def _facts(record: Mapping[str, Json]) -> list[tuple[str, list[str]]]:
     """Name facts about the run, each a list of lines."""
     workflow = record["workflow"]
-    parameters = workflow.get("parameters") or {}
-    facts = [
-        ("workflow file", [str(workflow.get("path", ""))]),
-        ("started", [str(record.get("started", ""))]),
-        ("took", [format_seconds(record["seconds"])]),
-        ("stage runs", [counts_of(record)]),
-        ("parameters", [f"{name}: {plain_text(value)}" for name, value in parameters.items()]),
-        (
-            "matrix",
-            [
-                f"{axis}: {', '.join(map(plain_text, values))}"
-                for axis, values in (workflow.get("matrix") or {}).items()
-            ],
-        ),
-    ]
-    facts += [(str(name), [plain_text(value)]) for name, value in (record.get("machine") or {}).items()]
-    return [(name, lines) for name, lines in facts if any(lines)]
-
-
-def _if_known(write: Callable[[float], str], value: float | None) -> str:
-    return "" if value is None else write(value)
+    axes = {axis: ", ".join(map(to_text, values)) for axis, values in (workflow.get("matrix") or {}).items()}
+    facts = {
+        "workflow file": [str(workflow.get("path", ""))],
+        "started": [str(record.get("started", ""))],
+        "took": [format_seconds(record["seconds"])],
+        "stage runs": [counts_of(record)],
+        "parameters": [
+            f"{name}: {to_text(value)}" for name, value in (workflow.get("parameters") or {}).items()
+        ],
+        "matrix": [f"{axis}: {values}" for axis, values in axes.items()],
+    }
+    machine = [(str(name), [to_text(value)]) for name, value in (record.get("machine") or {}).items()]
+    return [(name, lines) for name, lines in (*facts.items(), *machine) if any(lines)]
 
 
 def _stage_rows(
@@ -231,13 +212,8 @@ def _stage_rows(
     longest = max((run["seconds"] or 0.0 for run in stages), default=0.0) or 1.0
     return [
         {
-            "key": run["key"],
-            "stage": run["stage"],
-            "state": run["state"],
-            "seconds": _if_known(format_seconds, run["seconds"]),
+            **run,
             "bar": round(BAR_WIDTH * (run["seconds"] or 0.0) / longest, 2),
-            "size": _if_known(format_bytes, run["bytes"]),
-            "peak": _if_known(format_bytes, run["peak_host_bytes"]),
             "why": "; ".join([*run["why"], *run.get("remarks", ())]),
             "progress": _progress(run.get("progress")),
             "maker": made.get(run["key"]),

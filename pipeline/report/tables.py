@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gravel.pipeline.report.cells import cell_text
+from gravel.pipeline.progress.data_set_table import counts_by_state
 
 Json = Any
 
@@ -14,6 +14,35 @@ FEW = 4
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")
+NAMES = ("source", "largest's name")
+"""Columns whose numbers are names of vertices, so that their digits are not grouped."""
+
+DATA_SET_COLUMNS = {
+    "data set": "name",
+    "state": "state",
+    "against the last run": "change",
+    "stage runs": "stages",
+    "vertices": "vertices",
+    "edges": "edges",
+    "seconds": "seconds",
+    "file": "location",
+}
+"""The field of the record that each column shows."""
+
+
+def cell_text(cell: Any, column: str = "") -> str:
+    """Write a table cell: thousands separated, three significant digits, vertex ids and counts untouched."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return str(cell) if column in NAMES else f"{cell:,}"
+    if isinstance(cell, float):
+        if cell == 0:
+            return "0"
+        return f"{cell:,.0f}" if abs(cell) >= 999.5 else f"{cell:#.3g}".removesuffix(".")
+    return str(cell)
 
 
 def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
@@ -66,3 +95,22 @@ def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
         elif first not in (None, ""):
             constants.append(f"{column} {cell_text(first, column)}")
     return (shown, f"In every row: {', '.join(constants)}." if constants else "") if shown else ([0], "")
+
+
+def data_set_tables(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
+    """Yield the table of a run's data sets in the form of a report artifact, if there are any."""
+    table = []
+    for row in record.get("datasets") or []:
+        shown = {**row, "stages": counts_by_state(row["stages"]), "seconds": row["seconds"] or None}
+        table.append([shown[field] for field in DATA_SET_COLUMNS.values()])
+    if table:
+        gone = [each["location"] for each in record.get("gone") or []]
+        about = f"No longer part of the workflow: {', '.join(gone)}." if gone else ""
+        section = {
+            "kind": "table",
+            "title": "Data sets",
+            "about": about,
+            "columns": [*DATA_SET_COLUMNS],
+            "rows": table,
+        }
+        yield {"key": "", "title": "Data sets", "sections": [section]}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gravel.pipeline.plan.drawing.graph import Box, gathered
+from gravel.pipeline.plan.drawing.graph import gathered
 from gravel.pipeline.plan.drawing.svg import draw_svg
 
 Json = Any
@@ -36,34 +36,24 @@ def workflow_picture(record: Mapping[str, Json]) -> str:
     stages: Sequence[Mapping[str, Json]] = record["stages"]
     if not stages:
         return ""
-    boxes = _of_runs(stages) if len(stages) <= MANY else _of_entries(stages)
-    svg = draw_svg(boxes, f"Stage runs of {record['workflow']['name']}")
-    width = re.search(r'<svg[^>]* width="(\d+)"', svg)
-    assert width is not None
-    # A page scrolls what would become too small to read, and shrinks the rest to its width.
-    least = f"min-width:{int(SHRUNK * int(width[1]))}px"
-    return svg.replace('style="', f'style="{least};', 1)
-
-
-def _of_runs(stages: Sequence[Mapping[str, Json]]) -> list[Box]:
-    known = {run["key"] for run in stages}
-    return [
-        Box(run["key"], run["stage"], tuple(key for key in run["upstream"] if key in known), run["state"])
-        for run in stages
-    ]
-
-
-def _of_entries(stages: Sequence[Mapping[str, Json]]) -> list[Box]:
-    entry_of = {run["key"]: run["entry"] for run in stages}
-    return gathered(
+    # Of a run by its key, or of an entry by its name.
+    name = "key" if len(stages) <= MANY else "entry"
+    name_of = {run["key"]: run[name] for run in stages}
+    boxes = gathered(
         (
             (
-                run["entry"],
+                run[name],
                 run["stage"],
-                [entry_of[key] for key in run["upstream"] if key in entry_of],
+                [name_of[key] for key in run["upstream"] if key in name_of],
                 run["state"],
             )
             for run in stages
         ),
         URGENCY,
     )
+    svg = draw_svg(boxes, f"Stage runs of {record['workflow']['name']}")
+    width = re.search(r'<svg[^>]* width="(\d+)"', svg)
+    assert width is not None
+    # A page scrolls what would become too small to read, and shrinks the rest to its width.
+    least = f"min-width:{int(SHRUNK * int(width[1]))}px"
+    return svg.replace('style="', f'style="{least};', 1)

@@ -3,7 +3,7 @@
 On disk, below the cache's root (times are UTC, `NAME` is the job's):
 
 - `schedules/NAME/job.json`: what `gravel schedule add` was given, but for the hooks: those are commands,
-  and lie in the user's own configuration (`gravel.pipeline.schedule.own_hooks`). Only the events with one
+  and lie in the user's own configuration (`gravel.pipeline.schedule.hooks`). Only the events with one
   change.
 - `schedules/NAME/state.json`: up to when due times are decided, which wait, which claim is open.
 - `schedules/NAME/claims/DUE.ATTEMPT.json`: the claim on a due time, made before its run starts and with the

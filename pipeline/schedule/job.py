@@ -5,28 +5,30 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.schedule.record import Record
 from gravel.pipeline.schedule.times import Times, times_of
 from gravel.stages.addresses import REFERENCE, hidden_in_text, is_url
 
-CATCH_UP = ("none", "once", "all")
-OVERLAP = ("skip", "queue")
-EVENTS = ("failure", "change")
+Event = Literal["failure", "change"]
 """For what a job may have a hook."""
+EVENTS: tuple[Event, ...] = get_args(Event)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Record):
     """A workflow and when to run it.
 
     `workflow` is an absolute path; `settings` are NAME=VALUE texts of `--set`; `arguments` are further words
     for `gravel run`; `jitter` and `time_limit` are seconds; `hooks` are the events (failure, change) with a
-    hook in the user's configuration (`gravel.pipeline.schedule.own_hooks`); `created` is seconds since 1970.
+    hook in the user's configuration (`gravel.pipeline.schedule.hooks`); `created` is seconds since 1970.
     `id` tells a job from a later one of the same name. `in_cache` are the events whose hook is in the record
     itself, as earlier versions of gravel wrote it; such a hook is not called.
     """
@@ -36,15 +38,15 @@ class Job:
     cron: str
     zone: str
     created: float
-    settings: Sequence[str] = ()
-    arguments: Sequence[str] = ()
+    settings: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     jitter: float = 0.0
-    catch_up: str = "once"
-    overlap: str = "skip"
+    catch_up: Literal["none", "once", "all"] = "once"
+    overlap: Literal["skip", "queue"] = "skip"
     time_limit: float | None = None
-    hooks: Sequence[str] = ()
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    in_cache: Sequence[str] = field(default=(), compare=False)
+    hooks: tuple[Event, ...] = ()
+    id: Annotated[str, Field(pattern="^[0-9A-Za-z]{1,64}$")] = field(default_factory=lambda: uuid.uuid4().hex)
+    in_cache: Annotated[tuple[Event, ...], Field(exclude=True)] = field(default=(), compare=False)
 
     @property
     def times(self) -> Times:
@@ -63,41 +65,13 @@ class Job:
         settings = [word for text in self.settings for word in ("--set", text)]
         return ["run", self.workflow, *settings, *self.arguments, "--cache", cache]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the job as plain data."""
-        return {name: value for name, value in asdict(self).items() if name != "in_cache"}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Job:
-        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        before = [event for event in EVENTS if data.get(f"on_{event}")]
-        hooks = data.get("hooks", ())
-        if not isinstance(hooks, list | tuple) or not all(isinstance(event, str) for event in hooks):
-            raise TypeError(f"hooks is {hooks!r:.60}")
-        known = data | {"hooks": tuple(hooks), "in_cache": tuple(before)}
-        job = cls(**{each.name: known[each.name] for each in fields(cls)})
-        if not re.fullmatch("[0-9A-Za-z]{1,64}", job.id) or not set(job.hooks) <= set(EVENTS):
-            raise ValueError("its id or its hooks are not what gravel writes")
-        if job.catch_up not in CATCH_UP or job.overlap not in OVERLAP:
-            raise ValueError("its policies are unknown")
-        for name, kinds in _KINDS.items():
-            if not isinstance(getattr(job, name), kinds):
-                raise TypeError(f"{name} is {getattr(job, name)!r:.60}")
-        if not all(isinstance(word, str) for word in (*job.settings, *job.arguments)):
-            raise TypeError("its words are not all texts")
+    @model_validator(mode="after")
+    def _is_due_at_times(self) -> Self:
         try:
-            _ = job.times
+            _ = self.times
         except RequestError as error:
             raise ValueError(str(error)) from None
-        return job
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("name", "workflow", "cron", "zone", "id"), (str,)),
-    **dict.fromkeys(("created", "jitter"), (int, float)),
-    **dict.fromkeys(("settings", "arguments"), (list,)),
-    "time_limit": (int, float, type(None)),
-}
+        return self
 
 
 def check_name(name: str) -> str:

@@ -10,14 +10,18 @@ import json
 import shutil
 import uuid
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.job import EVENTS, Job
 from gravel.pipeline.schedule.policy import State
-from gravel.pipeline.schedule.times import from_iso, iso
+from gravel.pipeline.schedule.record import DueTime, Moment, Record
+from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.leases import Lease, holder
@@ -26,12 +30,13 @@ from gravel.pipeline.store.sharing import is_own
 from gravel.pipeline.store.sweeping import TEMPORARY_AGE
 
 FORMAT = 1
+Kind = TypeVar("Kind", bound=Record)
 KEPT_CLAIMS = 200
 """How many claims, with their logs, a job keeps."""
 
 
 @dataclass
-class Claim:
+class Claim(Record):
     """One run of a job. `state` is running, done, failed, timed out, interrupted or lost.
 
     `due`, `began` and `ended` are seconds since 1970. `run` is the id of the run's record; `results` stands
@@ -40,13 +45,13 @@ class Claim:
     """
 
     job: str
-    due: int
+    due: DueTime
     attempt: int
-    began: float
+    began: Moment
     pid: int
     host: str
     state: str = "running"
-    ended: float | None = None
+    ended: Moment | None = None
     seconds: float | None = None
     run: str | None = None
     exit_code: int | None = None
@@ -61,32 +66,6 @@ class Claim:
     def name(self) -> str:
         """The claim's file name without its ending; names sort by due time."""
         return claim_name(self.due, self.attempt)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the claim as plain data."""
-        times = {name: when and iso(when) for name, when in (("began", self.began), ("ended", self.ended))}
-        return asdict(self) | times | {"due": iso(self.due)}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Claim:
-        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        times = {name: data[name] and from_iso(data[name]) for name in ("due", "began", "ended")}
-        claim = cls(**{**data, **times})
-        for name, kinds in _KINDS.items():
-            if not isinstance(getattr(claim, name), kinds):
-                raise TypeError(f"{name} is {getattr(claim, name)!r:.60}")
-        return claim
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("job", "host", "state"), (str,)),
-    **dict.fromkeys(("due", "attempt", "pid"), (int,)),
-    "began": (int, float),
-    **dict.fromkeys(("ended", "seconds"), (int, float, type(None))),
-    **dict.fromkeys(("run", "problem", "results"), (str, type(None))),
-    "exit_code": (int, type(None)),
-    **dict.fromkeys(("owed", "hooks"), (list,)),
-}
 
 
 def claim_name(due: int, attempt: int) -> str:
@@ -122,7 +101,7 @@ class JobStore:
             raise RequestError(
                 f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
             )
-        if not self._files.create(f"schedules/{job.name}/job.json", _pack(job.to_json())):
+        if not self._files.create(f"schedules/{job.name}/job.json", _pack(job)):
             known = self.find(job.name)
             what = f"; it runs {known.workflow} at {known.cron!r}" if known else ""
             raise RequestError(
@@ -132,13 +111,7 @@ class JobStore:
 
     def find(self, name: str) -> Job | None:
         """Return a job, or None if there is none. Raises GravelError for a damaged record."""
-        data = self._read(f"schedules/{name}/job.json")
-        if data is None or not self._is_own(name):
-            return None
-        try:
-            return Job.from_json(data)
-        except (KeyError, TypeError, ValueError) as error:
-            raise self._damaged(f"schedules/{name}/job.json", repr(error)) from None
+        return self._read(f"schedules/{name}/job.json", Job) if self._is_own(name) else None
 
     def job(self, name: str) -> Job:
         """Return a job; raises RequestError, with the nearest name, if there is none."""
@@ -153,7 +126,7 @@ class JobStore:
     def change(self, job: Job) -> None:
         """Replace the record of a job, whose id stays."""
         with self.lock(job.name):
-            self._files.replace(f"schedules/{job.name}/job.json", _pack(job.to_json()))
+            self._files.replace(f"schedules/{job.name}/job.json", _pack(job))
 
     def remove(self, name: str) -> None:
         """Forget a job with its claims and logs; a run that goes ends by itself."""
@@ -169,17 +142,11 @@ class JobStore:
 
     def state(self, job: Job) -> State:
         """Return where a job stands. Raises GravelError for a damaged record."""
-        data = self._read(f"schedules/{job.name}/state.json")
-        if data is None:
-            return State(decided=int(job.created))
-        try:
-            return State.from_json(data)
-        except (KeyError, TypeError, ValueError) as error:
-            raise self._damaged(f"schedules/{job.name}/state.json", repr(error)) from None
+        return self._read(f"schedules/{job.name}/state.json", State) or State(decided=int(job.created))
 
     def write_state(self, job: Job, state: State) -> None:
         """Replace a job's state; call it under the job's lock."""
-        self._files.replace(f"schedules/{job.name}/state.json", _pack(state.to_json()))
+        self._files.replace(f"schedules/{job.name}/state.json", _pack(state))
 
     def lease_path(self, name: str) -> Path:
         """Return where the lease of a job's run lies: among those of runs, so that gc spares what it uses."""
@@ -208,18 +175,19 @@ class JobStore:
 
     def claim(self, claim: Claim) -> bool:
         """Put a claim on record; says whether it is the first on its due time and attempt."""
-        return self._files.create(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim.to_json()))
+        return self._files.create(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim))
 
     def write_claim(self, claim: Claim) -> None:
         """Replace a claim of one's own."""
-        self._files.replace(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim.to_json()))
+        self._files.replace(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim))
 
-    def find_claim(self, name: str, claim: str) -> Claim | None:
-        """Return a claim by its file name, or None if it is not there or damaged."""
+    def find_claim(self, name: str, claim: str | None) -> Claim | None:
+        """Return a claim by its file name, or None if there is none, or it is not there or damaged."""
+        if claim is None:
+            return None
         try:
-            data = self._read(f"schedules/{name}/claims/{claim}.json")
-            return None if data is None else Claim.from_json(data)
-        except (GravelError, KeyError, TypeError, ValueError):
+            return self._read(f"schedules/{name}/claims/{claim}.json", Claim)
+        except GravelError:
             return None
 
     def claims(self, name: str, due: int | None = None) -> list[Claim]:
@@ -247,22 +215,26 @@ class JobStore:
                 for leaving in self._files.leavings(place, TEMPORARY_AGE):
                     self._files.remove(leaving)
 
-    def _read(self, name: str) -> dict[str, Any] | None:
+    def _read(self, name: str, kind: type[Kind]) -> Kind | None:
         found = self._files.read(name)
         if found is None:
             return None
         try:
             data = json.loads(found[0])
-            if data.pop("format") == FORMAT:
-                return dict(data)
-        except (ValueError, KeyError, AttributeError, TypeError):
-            pass
-        raise self._damaged(name, "it is not what gravel wrote")
-
-    def _damaged(self, name: str, problem: str) -> GravelError:
+            if data.pop("format", None) != FORMAT:
+                raise ValueError("it is of another version of gravel")
+            if kind is Job:  # Hooks of earlier versions stand in the record, and no others are named.
+                old = [event for event in EVENTS if data.get(f"on_{event}")]
+                data = {"hooks": (), **data, "in_cache": old}
+            return kind.from_json(data)
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            problem = f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            problem = str(error) or "it is not what gravel wrote"
         hint = "`gravel schedule remove` and `add` make it anew"
-        return GravelError(f"{self.root / name} cannot be read: {problem}", hint=hint)
+        raise GravelError(f"{self.root / name} cannot be read: {problem}", hint=hint)
 
 
-def _pack(data: dict[str, Any]) -> bytes:
-    return json.dumps({"format": FORMAT} | data, indent=1).encode()
+def _pack(record: Record) -> bytes:
+    return json.dumps({"format": FORMAT} | record.to_json(), indent=1).encode()

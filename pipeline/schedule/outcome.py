@@ -22,11 +22,8 @@ def read_record(root: Path, run: str | None) -> dict[str, Any] | None:
 
 def record_outcome(claim: Claim, ended: Ended, root: Path, log: Path, limit: float | None) -> None:
     """Write into a claim how its run ended."""
-    claim.exit_code, claim.seconds, claim.run = (
-        ended.exit_code,
-        round(ended.seconds, 3),
-        ended.run or claim.run,
-    )
+    claim.exit_code, claim.seconds = ended.exit_code, round(ended.seconds, 3)
+    claim.run = ended.run or claim.run
     record = read_record(root, claim.run)
     if ended.exit_code == 0:
         claim.state = "done"

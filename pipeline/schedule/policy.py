@@ -16,11 +16,13 @@ more than that is a correction of a clock that was wrong, and counting starts an
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
+
+from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.schedule.job import Job
-from gravel.pipeline.schedule.times import from_iso, iso
+from gravel.pipeline.schedule.record import DueTime, Record
+from gravel.pipeline.schedule.times import iso
 
 IN_TIME = 300.0
 """Seconds; so that a `tick` every five minutes misses nothing."""
@@ -36,12 +38,12 @@ MAX_LOST = 3
 class Waiting:
     """A due time that is to be run, and the how-manieth time that will be."""
 
-    due: int
+    due: DueTime
     attempt: int = 1
 
 
 @dataclass(frozen=True)
-class State:
+class State(Record):
     """Where a job stands.
 
     `decided` is the newest due time about which everything is decided (or when the job was added);
@@ -50,29 +52,13 @@ class State:
     `missed` and `skipped` count the due times that the policies dropped.
     """
 
-    decided: int
+    decided: DueTime
     waiting: tuple[Waiting, ...] = ()
     open: str | None = None
     last: str | None = None
     results: str | None = None
     missed: int = 0
     skipped: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the state as plain data."""
-        waiting = [{"due": iso(each.due), "attempt": each.attempt} for each in self.waiting]
-        return asdict(self) | {"decided": iso(self.decided), "waiting": waiting}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> State:
-        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        waiting = tuple(Waiting(from_iso(each["due"]), int(each["attempt"])) for each in data["waiting"])
-        state = cls(**{**data, "decided": from_iso(data["decided"]), "waiting": waiting})
-        if not all(isinstance(each, str | None) for each in (state.open, state.last, state.results)):
-            raise TypeError("its claims are not named by texts")
-        if not isinstance(state.missed, int) or not isinstance(state.skipped, int):
-            raise TypeError("its counts are no whole numbers")
-        return state
 
 
 def next_start(job: Job, state: State, now: float) -> float | None:

@@ -20,11 +20,10 @@ from typing import Any
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import private_files
 from gravel.pipeline.schedule.child_process import STOP_GRACE, carry_out
-from gravel.pipeline.schedule.hooks import call
+from gravel.pipeline.schedule.hooks import call, load_hooks, missing_hook
 from gravel.pipeline.schedule.job import Job, shown_hook
 from gravel.pipeline.schedule.job_store import Claim, JobStore
 from gravel.pipeline.schedule.outcome import read_record, record_lost_run, record_outcome
-from gravel.pipeline.schedule.own_hooks import load_hooks, missing_hook
 from gravel.pipeline.schedule.policy import again
 from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.leases import Lease

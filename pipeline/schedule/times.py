@@ -59,7 +59,7 @@ class Times:
 
     def after(self, moment: float) -> int | None:
         """Return the first due time later than a moment, or None if there is none within 50 years."""
-        return next(self._later(moment), None)
+        return next(self.later(moment), None)
 
     def between(self, after: float, until: float, most: int) -> list[int]:
         """Return the due times in (after, until], in order; of more than `most` the newest."""
@@ -71,7 +71,7 @@ class Times:
         while True:
             start = max(after, until - span)
             found: deque[int] = deque(maxlen=most)
-            for due in self._later(start):
+            for due in self.later(start):
                 if due > until:
                     break
                 found.append(due)
@@ -79,7 +79,8 @@ class Times:
                 return list(found)
             span *= 4
 
-    def _later(self, moment: float) -> Iterator[int]:
+    def later(self, moment: float) -> Iterator[int]:
+        """Yield the due times later than a moment, in order."""
         from cronsim import CronSim
 
         last = moment

@@ -5,11 +5,12 @@ import os
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli.cache import command as cache_command
-from gravel.pipeline.cli.cache import parse_age, parse_size
+from gravel.pipeline.cli.options import age, size
 from gravel.pipeline.cli.show import command as show_command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collect import collect
@@ -88,15 +89,10 @@ def test_gc_is_a_dry_run(cache):
 
 
 def test_sizes_and_ages():
-    assert [parse_size(text) for text in ("1000", "20GB", "1.5 KiB", "2m")] == [
-        1000,
-        20 * 10**9,
-        1536,
-        2 * 10**6,
-    ]
-    assert [parse_age(text) for text in ("90s", "12h", "2w", "1.5d")] == [90, 43200, 1209600, 129600]
-    for parse, wrong in ((parse_size, "big"), (parse_size, "-3"), (parse_age, "10"), (parse_age, "1y")):
-        with pytest.raises(ValueError, match="write it like"):
+    assert [size(text) for text in ("1000", "20GB", "1.5 KiB", "2m")] == [1000, 20 * 10**9, 1536, 2 * 10**6]
+    assert [age(text) for text in ("90s", "12h", "2w", "1.5d")] == [90, 43200, 1209600, 129600]
+    for parse, wrong in ((size, "big"), (size, "-3"), (age, "10"), (age, "1y")):
+        with pytest.raises(click.BadParameter, match="write it like"):
             parse(wrong)
     result = CliRunner().invoke(cache_command, ["gc", "--max-size", "big"])
     assert result.exit_code == 2

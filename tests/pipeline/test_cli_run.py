@@ -151,7 +151,7 @@ def test_the_doctor_finds_what_matters(file: Path) -> None:
 
 
 def test_the_doctor_names_the_cure(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.doctor.software.REQUIRED", ("numpy", "no-such-package"))
+    monkeypatch.setattr("importlib.metadata.requires", lambda package: ["numpy", "no-such-package"])
     result = gravel("doctor", "--cache", str(file.parent / "cache"))
     assert result.return_value == 1
     assert "missing: no-such-package" in result.output

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from gravel.pipeline.core.devices import Device
@@ -117,15 +118,16 @@ def test_the_kernel_answers_about_the_clock():
     assert machine.clock_is_kept() in (True, False, None)
 
 
-def test_the_kind_of_file_system(tmp_path):
-    mounts = tmp_path / "mounts"
+def test_the_kind_of_file_system(tmp_path, monkeypatch):
     inner = tmp_path / "a b"
     inner.mkdir()
-    point = str(inner.resolve()).replace(" ", "\\040")
-    mounts.write_text(f"overlay / overlay rw 0 0\nserver:/x {point} nfs4 rw 0 0\nbroken\n")
-    assert disk.file_system(inner, mounts) == "nfs4"
-    assert disk.file_system(tmp_path, mounts) == "overlay"
-    assert disk.file_system(tmp_path, tmp_path / "none") is None
+    kinds = [("/", "rootfs"), ("/", "overlay"), (str(inner.resolve()), "nfs4")]
+    mounts = [SimpleNamespace(mountpoint=point, fstype=kind) for point, kind in kinds]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **options: mounts)
+    assert disk.file_system(inner) == "nfs4"
+    assert disk.file_system(tmp_path) == "overlay"
+    mounts.clear()
+    assert disk.file_system(tmp_path) is None
 
 
 def test_a_file_server_with_another_clock(tmp_path, monkeypatch):

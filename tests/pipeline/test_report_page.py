@@ -12,9 +12,10 @@ import numpy
 import pytest
 
 import gravel.pipeline.report.page
-from gravel.pipeline.report.cells import cell_text, plain_text
 from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.tables import cell_text
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifacts import VertexIds
 from tests.pipeline.run_records import whole
 
@@ -157,10 +158,10 @@ def test_cells():
 
 
 def test_parameters_are_written_as_in_a_workflow_file():
-    assert plain_text({"rmat": {"scale": 4, "on": True}, "files": {}, "none": None}) == (
+    assert to_text({"rmat": {"scale": 4, "on": True}, "files": {}, "none": None}) == (
         "{rmat: {scale: 4, on: true}, files: {}, none: null}"
     )
-    assert plain_text([1, "two", {"a": 0.5}]) == "[1, two, {a: 0.5}]"
+    assert to_text([1, "two", {"a": 0.5}]) == "[1, two, {a: 0.5}]"
 
 
 def test_columns_that_say_the_same_in_every_row_are_said_once(tmp_path: Path):

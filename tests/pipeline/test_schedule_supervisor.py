@@ -17,10 +17,10 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.schedule import job_store as book_module
 from gravel.pipeline.schedule import supervisor as keeping
 from gravel.pipeline.schedule.child_process import Ended
+from gravel.pipeline.schedule.hooks import save_hooks
 from gravel.pipeline.schedule.job import EVENTS, Job
 from gravel.pipeline.schedule.job_store import Claim, JobStore
 from gravel.pipeline.schedule.listing import describe
-from gravel.pipeline.schedule.own_hooks import save_hooks
 from gravel.pipeline.schedule.policy import MAX_LOST, State, Waiting
 from gravel.pipeline.schedule.supervisor import Supervisor
 from gravel.pipeline.store.cache import Cache
