@@ -8,6 +8,8 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -46,15 +48,48 @@ struct Slot {
     uint64_t values[32], out[32];
 };
 
+constexpr size_t STACK = 128 << 10;
+constexpr unsigned SPINS = 16;
+
+// Stacks are kept: the system took longer to make them anew for every launch than most blocks run.
+struct Stacks {
+    std::atomic_flag taken = ATOMIC_FLAG_INIT;  // the header of mutexes has kernels, to those who look for names
+    std::vector<std::unique_ptr<char[]>> kept;
+
+    std::unique_ptr<char[]> take() {
+        std::unique_ptr<char[]> stack;
+        lock();
+        if (!kept.empty()) {
+            stack = std::move(kept.back());
+            kept.pop_back();
+        }
+        taken.clear();
+        return stack ? std::move(stack) : std::unique_ptr<char[]>(new char[STACK]);
+    }
+    void give(std::unique_ptr<char[]> stack) {
+        lock();
+        kept.push_back(std::move(stack));
+        taken.clear();
+    }
+    void lock() {
+        while (taken.test_and_set()) sched_yield();
+    }
+};
+
+static Stacks stacks;
+
 struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
     unsigned thread;
     jmp_buf left;  // where it gave way
     bool begun = false, ended = false;
-};
+    // Unless null, it goes on when this is no longer what it was.
+    const unsigned* awaited = nullptr;
+    unsigned was;
 
-constexpr size_t STACK = 128 << 10;
+    bool is_ready() const { return !ended && (!awaited || *awaited != was); }
+};
 
 thread_local std::vector<Fiber> fibers;
 thread_local jmp_buf scheduler;
@@ -66,6 +101,15 @@ thread_local Dim block_index, block_size, grid_size;
 // Jumps, since swapping contexts asks the system for signal masks, which took most of an emulated search's time.
 inline void yield() {
     if (!_setjmp(current->left)) _longjmp(scheduler, 1);
+}
+
+// Fibers that wait so are not even resumed, which took half of an emulated search's time.
+inline void wait_while(const unsigned& value, unsigned was) {
+    Fiber& waiting = *current;
+    waiting.was = was;
+    waiting.awaited = &value;
+    yield();
+    waiting.awaited = nullptr;
 }
 
 inline void resume(Fiber& fiber) {
@@ -91,7 +135,7 @@ inline const uint64_t* collect(unsigned mask, uint64_t value) {
         slot.arrived = 0;
         ++slot.generation;
     } else {
-        while (slot.generation == before) yield();
+        wait_while(slot.generation, before);
     }
     return slot.out;
 }
@@ -105,7 +149,7 @@ inline bool meet_block(bool value) {
         any = 0;
         ++generation;
     } else {
-        while (generation == before) yield();
+        wait_while(generation, before);
     }
     return any_before;
 }
@@ -349,21 +393,27 @@ inline void run_block(Body kernel, void** arguments, unsigned block, unsigned bl
     for (unsigned t = 0; t < threads; ++t) {
         Fiber& fiber = fibers[t];
         fiber.thread = t;
-        fiber.stack.reset(new char[STACK]);
+        fiber.stack = stacks.take();
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = fiber.stack.get();
         fiber.context.uc_stack.ss_size = STACK;
         fiber.context.uc_link = nullptr;
         makecontext(&fiber.context, enter, 0);
     }
-    for (unsigned left = threads; left;) {
+    for (unsigned left = threads, spins = 0; left;) {
+        unsigned resumed = 0;
         for (Fiber& fiber : fibers) {
-            if (fiber.ended) continue;
+            if (!fiber.is_ready()) continue;
             resume(fiber);
             left -= fiber.ended;
+            ++resumed;
         }
-        sched_yield();
+        // One fiber alone spins until another block has come as far: the cores are for that one.
+        spins = resumed > 1 ? 0 : spins + 1;
+        if (spins > SPINS) std::this_thread::sleep_for(std::chrono::microseconds(20));
+        else if (spins) sched_yield();
     }
+    for (Fiber& fiber : fibers) stacks.give(std::move(fiber.stack));
 }
 
 struct Grid {
