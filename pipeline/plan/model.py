@@ -11,7 +11,7 @@ from gravel.stages.artifacts import Json
 from gravel.stages.stage import Need, Parameters, Stage
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class InputRef:
     """An output of another run: the run's key and the position among its stage's outputs."""
 
@@ -19,7 +19,7 @@ class InputRef:
     output: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StageRun:
     """One stage, with its parameters and inputs decided.
 

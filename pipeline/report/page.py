@@ -44,8 +44,9 @@ def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache) -> 
     reports = report_artifacts(record, cache)
     body = {"format": 1, "run": dict(record), "reports": reports}
     page = page_path(folder)
-    put(page.with_suffix(".json"), json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False))
-    return put(page, page_text(folder, record, reports, cache))
+    encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
+    put(page.with_suffix(".json"), encoder.iterencode(body))
+    return put(page, [page_text(folder, record, reports, cache)])
 
 
 def page_text(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from gravel.pipeline.report.policy import META
@@ -36,8 +37,8 @@ def find_page(folder: Path) -> Path | None:
     return None
 
 
-def put(path: Path, text: str) -> Path:
-    """Write a file of a page's, whole, in place of an older one."""
+def put(path: Path, text: Iterable[str]) -> Path:
+    """Write a file of a page's, whole, in place of an older one; `text` comes in pieces."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.part")
     root = path.parents[2]
@@ -45,7 +46,7 @@ def put(path: Path, text: str) -> Path:
         with unfinished.open("w", encoding="utf-8") as file:
             if path.parent.parent.name == "runs":
                 keep_own(root, unfinished)
-            file.write(text)
+            file.writelines(text)
         return unfinished.replace(path)
     except OSError:
         unfinished.unlink(missing_ok=True)
