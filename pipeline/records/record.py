@@ -207,7 +207,11 @@ class RunRecord:
         at = round(self.seconds, 3)
         head = {"run": {"cluster": self.cluster}, "at": at}
         lines = [{"stage": key, "at": at, **self.stages[key].changes()} for key in changed]
-        self._events.append(_json(line) for line in [head, *lines])
+        try:
+            self._events.append(_json(line) for line in [head, *lines])
+        except OSError:
+            self._changed = {**changed, **self._changed}  # for the next time
+            raise
         self._logged = time.monotonic()
 
     def write(self) -> None:

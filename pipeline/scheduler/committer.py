@@ -128,6 +128,9 @@ class Committer:
                 self._hurry, self._works = False, True
             try:
                 self._commit(batch)
+            except Exception as error:  # the driver waits for an answer, whatever happens
+                for result in batch:
+                    self._tell(Committed(result.key, _described(error)))
             finally:
                 next_one = time.monotonic() + INTERVAL
                 with self._changed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,17 @@ def test_a_line_names_no_secret(record: RunRecord) -> None:
     text = (record.folder / LOG).read_text()
     assert "secret" not in text
     assert "hidden" not in text
+
+
+def test_what_could_not_be_logged_is_logged_later(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    record.change("again").state = "failed"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            record.log()
+    assert states(read_run(record.folder)) == ["computed", "running"]
+    record.log()
+    assert states(read_run(record.folder)) == ["computed", "failed"]
