@@ -23,7 +23,7 @@ Json: TypeAlias = Any
 RECIPE_FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """A stage run's digest and, in plain data, the parts that it was made from.
 
@@ -40,7 +40,10 @@ class Recipe:
     @property
     def without_parts(self) -> Recipe:
         """The same recipe without its parts, which are most of what it takes in memory."""
-        return Recipe(self.digest, {}, self.contents)
+        return Recipe(self.digest, _NO_PARTS, self.contents)
+
+
+_NO_PARTS: dict[str, Json] = {}
 
 
 def _encode(value: Json, into: bytearray) -> None:
@@ -139,7 +142,7 @@ def make_recipe(
             name = f"{shown(location)} ({count})"
         named[name] = content
     public = {**parts, "parameters": hidden(plain), "files": named}
-    return Recipe(digest(hashed), public, dict(files))
+    return Recipe(digest(hashed), public, dict(files) if files else _NO_PARTS)
 
 
 def _without_secrets(value: Json, files: Mapping[str, str]) -> Json:

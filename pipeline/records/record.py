@@ -18,7 +18,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,13 +53,13 @@ class StageRecord:
     key: str
     entry: str
     stage: str
-    upstream: list[str]
+    upstream: Sequence[str]
     coordinates: Mapping[str, Json]
     state: str = "waiting"
     seconds: float | None = None  # of the computation; for a cached one, of the run that made it
     started: float | None = None
     recipe: str | None = None
-    outputs: list[str] = field(default_factory=list)
+    outputs: Sequence[str] = ()
     bytes: int | None = None
     bytes_on_disk: int | None = None
     need: dict[str, int] | None = None
@@ -67,26 +67,34 @@ class StageRecord:
     peak_device_bytes: int | None = None
     place: str | None = None
     attempts: int = 0
-    why: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # what the stage says of its result
+    why: Sequence[str] = ()
+    remarks: Sequence[str] = ()  # what the stage says of its result
     error: str | None = None
     hint: str | None = None
     progress: dict[str, Json] | None = None
-    log: str | None = None
+
+    @property
+    def log(self) -> str:
+        """Where the log of the stage run lies, relative to the run's folder."""
+        return f"logs/{log_name(self.key)}"
 
     def to_json(self) -> dict[str, Json]:
         """Return the record as plain data."""
-        return {name: getattr(self, name) for name in FIELDS}
+        return {**{name: _plain(getattr(self, name)) for name in FIELDS}, "log": self.log}
 
     def changes(self) -> dict[str, Json]:
         """Return what a log has to say of the stage run: all that is not as it was planned."""
-        values = ((name, getattr(self, name)) for name in FIELDS if name not in PLANNED)
+        values = ((name, _plain(getattr(self, name))) for name in FIELDS if name not in PLANNED)
         return {name: value for name, value in values if value not in (None, [])}
 
 
 FIELDS = tuple(each.name for each in fields(StageRecord))
-PLANNED = frozenset(("key", "entry", "stage", "coordinates", "log"))
+PLANNED = frozenset(("key", "entry", "stage", "coordinates"))
 """Fields that stay as they were planned."""
+
+
+def _plain(value: Json) -> Json:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def new_run_id(workflow: str) -> str:
@@ -138,10 +146,7 @@ class RunRecord:
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.trust: dict[str, Json] = {}
-        self.stages = {
-            stage["key"]: StageRecord(**stage, log=f"logs/{log_name(stage['key'])}")
-            for stage in outline.stages
-        }
+        self.stages = {stage["key"]: StageRecord(**stage) for stage in outline.stages}
         self._machine = dict(machine)
         self._options = dict(options)
         self._started = time.time()

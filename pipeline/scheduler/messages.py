@@ -23,6 +23,7 @@ class RunMessages:
         self.record = record
         self._reporter = reporter
         self._write_failed = False
+        self._needs: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
         self.failures: list[tuple[str, str, str | None]] = []
 
     def emit(self, kind: str, **data: Any) -> None:
@@ -84,10 +85,10 @@ class RunMessages:
     ) -> None:
         """A stage run's result was found."""
         stage = self.record.change(key)
-        stage.state, stage.why = "cached", [] if why == "cached" else [why]
-        stage.outputs = list(outputs)
+        stage.state, stage.why = "cached", () if why == "cached" else (why,)
+        stage.outputs = tuple(outputs)
         stage.seconds = provenance.get("seconds")
-        stage.need = provenance.get("need")
+        stage.need = self._shared_need(provenance.get("need"))
         stage.peak_host_bytes = provenance.get("peak_host_bytes")
         stage.peak_device_bytes = provenance.get("peak_device_bytes")
         stage.bytes = sum(artifact.bytes for artifact in described)
@@ -95,8 +96,12 @@ class RunMessages:
         self.emit("stage_cached", stage=key, seconds=stage.seconds, bytes=stage.bytes)
         self.remarked(key, provenance.get("remarks") or ())
 
+    def _shared_need(self, need: dict[str, int] | None) -> dict[str, int] | None:
+        """Return an equal one that is in memory already: those of a study's stage runs are few."""
+        return None if need is None else self._needs.setdefault(tuple(need.items()), need)
+
     def remarked(self, key: str, remarks: Sequence[str]) -> None:
         """A stage had something to say of its result: reported each time that the result is used."""
-        self.record.change(key).remarks = list(remarks)
+        self.record.change(key).remarks = tuple(remarks)
         for remark in remarks:
             self.emit("note", message=f"{key}: {remark}")

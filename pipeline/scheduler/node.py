@@ -113,8 +113,8 @@ class Node:
         self.asks: tuple[Node, ...] = ()
         self.replaced: frozenset[str] = frozenset()
         self.sources: tuple[Node, ...] = ()
-        self.consumers: list[Node] = []
-        self.watchers: list[Node] = []
+        self.consumers: list[Node] = NOBODY
+        self.watchers: list[Node] = NOBODY
         self.unknown = self.undone = self.open = self.depth = 0
 
     @property
@@ -161,3 +161,19 @@ class Node:
         if self.worker_slot is None:
             return frozenset(self.rank_group)
         return frozenset((self.worker_slot, *self.rank_group))
+
+    def is_read_by(self, consumer: Node) -> None:
+        """Note a node that reads this one's outputs."""
+        if self.consumers is NOBODY:
+            self.consumers = []
+        self.consumers.append(consumer)
+
+    def is_watched_by(self, watcher: Node) -> None:
+        """Note a node whose recipe needs this one's ids."""
+        if self.watchers is NOBODY:
+            self.watchers = []
+        self.watchers.append(watcher)
+
+
+NOBODY: list[Node] = []
+"""What most nodes have of consumers or watchers; it stays empty."""

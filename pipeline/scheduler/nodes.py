@@ -52,10 +52,10 @@ class Nodes:
         watched = self._asked_for_recipe(node)
         node.unknown = sum(each.ids is None for each in watched)
         for source in node.sources:
-            source.consumers.append(node)
+            source.is_read_by(node)
             source.open += node.state not in ENDED
         for each in watched:
-            each.watchers.append(node)
+            each.is_watched_by(node)
         self.visits += len(node.sources)
 
     def rewire(self, node: Node, run: StageRun) -> None:

@@ -26,7 +26,7 @@ def outline_of(plan: Plan) -> Outline:
                 "key": key,
                 "entry": run.entry,
                 "stage": run.stage.name,
-                "upstream": list(run.upstream),
+                "upstream": run.upstream,
                 "coordinates": run.coordinates,
                 **({} if run.not_run is None else {"state": "not run", "why": [run.not_run]}),
             }

@@ -52,7 +52,7 @@ class RunReport(RunMessages):
     def wanted(self, node: Node, why: Sequence[str]) -> None:
         """A node has to be computed."""
         stage = self._stage(node)
-        stage.state, stage.why = "waiting", list(why)
+        stage.state, stage.why = "waiting", tuple(why)
 
     def started(self, node: Node) -> None:
         """A node runs."""
@@ -116,7 +116,8 @@ class RunReport(RunMessages):
             kinds = [kind for kind, one, its in named if one != its and kind not in MEASURED]
             if kinds:
                 message = f"the {kinds[0]} of {node.key} is not that of {key}; only the first one is verified"
-                self.record.stages[node.key].why.append(message)
+                stage = self.record.change(node.key)
+                stage.why = (*stage.why, message)
                 self.emit("note", message=message)
                 return
 
@@ -133,7 +134,7 @@ class RunReport(RunMessages):
         """A node will not run."""
         stage = self._stage(node)
         stage.state = "skipped"
-        stage.why = ["the run was stopped" if because == "stopped" else f"{because} failed"]
+        stage.why = ("the run was stopped" if because == "stopped" else f"{because} failed",)
         self.emit("stage_skipped", stage=node.key, because=because)
 
     def left_out(self, node: Node, what: str) -> None:
