@@ -112,6 +112,7 @@ def answer(tree: TreeCopy, **variables: str) -> tuple[int, bool]:
     return value, bool(hits)
 
 
+@pytest.mark.slow
 def test_a_search_follows_an_edit_of_a_function_that_it_calls(tmp_path: Path):
     tree = TreeCopy(tmp_path)
     (tree.folder / "path.yaml").write_text(WORKFLOW)
@@ -247,6 +248,7 @@ def test_data_beside_a_kernel_costs_nothing(small: TreeCopy):
     assert answer(small) == (613, False)
 
 
+@pytest.mark.slow
 def test_the_check_takes_less_than_10_ms(small: TreeCopy):
     """Of a whole search with some 60 functions in a dozen modules, in the best of five processes."""
     text = (
