@@ -11,9 +11,10 @@ from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.including import Axis, combine
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.substitution import Filled, fill, references
-from gravel.pipeline.workflow.values import NAME, Values, Varying, malformed
+from gravel.pipeline.workflow.substitution import MERGE, Filled, fill, references
+from gravel.pipeline.workflow.values import MAX_VALUES, NAME, Values, Varying, malformed
 from gravel.stages.addresses import hidden
+from gravel.stages.artifacts import Json
 
 __all__ = ["SPECIAL", "named_items", "read_matrix"]
 
@@ -91,6 +92,14 @@ def read_matrix(
     ]
 
 
+def _measure(value: Json) -> tuple[int, int]:
+    """Count the values of plain data, and how deep it is."""
+    if not isinstance(value, list | dict):
+        return 1, 1
+    parts = [_measure(each) for each in (value if isinstance(value, list) else value.values())]
+    return 1 + sum(size for size, _ in parts), 1 + max((depth for _, depth in parts), default=0)
+
+
 def _plain(axis: Axis) -> Combinations:
     return Combinations((axis.name,), tuple((at,) for at in range(len(axis.called))))
 
@@ -125,9 +134,28 @@ class _Reader:
                 self.faults.add_problem(problem)
             return None
 
+    def filled_axis(self, node: Node) -> Filled | None:
+        """Fill an axis in value by value: each is measured alone, since no stage gets more than one."""
+        named = isinstance(node, MapNode)
+        if isinstance(node, ScalarNode) or (isinstance(node, MapNode) and MERGE in node.items):
+            return self.filled(node)
+        size = 1
+        found = []
+        for item in node.items.values() if isinstance(node, MapNode) else node.items:
+            filled = self.filled(item)
+            if filled is None:
+                return None
+            size += filled.size
+            if size > MAX_VALUES:
+                message = f"with its references filled in this has more than {MAX_VALUES:,} values"
+                self.faults.add(message, None, self.source.at(node))
+                return None
+            found.append(filled.value)
+        return Filled(dict(zip(node.items, found, strict=True)) if named else found, size)
+
     def axis(self, name: str, node: Node) -> Axis | None:
         place = self.source.at(node)
-        axis = self.filled(node)
+        axis = self.filled_axis(node)
         if axis is None:
             return None
         if not isinstance(axis.value, list | dict):
@@ -152,5 +180,5 @@ class _Reader:
                 self.faults.add(f"the matrix axis {name!r} has the value {text!r:.60} twice", None, where)
                 return None
             seen.add(text)
-        values = [Filled(value, axis.size, axis.depth) for value in found]
+        values = [Filled(value, *_measure(value)) for value in found]
         return Axis(name, list(called), values, isinstance(axis.value, dict))
