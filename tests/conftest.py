@@ -8,6 +8,28 @@ from pathlib import Path
 
 import pytest
 
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+"""All tests that were found, those that `-m` leaves out too."""
+
+_TESTS = Path(__file__).parent
+_ROOMS = {"kernels": 0, "stages": 1, "pipeline": 2}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = list(items)
+    items[:] = _units_first(items, getattr(config, "workerinput", {}).get("workercount", 1))
+
+
+def _units_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Put tests of units before those of whole runs, for each worker: one starts at its share of the list."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    ordered = sorted(files, key=lambda file: _ROOMS.get(file.relative_to(_TESTS).parts[0], len(_ROOMS)))
+    shares = (ordered[first::workers] for first in range(workers))
+    return [item for share in shares for file in share for item in files[file]]
+
 
 def pytest_collection_finish() -> None:
     """Keep the collector of garbage from visiting thousands of tests again and again."""

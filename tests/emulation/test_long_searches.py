@@ -45,7 +45,7 @@ def check_records(found: Any, wanted: Any) -> None:
 
 
 @pytest.mark.usefixtures("cupy_on_cpu")
-@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_level_of_ranks_on_one_or_two_gpus_has_a_clock(devices: int) -> None:
     whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
     search, on_cpu = (
@@ -131,7 +131,10 @@ def search_and_send(gang: Any, whole: Any, network: Network, options: SearchOpti
         return found
 
 
-@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(reduction="blocking")])
+@pytest.mark.parametrize(
+    "options",
+    [SearchOptions(), pytest.param(SearchOptions(reduction="blocking"), marks=pytest.mark.slow)],
+)
 def test_every_level_of_ranks_that_send_has_a_clock(
     options: SearchOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Components over ranks on emulated devices: any number of ranks and devices, gangs, a lost device."""
+"""Components over ranks on emulated devices: any number of ranks and devices, rank groups, a lost device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks of a gang, each with a device of its own, that map each other's memory."""
+"""Ranks of a rank group, each with a device of its own, that map each other's memory."""
 
 from __future__ import annotations
 

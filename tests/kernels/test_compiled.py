@@ -14,6 +14,7 @@ import pytest
 
 from gravel.kernels.compiled.folder import MARK, Folder, UnsafeFolder, folder_path
 from tests.kernels.tree_copy import TreeCopy
+from tests.parameters import slow_among
 
 WORKFLOW = """\
 workflow: path
@@ -112,6 +113,7 @@ def answer(tree: TreeCopy, **variables: str) -> tuple[int, bool]:
     return value, bool(hits)
 
 
+@pytest.mark.slow
 def test_a_search_follows_an_edit_of_a_function_that_it_calls(tmp_path: Path):
     tree = TreeCopy(tmp_path)
     (tree.folder / "path.yaml").write_text(WORKFLOW)
@@ -160,6 +162,7 @@ print(search.run(0).distance.tolist())
 """
 
 
+@pytest.mark.slow
 def test_what_an_overload_imports_for_its_types_counts(small: TreeCopy):
     """Searches of encoded rows are generated from a module that is imported while they are compiled."""
     assert small.python("-c", ROWS).strip() == "[0, 1, 2]"
@@ -247,6 +250,7 @@ def test_data_beside_a_kernel_costs_nothing(small: TreeCopy):
     assert answer(small) == (613, False)
 
 
+@pytest.mark.slow
 def test_the_check_takes_less_than_10_ms(small: TreeCopy):
     """Of a whole search with some 60 functions in a dozen modules, in the best of five processes."""
     text = (
@@ -290,7 +294,7 @@ def test_a_damaged_entry_is_compiled_again(small: TreeCopy):
     assert answer(small) == (613, False)
 
 
-@pytest.mark.parametrize("mode", [0o770, 0o777, 0o2770])
+@pytest.mark.parametrize("mode", slow_among([0o770, 0o777, 0o2770], {0o777, 0o2770}))
 def test_a_folder_that_others_may_write_is_not_used(small: TreeCopy, mode: int):
     assert answer(small) == (613, False)
     assert stat.S_IMODE(small.compiled.stat().st_mode) == 0o700
@@ -319,7 +323,7 @@ def test_a_folder_or_file_of_somebody_else_is_not_used(tmp_path: Path, monkeypat
         Folder(tmp_path / "compiled")
 
 
-@pytest.mark.parametrize("place", ["file", "below a file", "nowhere"])
+@pytest.mark.parametrize("place", slow_among(["file", "below a file", "nowhere"], {"below a file"}))
 def test_without_a_folder_kernels_are_compiled(small: TreeCopy, place: str):
     (small.folder / "file").write_text("")
     named = {"file": "file", "below a file": "file/compiled", "nowhere": "/proc/self/compiled"}[place]

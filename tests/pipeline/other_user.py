@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,16 @@ def give(path: Path, user: int = OTHER) -> None:
         os.chown(each, user, user, follow_symlinks=False)
 
 
+def compiled(user: int) -> Path:
+    """Return the folder of kernels that tests have had compiled for a user: each takes seconds."""
+    folder = Path(tempfile.gettempdir()) / f"gravel-compiled-{user or os.geteuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+        if user:
+            os.chown(folder, user, user)
+    return folder
+
+
 def gravel(
     *words: str,
     cwd: Path,
@@ -63,7 +75,7 @@ def gravel(
             "HOME": str(home),
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "NUMBA_CACHE_DIR": str(home / "numba"),
+            "GRAVEL_COMPILED": str(compiled(user)),
             **environment,
         },
         capture_output=True,

@@ -38,7 +38,14 @@ def test_all_that_a_run_writes_is_the_users(tmp_path: Path, cluster: str):
     assert loose(tmp_path / "c") == []
 
 
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+@pytest.mark.parametrize(
+    ("umask", "mode"),
+    [
+        pytest.param(0o022, 0o644, marks=pytest.mark.slow),
+        (0o027, 0o640),
+        pytest.param(0o077, 0o600, marks=pytest.mark.slow),
+    ],
+)
 def test_what_the_user_names_follows_their_mask(tmp_path: Path, umask: int, mode: int):
     (tmp_path / "w.yaml").write_text(SEARCH)
     done = gravel(

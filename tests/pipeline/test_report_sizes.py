@@ -102,7 +102,7 @@ def test_short_searches_have_no_table_of_levels() -> None:
     )
 
 
-@pytest.mark.parametrize("graphs", ["one", "twenty", "a thousand"])
+@pytest.mark.parametrize("graphs", ["one", pytest.param("twenty", marks=pytest.mark.slow), "a thousand"])
 def test_a_thousand_experiments_are_a_page_in_seconds(graphs: str, tmp_path: Path) -> None:
     inputs: dict[str, Artifact] = {}
     for a in range(20):

@@ -1,4 +1,4 @@
-"""traverse of a compressed partition: ranks search their rows as they are, in lock step and by a gang."""
+"""traverse of a compressed partition: ranks search rows as they are, in lock step and by a rank group."""
 
 from __future__ import annotations
 

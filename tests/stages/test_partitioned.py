@@ -1,4 +1,4 @@
-"""traverse of a partition: lock step here, a gang where workers are reserved, options as tuning constants."""
+"""traverse of a partition: lock step here, a rank group where workers are reserved, options as constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""partition and traverse of stripes: stored, searched in lock step and by a gang, as stated."""
+"""partition and traverse of stripes: stored, searched in lock step and by a rank group, as stated."""
 
 from __future__ import annotations
 
