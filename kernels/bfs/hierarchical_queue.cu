@@ -105,6 +105,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             expand_on(gridDim.x);
             continue;
         }
+        grid_barrier(arrivals);  // all have read the counters, which one block alone comes round to sooner
         if (blockIdx.x == 0) {
             do
                 expand_on(1);
