@@ -13,7 +13,7 @@ from gravel.stages.addresses import hidden, shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.downloads import Downloads
-    from gravel.pipeline.workflow.catalogue import DataSet
+    from gravel.pipeline.workflow.model import DataSet
 
 PLACES = ("datasets.yaml", "workflows/catalogues/datasets.yaml")
 """Catalogues that are looked into where none is named."""

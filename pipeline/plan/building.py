@@ -10,7 +10,7 @@ from gravel.pipeline.plan.keys import run_key
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.plan.selection import Selection, chosen_combinations, select
 from gravel.pipeline.workflow.combinations import Combinations, choices
-from gravel.pipeline.workflow.entry_reader import REPEAT
+from gravel.pipeline.workflow.entries import REPEAT
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
 from gravel.pipeline.workflow.values import MAX_RUNS
 from gravel.stages.artifacts import Json

@@ -7,10 +7,9 @@ from typing import Any
 
 from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.pipeline.workflow.catalogue import FIELDS
-from gravel.pipeline.workflow.entry_reader import LIMIT, MAX_REPETITIONS, REPEAT
+from gravel.pipeline.workflow.entries import LIMIT, MAX_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL
-from gravel.pipeline.workflow.nesting import NEST, USE
-from gravel.pipeline.workflow.scopes import SECTIONS
+from gravel.pipeline.workflow.nesting import NEST, SECTIONS, USE
 from gravel.pipeline.workflow.substitution import MERGE
 from gravel.pipeline.workflow.values import NAME
 from gravel.stages.stage import Slot, Stage
