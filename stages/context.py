@@ -38,8 +38,12 @@ class Context(Protocol):
     """The only door from a stage to its surroundings."""
 
     machine: Machine
-    scratch: Path  # an empty folder that is removed when the stage ends
     reserved: int  # workers that are kept for `gang`, 0 where it would run in this process
+
+    @property
+    def scratch(self) -> Path:
+        """An empty folder that is removed when the stage ends."""
+        ...
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""

@@ -17,7 +17,8 @@ from gravel.pipeline.cli.options import cache_option
 def command(as_json: bool, limit: int, cache_path: str | None) -> None:
     """List the runs of this cache, the newest first."""
     from gravel.pipeline.core.durations import format_seconds
-    from gravel.pipeline.records.reading import list_runs
+    from gravel.pipeline.records.reading import format_of, list_runs, run_folders
+    from gravel.pipeline.records.record import FORMAT
     from gravel.pipeline.store.location import find_cache
 
     root = find_cache(cache_path)
@@ -25,6 +26,11 @@ def command(as_json: bool, limit: int, cache_path: str | None) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
+    newer = [folder.name for folder in run_folders(root) if format_of(folder) > FORMAT]
+    if newer:
+        click.echo(
+            f"note: {len(newer)} runs of a newer gravel are not listed: {', '.join(newer[:3])}", err=True
+        )
     if not rows:
         click.echo(f"no run is on record in {root}")
         return

@@ -28,6 +28,8 @@ def command(run: str | None, as_json: bool, cache_path: str | None) -> None:
     click.echo(f"{record['run']}: {record['state']}, {took}, {record['workflow']['path']}")
     if record.get("cluster"):
         click.echo(f"cluster: {record['cluster']}")
+    if record.get("unread"):
+        click.echo(f"note: the run's log has lines that cannot be read and are left out: {record['unread']}")
     if record.get("problem"):
         click.echo(f"problem: {record['problem']}")
     width = max((len(stage["key"]) for stage in record["stages"]), default=0)

@@ -37,6 +37,11 @@ class Recipe:
     parts: dict[str, Json]
     contents: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def without_parts(self) -> Recipe:
+        """The same recipe without its parts, which are most of what it takes in memory."""
+        return Recipe(self.digest, {}, self.contents)
+
 
 def _encode(value: Json, into: bytearray) -> None:
     kind = type(value)

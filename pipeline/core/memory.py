@@ -17,6 +17,9 @@ from gravel.stages.sizes import Need
 USABLE = 0.9
 """Share of the machine's memory given to stages; the rest is for the system and for idle workers."""
 
+HOST_MEMORY = "--host-memory"
+"""What a capacity's source is called that was given as an option."""
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
@@ -101,7 +104,7 @@ def memory_limit(cgroups: Path = Path("/sys/fs/cgroup"), process: Path = Path("/
 def host_capacity(option: str | None = None) -> tuple[int, str]:
     """Return the host bytes that stages may use, and whence: the option as given, else 90 % of the limit."""
     if option is not None:
-        return parse_bytes(option), "--host-memory"
+        return parse_bytes(option), HOST_MEMORY
     limit, source = memory_limit()
     return int(limit * USABLE), f"{USABLE:.0%} of {source}"
 

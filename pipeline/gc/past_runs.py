@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.records.checking import is_record
+from gravel.pipeline.records.event_log import LOG, follow, read_log
 from gravel.pipeline.records.reading import still_runs
+from gravel.pipeline.records.record import FORMAT
 from gravel.pipeline.store.obstacles import what_is
 from gravel.pipeline.store.sharing import is_own
 
@@ -73,6 +76,12 @@ def _read(cache: Cache, run: str) -> tuple[dict[str, Any] | None, float, str | N
         isinstance(record.get(name, []), list) for name in ("recipes", "artifacts")
     ):
         return None, found[1], f"{path} is not the record of a run"
+    if record.get("format", 1) > FORMAT:
+        return None, found[1], f"{path} is of format {record['format']}, which a newer gravel wrote"
+    if record.get("state") == "running" and is_record(record):
+        unread = follow(record, read_log(path.parent))
+        if unread:
+            return None, found[1], f"{unread} lines of {path.with_name(LOG)} cannot be read"
     return record, found[1], None
 
 

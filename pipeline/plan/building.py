@@ -9,7 +9,7 @@ from gravel.pipeline.core.errors import Problem, WorkflowError
 from gravel.pipeline.plan.keys import run_key
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.plan.selection import Selection, chosen_combinations, select
-from gravel.pipeline.workflow.combinations import Combinations, choices
+from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
 from gravel.pipeline.workflow.entries import REPEAT
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
 from gravel.pipeline.workflow.values import MAX_RUNS
@@ -76,12 +76,15 @@ class _Builder:
         self._reach[entry.name] = axes
         texts: dict[Place, str] = {}
         repetitions = self.repeat if self.repeat is not None and entry.stage.measures else entry.repeat
+        self._count += repetitions * count_choices(self.combinations, axes)
+        if self._count > MAX_RUNS:
+            message = (
+                f"with {entry.name!r} the matrix makes {self._count:,} runs, more than the {MAX_RUNS:,} that "
+                "a workflow may have"
+            )
+            hint = "give it fewer values, or choose some with --where"
+            raise WorkflowError([Problem(message, hint, entry.location)])
         for place in choices(self.combinations, axes):
-            self._count += repetitions
-            if self._count > MAX_RUNS:
-                message = f"the matrix makes more than {MAX_RUNS:,} runs"
-                hint = "give it fewer values, or choose some with --where"
-                raise WorkflowError([Problem(message, hint, entry.location)])
             at = dict(zip(axes, place, strict=True))
             choice = tuple(at[axis] for axis in entry.axes)
             variant = entry.variants[choice]

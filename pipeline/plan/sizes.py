@@ -31,7 +31,7 @@ def plan_extents(
     needs: dict[str, Need] = {}
     outputs: dict[str, tuple[Extent, ...]] = {}
     for key, run in plan.runs.items():
-        stored = _stored(cache, (known or {}).get(key, ()))
+        stored = _stored(cache, () if known is None else known.get(key, ()))
         if all(upstream in outputs for upstream in run.upstream):
             inputs = {
                 slot: tuple(outputs[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()

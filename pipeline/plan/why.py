@@ -14,12 +14,14 @@ from gravel.stages.artifacts import Json
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.records import RecipeRecord
 
 __all__ = ["History", "show_value"]
 
+Parts = dict[str, Json]
+"""A recipe's parts under their names of `flat_parts`."""
+
 MAX_TEXT = 60  # characters of an old or new value
-MAX_PAST = 200  # earlier runs of a stage that are compared, the newest first
+MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 
 class History:
@@ -30,27 +32,35 @@ class History:
         self._workflow = workflow
 
     @cached_property
-    def _by_stage(self) -> dict[str, list[RecipeRecord]]:
+    def _past(self) -> tuple[dict[str, list[Parts]], dict[tuple[str, str], Parts]]:
+        """The latest recipes of each stage, the newest first, and the newest one of each stage and run."""
         from gravel.pipeline.store.listing import recipes
 
-        found: dict[str, list[RecipeRecord]] = {}
+        by_stage: dict[str, list[Parts]] = {}
+        by_run: dict[tuple[str, str], Parts] = {}
         for record in reversed(recipes(self._cache)):
-            found.setdefault(record.parts.get("stage", ""), []).append(record)
-        return found
+            stage = record.parts.get("stage", "")
+            run = stage, record.provenance.get("key", "")
+            is_same = record.provenance.get("workflow") == self._workflow and run not in by_run
+            latest = by_stage.setdefault(stage, [])
+            if is_same or len(latest) < MAX_PAST:
+                parts = dict(flat_parts(record.parts))
+                if is_same:
+                    by_run[run] = parts
+                if len(latest) < MAX_PAST:
+                    latest.append(parts)
+        return by_stage, by_run
 
     def explain(self, run: StageRun, recipe: Recipe) -> tuple[tuple[str, ...], bool]:
         """Return the reasons, as old value -> new value, and whether only the hardware differs."""
-        past = self._by_stage.get(run.stage.name, [])
-        same = [
-            record
-            for record in past
-            if record.provenance.get("workflow") == self._workflow
-            and record.provenance.get("key") in (run.key, *run.aliases)
-        ]
+        by_stage, by_run = self._past
+        now = dict(flat_parts(recipe.parts))
+        known = (by_run.get((run.stage.name, key)) for key in (run.key, *run.aliases))
+        same = [parts for parts in known if parts is not None][:1]
         best: tuple[str, ...] | None = None
         only_hardware = False
-        for record in same[:1] or past[:MAX_PAST]:
-            changes = dict(_changes(record.parts, recipe.parts))
+        for before in same or by_stage.get(run.stage.name, []):
+            changes = dict(_changes(before, now))
             if not changes:
                 continue
             only = set(changes) == {"hardware"}
@@ -65,8 +75,7 @@ class History:
         return best, only_hardware
 
 
-def _changes(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, str]]:
-    before, after = dict(flat_parts(old)), dict(flat_parts(new))
+def _changes(before: Parts, after: Parts) -> Iterator[tuple[str, str]]:
     for name in dict.fromkeys([*before, *after]):
         was, now = before.get(name), after.get(name)
         # A parameter that is not given and one that this form of it lacks are the same to a reader.

@@ -87,10 +87,11 @@ def is_record(found: Json) -> bool:
         return False
     if not (_is_time(found["started"]) and (found["ended"] is None or _is_time(found["ended"]))):
         return False
-    return all(_is_stage(stage) for stage in found["stages"])
+    return all(is_stage(stage) for stage in found["stages"])
 
 
-def _is_stage(stage: Json) -> bool:
+def is_stage(stage: Json) -> bool:
+    """Say whether a value has what a record has of a stage run, each of its type."""
     if not (_fits(stage, STAGE) and _may(stage, STAGE_MORE)):
         return False
     need, progress = stage["need"], stage.get("progress")

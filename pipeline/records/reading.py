@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.checking import is_record
-from gravel.pipeline.records.record import log_name
+from gravel.pipeline.records.event_log import follow, read_log
+from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, log_name
 from gravel.pipeline.store.obstacles import open_regular
 from gravel.pipeline.store.sharing import is_own
 
@@ -20,24 +21,60 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
 
 
+HEAD_BYTES = 1 << 18
+"""Bytes that are read at a time of a record of which only the beginning is wanted."""
+
+
 def read_run(folder: Path) -> dict[str, Json] | None:
     """Return a run's record, or None if there is none that can be read.
 
-    A record that says "running" while its process is gone is returned as "interrupted".
+    A record that says "running" while its process is gone is returned as "interrupted". `unread` counts the
+    lines of its log that cannot be read, if there are any.
     """
     try:
         with open_regular(folder / "run.json") as file:
             record: dict[str, Json] = json.loads(file.read().decode())
     except (OSError, ValueError, RecursionError):
         return None
-    if not is_record(record):
+    if not is_record(record) or record.get("format", 1) > FORMAT:
         return None
-    if record.get("state") == "running" and not still_runs(record):
+    if record["state"] == "running":
+        unread = follow(record, read_log(folder))
+        if unread:
+            record["unread"] = unread
+    if record["state"] == "running" and not still_runs(record):
         record["state"] = "interrupted"
         for stage in record["stages"]:
             if stage["state"] == "running":
                 stage["state"] = "interrupted"
     return record
+
+
+def read_head(folder: Path) -> dict[str, Json] | None:
+    """Return the record of a run that has ended, without its stage runs, or None if that cannot be had."""
+    try:
+        with open_regular(folder / "run.json") as file:
+            text = b""
+            while BEFORE_STAGES not in text:
+                more = file.read(HEAD_BYTES)
+                if not more:
+                    return None
+                text += more
+        head = json.loads(text[: text.index(BEFORE_STAGES)] + b"}")
+    except (OSError, ValueError, RecursionError):
+        return None
+    head["stages"] = []
+    return head if is_record(head) and head["state"] != "running" else None
+
+
+def format_of(folder: Path) -> int:
+    """Return the format that a run's record states, 0 if there is none that says so."""
+    try:
+        with open_regular(folder / "run.json") as file:
+            stated = json.loads(file.read().decode()).get("format")
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return 0
+    return stated if isinstance(stated, int) else 0
 
 
 def still_runs(record: dict[str, Json]) -> bool:
@@ -96,6 +133,13 @@ def find_run(root: Path, name: str | None) -> tuple[Path, dict[str, Json]]:
         raise RequestError(found, hint="gravel runs lists them; `last` is the newest")
     record = read_run(chosen[0])
     if record is None:
+        newer = format_of(chosen[0])
+        if newer > FORMAT:
+            raise RequestError(
+                f"the record of run {chosen[0].name} is of format {newer}, which a newer gravel wrote; "
+                f"this one reads up to format {FORMAT}",
+                hint="upgrade gravel",
+            )
         raise RequestError(f"the record of run {chosen[0].name} cannot be read", hint="see gravel runs")
     return chosen[0], record
 
@@ -126,7 +170,7 @@ def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str
         page = folder / "report.html"
         if not page.exists() or not is_own(root, folder) or not is_own(root, page):
             continue
-        record = read_run(folder)
+        record = read_head(folder) or read_run(folder)
         if record is None or record["workflow"].get("path") != workflow_path:
             continue
         if set(record["recipes"]) == set(recipes):

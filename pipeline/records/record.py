@@ -1,12 +1,14 @@
-"""The record of one run, rewritten as the run goes.
+"""The record of one run: what it is at its start and its end, and in between a log of what changes.
 
-`run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and `host`, `started`
-and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters,
-matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `datasets`
-(see `gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last run that are no more),
-`trust` (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
-fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of everything that the run
-made or relied on.
+`run.json` is written when the run starts and when it ends; `events.jsonl` beside it gets a line for each
+stage run that changes (`gravel.pipeline.records.event_log`), and whoever reads the record of a run that goes
+on reads both. `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and
+`host`, `started` and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute
+file, parameters, matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see
+`StageRecord`), `datasets` (see `gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last
+run that are no more), `trust` (`trust_remote`, and the recipes of others that were `accepted` because of it
+or `refused`, with the fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
+everything that the run made or relied on.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.records.event_log import LOG, EventLog, named
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.sharing import keep_own
 from gravel.stages.addresses import hidden_in_text
@@ -28,12 +31,17 @@ from gravel.stages.addresses import hidden_in_text
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
 
-FORMAT = 1
-WRITE_INTERVAL = 0.5
-"""Seconds between two versions of a record while nothing ends; every stage that ends writes one at once."""
+FORMAT = 2
+"""Of the record; one of format 1 was rewritten as its run went, and has no log."""
+
+BEFORE_STAGES = b', "stages": ['
+"""What comes in the file before the stage runs, which are its largest part; within a text it cannot occur."""
+
+LOG_INTERVAL = 0.5
+"""Seconds for which a change may wait for others before it is in the log."""
 
 
-@dataclass
+@dataclass(slots=True)
 class StageRecord:
     """One stage run in `run.json`.
 
@@ -46,7 +54,7 @@ class StageRecord:
     entry: str
     stage: str
     upstream: list[str]
-    coordinates: dict[str, Json]
+    coordinates: Mapping[str, Json]
     state: str = "waiting"
     seconds: float | None = None  # of the computation; for a cached one, of the run that made it
     started: float | None = None
@@ -65,6 +73,20 @@ class StageRecord:
     hint: str | None = None
     progress: dict[str, Json] | None = None
     log: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the record as plain data."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    def changes(self) -> dict[str, Json]:
+        """Return what a log has to say of the stage run: all that is not as it was planned."""
+        values = ((name, getattr(self, name)) for name in FIELDS if name not in PLANNED)
+        return {name: value for name, value in values if value not in (None, [])}
+
+
+FIELDS = tuple(each.name for each in fields(StageRecord))
+PLANNED = frozenset(("key", "entry", "stage", "coordinates", "log"))
+"""Fields that stay as they were planned."""
 
 
 def new_run_id(workflow: str) -> str:
@@ -95,7 +117,10 @@ class Outline:
 
 
 class RunRecord:
-    """A run's folder and record. `write` is atomic: a reader sees one version or the next."""
+    """A run's folder and record. `write` is atomic: a reader sees one version or the next.
+
+    Whoever changes a stage run's record gets it from `change`, which notes that it has to be logged.
+    """
 
     def __init__(
         self, root: Path, outline: Outline, machine: Mapping[str, Json], options: Mapping[str, Json]
@@ -109,7 +134,7 @@ class RunRecord:
         self.report: str | None = None
         self.problem: str | None = None
         self.kept = True
-        """Whether `write` writes: a run served from a cache that cannot be written leaves no record."""
+        """Whether anything is written: a run served from a cache that cannot be written leaves no record."""
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.trust: dict[str, Json] = {}
@@ -121,12 +146,18 @@ class RunRecord:
         self._options = dict(options)
         self._started = time.time()
         self._ended: float | None = None
-        self._written = 0.0
-        self._texts: dict[str, tuple[dict[str, Json], str]] = {}
+        self._changed: dict[str, None] = {}
+        self._logged = 0.0
+        self._events = EventLog(self.folder / LOG)
 
     def log_path(self, key: str) -> Path:
         """Return where a stage run's log lies."""
         return self.folder / "logs" / log_name(key)
+
+    def change(self, key: str) -> StageRecord:
+        """Return the record of a stage run that is about to be changed."""
+        self._changed[key] = None
+        return self.stages[key]
 
     @property
     def seconds(self) -> float:
@@ -139,11 +170,9 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record as plain data."""
-        return {**self._head(), "stages": [asdict(stage) for stage in self.stages.values()]}
+        return {**self._head(), "stages": [stage.to_json() for stage in self.stages.values()]}
 
     def _head(self) -> dict[str, Json]:
-        stages = list(self.stages.values())
-        artifacts = {name: None for stage in stages for name in stage.outputs if ":" not in name}
         return {
             "format": FORMAT,
             "run": self.run,
@@ -162,50 +191,43 @@ class RunRecord:
             "datasets": self.datasets,
             "gone": self.gone,
             "trust": self.trust,
-            "recipes": list(dict.fromkeys(stage.recipe for stage in stages if stage.recipe)),
-            "artifacts": list(artifacts),
+            **named(stage.to_json() for stage in self.stages.values()),
         }
-
-    def _text(self) -> str:
-        """Write the record out; of hundreds of stage runs only those that changed are written anew."""
-        parts = []
-        for key, stage in self.stages.items():
-            now = {
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in vars(stage).items()
-            }
-            known = self._texts.get(key)
-            if known is None or known[0] != now:
-                known = self._texts[key] = now, _json(now)
-            parts.append(known[1])
-        head = _json(self._head())
-        return f'{head[:-1]}, "stages": [{", ".join(parts)}]}}'
 
     def end(self, state: str) -> None:
         """Record how the run ended."""
         self.state = state
         self._ended = time.time()
 
-    def write_soon(self) -> None:
-        """Write unless that was done a moment ago."""
-        if time.monotonic() - self._written > WRITE_INTERVAL:
-            self.write()
+    def log(self, *, soon: bool = False) -> None:
+        """Append what has changed to the log; with `soon` not if that was done a moment ago."""
+        if not self._changed or not self.kept or (soon and time.monotonic() - self._logged < LOG_INTERVAL):
+            return
+        changed, self._changed = self._changed, {}
+        at = round(self.seconds, 3)
+        head = {"run": {"cluster": self.cluster}, "at": at}
+        lines = [{"stage": key, "at": at, **self.stages[key].changes()} for key in changed]
+        self._events.append(_json(line) for line in [head, *lines])
+        self._logged = time.monotonic()
 
     def write(self) -> None:
         """Replace `run.json`."""
         if not self.kept:
             return
+        self._changed.clear()
         make_folder(self.folder.parents[1], f"runs/{self.run}")
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
                 keep_own(self._root, unfinished)
-                file.write(self._text())
+                file.write(_json(self._head())[:-1] + BEFORE_STAGES.decode())
+                for index, stage in enumerate(self.stages.values()):
+                    file.write(f"{', ' if index else ''}{_json(stage.to_json())}")
+                file.write("]}")
             unfinished.replace(self.folder / "run.json")
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise
-        self._written = time.monotonic()
 
 
 def _json(value: Json) -> str:

@@ -8,6 +8,7 @@ machine's own name is answered, so that no web page can read reports by a name t
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.records.event_log import LOG
 from gravel.pipeline.records.reading import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
@@ -49,7 +51,9 @@ class Pages:
         """Return a word that changes when a run goes on or is found dead, or when another run begins."""
         record = read_run(folder)
         try:
-            written = (folder / "run.json").stat().st_mtime_ns
+            written = max(
+                (folder / name).stat().st_mtime_ns for name in ("run.json", LOG) if (folder / name).exists()
+            )
             return f"{written:x}-{folder.parent.stat().st_mtime_ns:x}-{record['state'] if record else ''}"
         except OSError:
             return "gone"
@@ -88,8 +92,11 @@ class Pages:
         if parts[1:] == ["report.html"]:
             page = self.page(folder)
             return _missing() if page is None else _html(page)
-        if parts[1:] in (["report.json"], ["run.json"]):
-            return _file(folder / parts[1], "application/json")
+        if parts[1:] == ["report.json"]:
+            return _file(folder / "report.json", "application/json")
+        if parts[1:] == ["run.json"]:
+            record = read_run(folder)
+            return HTTPStatus.OK, "application/json", json.dumps(record).encode()
         if len(parts) == 3 and parts[1] == "logs":
             return _file(folder / "logs" / parts[2], "text/plain; charset=utf-8")
         return _missing()

@@ -113,17 +113,13 @@ def save_run(
     asked: Mapping[str, object], options: RunOptions, plan: Plan, trace: DependencyTrace, outcome: RunOutcome
 ) -> bool:
     """Freeze a run that found everything; say whether it was frozen."""
+    if options.trust_remote or outcome.state != "done" or process_state.began() is None or not is_own(plan):
+        return False
     records = outcome.record["stages"]
     quiet = all(
         (each["state"] in ("cached", "not needed") and not each["why"]) or _not_run(each) for each in records
     )
-    if (
-        options.trust_remote
-        or outcome.state != "done"
-        or not quiet
-        or not is_own(plan)
-        or process_state.began() is None
-    ):
+    if not quiet:
         return False
     stages = [
         {name: each[name] for name in (*HEAD, "recipe", "outputs")}

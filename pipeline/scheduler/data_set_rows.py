@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.record import StageRecord
     from gravel.pipeline.scheduler.data_set_changes import Past
-    from gravel.pipeline.scheduler.nodes import Node
+    from gravel.pipeline.scheduler.node import Node
 
 __all__ = ["Row", "data_set_rows"]
 

@@ -103,7 +103,7 @@ def run_to_end(
                 messages.emit("datasets", datasets=record.datasets)
             messages.emit("run_finished", **_summary(record))
         reporter.close()
-    return RunOutcome(record.run, record.state, record.folder, record.to_json(), record.report)
+    return RunOutcome(record.run, record.state, record.folder, record, record.report)
 
 
 def _tell_trust(cache: Cache, record: RunRecord, messages: RunMessages) -> None:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.scheduler.nodes import ENDED, LOCKING, RUNNING, Node, Nodes
+from gravel.pipeline.scheduler.node import ENDED, RUNNING, Node
+from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.workers.protocol import Cluster
@@ -27,7 +28,7 @@ def overdue_runs(
         limit = node.run.time_limit
         if limit is None or node.began is None or now - node.began < limit:
             continue
-        others = [other for other in nodes.in_state(LOCKING, RUNNING) if other is not node]
+        others = [other for other in nodes.in_state(RUNNING) if other is not node]
         taken = {worker_slot for other in others for worker_slot in other.worker_slots}
         progress = report.record.stages[node.key].progress
         done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""

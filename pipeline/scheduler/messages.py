@@ -47,10 +47,13 @@ class RunMessages:
         self.write()
 
     def write(self, *, soon: bool = False) -> None:
-        """Write the record. A full disk must not stop stages that may still end."""
+        """Log what has changed, or write the record of a run that has ended.
+
+        A full disk must not stop stages that may still end.
+        """
         try:
-            if soon:
-                self.record.write_soon()
+            if self.record.state == "running":
+                self.record.log(soon=soon)
             else:
                 self.record.write()
         except OSError as error:
@@ -67,7 +70,7 @@ class RunMessages:
 
     def identified(self, key: str, recipe: str | None, *, keep: bool) -> None:
         """A stage run's recipe is known."""
-        stage = self.record.stages[key]
+        stage = self.record.change(key)
         stage.recipe = recipe
         stage.state = "waiting" if keep else "not needed"
 
@@ -80,7 +83,7 @@ class RunMessages:
         why: str = "cached",
     ) -> None:
         """A stage run's result was found."""
-        stage = self.record.stages[key]
+        stage = self.record.change(key)
         stage.state, stage.why = "cached", [] if why == "cached" else [why]
         stage.outputs = list(outputs)
         stage.seconds = provenance.get("seconds")
@@ -94,6 +97,6 @@ class RunMessages:
 
     def remarked(self, key: str, remarks: Sequence[str]) -> None:
         """A stage had something to say of its result: reported each time that the result is used."""
-        self.record.stages[key].remarks = list(remarks)
+        self.record.change(key).remarks = list(remarks)
         for remark in remarks:
             self.emit("note", message=f"{key}: {remark}")

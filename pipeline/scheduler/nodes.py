@@ -1,108 +1,222 @@
-"""The state of every stage run of a plan while it is carried out."""
+"""The stage runs of a plan while it is carried out: their states, and who waits for whom.
+
+Nothing here is found by going over all nodes. Each node counts what it waits for; a change of its state or of
+its ids changes the counts of its neighbours, and a count that becomes zero puts a node into a queue.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
 
 from gravel.pipeline.plan.model import Plan, StageRun
-from gravel.stages.stage import Extent, Need, Parameters
-
-if TYPE_CHECKING:
-    from gravel.pipeline.core.hashing import Recipe
-
-WAITING = "waiting"  # the ids of its inputs are not known
-KNOWN = "known"  # not kept: its ids follow from its recipe, and nothing has asked for it yet
-WANTED = "wanted"  # has to be computed
-LOCKING = "locking"  # has its worker slots and waits for the lock of its recipe
-RUNNING = "running"
-REPLACING = "replacing"  # its workers are being replaced before it is tried again
-DONE = "done"  # its result is there
-FAILED = "failed"
-SKIPPED = "skipped"
-NOT_RUN = "not run"  # this machine has not what it asks for
-
-ENDED = frozenset({DONE, FAILED, SKIPPED, NOT_RUN, KNOWN})
-BUSY = frozenset({LOCKING, RUNNING, REPLACING})
-
-
-@dataclass
-class Node:
-    """One stage run under way.
-
-    `ids` are its output ids, once known. `worker_slot` and `rank_group` are where it runs, `resident_at` the
-    slot whose memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended
-    with a lost worker, `damages` how often an input turned out damaged. `asked_by` names the runs whose
-    recipe needs a look into this result. `began` is when the attempt under way began, on the monotonic clock.
-    """
-
-    run: StageRun
-    state: str = WAITING
-    ids: tuple[str, ...] | None = None
-    recipe: Recipe | None = None
-    parameters: Parameters | None = None
-    extents: tuple[Extent, ...] = ()
-    need: Need | None = None
-    worker_slot: str | None = None
-    rank_group: tuple[str, ...] = ()
-    resident_at: str | None = None
-    attempt: int = 0
-    losses: int = 0
-    damages: int = 0
-    forced: bool = False
-    computed: bool = False
-    threads: int = 1
-    began: float | None = None
-    asked_by: set[str] = field(default_factory=set)
-    replaced: frozenset[str] = field(default_factory=frozenset)
-
-    @property
-    def key(self) -> str:
-        """The run's key."""
-        return self.run.key
-
-    @property
-    def worker_slots(self) -> frozenset[str]:
-        """Every worker slot that the run occupies."""
-        return frozenset(self.rank_group) | (
-            {self.worker_slot} if self.worker_slot is not None else frozenset()
-        )
+from gravel.pipeline.scheduler.node import BUSY, DONE, ENDED, KNOWN, WAITING, WANTED, Node
+from gravel.pipeline.scheduler.ready_queue import ReadyQueue
 
 
 class Nodes:
-    """All nodes of a plan, in its order, and who depends on whom."""
+    """All nodes of a plan, in its order."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.by_key = {
-            key: Node(run, WAITING if run.not_run is None else NOT_RUN, forced=run.forced)
-            for key, run in plan.runs.items()
-        }
-        self._consumers: dict[str, list[Node]] = {key: [] for key in self.by_key}
-        self._depths: dict[str, int] = {}
-        for node in self.by_key.values():
-            self._depths[node.key] = 1 + max((self._depths[key] for key in node.run.upstream), default=0)
-            for key in node.run.upstream:
-                self._consumers[key].append(node)
+        self.by_key: dict[str, Node] = {}
+        self.ids: Mapping[str, tuple[str, ...]] = _KnownIds(self.by_key)
+        self.ready = ReadyQueue()
+        self.unfinished = 0
+        """How many nodes have not ended."""
+        self.moves = 0
+        """How often a node changed its state: as long as it stays the same, nothing has happened."""
+        self.visits = 0
+        """How often a node was looked at because of another one; grows with the edges of the plan."""
+        self._states: dict[str, dict[int, Node]] = {}
+        self._to_identify: list[int] = []
+        self._order: list[Node] = []
+        self._unneeded: dict[int, Node] = {}
+        self._to_demand: list[Node] = []
+        self._demands = False
+        for position, (key, run) in enumerate(plan.runs.items()):
+            node = Node(self, run, position)
+            self.by_key[key] = node
+            self._order.append(node)
+            self._states.setdefault(node.state, {})[position] = node
+            self.unfinished += node.state not in ENDED
+        for node in self._order:
+            self._connect(node)
+        for node in self._order:
+            self.identify_again(node)
+
+    def _connect(self, node: Node) -> None:
+        node.sources = tuple(self.by_key[key] for key in node.run.upstream)
+        node.depth = 1 + max((source.depth for source in node.sources), default=0)
+        node.undone = sum(source.state != DONE for source in node.sources)
+        watched = self._asked_for_recipe(node)
+        node.unknown = sum(each.ids is None for each in watched)
+        for source in node.sources:
+            source.consumers.append(node)
+            source.open += node.state not in ENDED
+        for each in watched:
+            each.watchers.append(node)
+        self.visits += len(node.sources)
+
+    def rewire(self, node: Node, run: StageRun) -> None:
+        """Let a node go on as another run, which reads less, from the beginning."""
+        for source in node.sources:
+            source.consumers.remove(node)
+            source.open -= node.state not in ENDED
+        for each in self._asked_for_recipe(node):
+            each.watchers.remove(node)
+        node.run, node.recipe, node.ids, node.stated = run, None, None, None
+        self._connect(node)
+        node.state = WAITING
+        self.identify_again(node)
+
+    def _asked_for_recipe(self, node: Node) -> Iterable[Node]:
+        """Return the nodes whose ids a node's recipe asks for.
+
+        Given sources are resolved through the ids of vertices, far upstream.
+        """
+        if node.run.stage.source_ids(node.run.parameters):
+            return [self.by_key[run.key] for run in self.plan.lineage(node.key)]
+        return [self.by_key[key] for key in node.run.upstream]
 
     def __iter__(self) -> Iterator[Node]:
-        return iter(self.by_key.values())
+        return iter(self._order)
 
     def __getitem__(self, key: str) -> Node:
         return self.by_key[key]
 
-    def consumers(self, node: Node) -> list[Node]:
-        """Return the nodes that read a node's outputs."""
-        return self._consumers[node.key]
+    def __len__(self) -> int:
+        return len(self._order)
 
     def in_state(self, *states: str) -> list[Node]:
         """Return the nodes in these states, in the plan's order."""
-        return [node for node in self.by_key.values() if node.state in states]
+        found = [node for state in states for node in self._states.get(state, {}).values()]
+        return sorted(found, key=lambda node: node.position)
 
-    def ids(self) -> dict[str, tuple[str, ...]]:
-        """Return the output ids that are known, by key."""
-        return {node.key: node.ids for node in self.by_key.values() if node.ids is not None}
+    def any_in(self, *states: str) -> bool:
+        """Say whether a node is in one of these states."""
+        return any(self._states.get(state) for state in states)
+
+    @property
+    def are_busy(self) -> bool:
+        """Whether a node has worker slots."""
+        return self.any_in(*BUSY)
+
+    def moved(self, node: Node, old: str, new: str) -> None:
+        """Take note of a node's new state."""
+        self.moves += 1
+        del self._states[old][node.position]
+        self._states.setdefault(new, {})[node.position] = node
+        if (old in ENDED) != (new in ENDED):
+            self._count_ended(node, 1 if new in ENDED else -1)
+        if DONE in (old, new):
+            self._count_done(node, 1 if new == DONE else -1)
+        if old == WANTED:
+            self.ready.discard(node)
+        if old == WAITING:
+            for giver in node.asks:
+                self._check_needed(giver)
+        if new == WANTED:
+            self._demand(node)
+        elif new == WAITING:
+            node.stated = None
+            self.identify_again(node)
+        elif new == KNOWN and any(consumer.state == WANTED for consumer in node.consumers):
+            node.state = WANTED
+
+    def _count_ended(self, node: Node, ended: int) -> None:
+        self.unfinished -= ended
+        self.visits += len(node.sources)
+        for source in node.sources:
+            source.open -= ended
+            if not source.open:
+                self._check_needed(source)
+
+    def _count_done(self, node: Node, done: int) -> None:
+        self.visits += len(node.consumers)
+        for consumer in node.consumers:
+            consumer.undone -= done
+            if consumer.state == WANTED and consumer.undone:
+                self.ready.discard(consumer)
+            elif consumer.state == WANTED:
+                self.ready.add(consumer)
+        if done > 0:
+            for asking in node.asked_by:
+                self.identify_again(asking)
+
+    def _demand(self, node: Node) -> None:
+        """Ask for what a wanted node reads and nobody has asked for, back along whole chains."""
+        if not node.undone:
+            self.ready.add(node)
+        self._to_demand.append(node)
+        if self._demands:
+            return  # the loop below takes it: chains may be longer than calls may be nested
+        self._demands = True
+        while self._to_demand:
+            for source in self._to_demand.pop().sources:
+                self.visits += 1
+                if source.state == KNOWN:
+                    source.state = WANTED
+        self._demands = False
+
+    def identified(self, node: Node, *, known: bool) -> None:
+        """Take note that a node's ids are known now, or are not any more."""
+        self.visits += len(node.watchers)
+        for watcher in node.watchers:
+            watcher.unknown += -1 if known else 1
+            self.identify_again(watcher)
+
+    def moved_in_memory(self, node: Node) -> None:
+        """Take note that a result came into a worker's memory, or is there no longer."""
+        for consumer in node.consumers:
+            if consumer.state == WANTED and not consumer.undone:
+                self.ready.add(consumer)
+        self._check_needed(node)
+
+    def ask(self, node: Node, giver: Node) -> None:
+        """Note that a node's recipe needs a look into another node's result."""
+        if giver not in node.asks:
+            node.asks = (*node.asks, giver)
+            giver.asked_by = (*giver.asked_by, node)
+
+    def identify_again(self, node: Node) -> None:
+        """Have a node's recipe made, if it waits for that and all is known that the recipe asks for."""
+        if node.state == WAITING and not node.unknown:
+            heapq.heappush(self._to_identify, node.position)
+
+    def to_identify(self) -> Iterator[Node]:
+        """Take the nodes whose recipes can be made, in the plan's order; more may come meanwhile."""
+        while self._to_identify:
+            node = self._order[heapq.heappop(self._to_identify)]
+            if node.state == WAITING and not node.unknown:
+                yield node
+
+    def _check_needed(self, node: Node) -> None:
+        """Note a node whose result in memory may not be needed any more, or what an unneeded one reads."""
+        waiting = [node]
+        while waiting:
+            each = waiting.pop()
+            if each.resident_at is not None:
+                self._unneeded[each.position] = each
+            elif each.state == KNOWN:
+                waiting += [source for source in each.sources if not source.run.keep]
+
+    def unneeded(self) -> Iterator[Node]:
+        """Take the nodes whose result is in a worker's memory for nobody any more."""
+        noted, self._unneeded = self._unneeded, {}
+        for node in noted.values():
+            if node.resident_at is not None and not self._is_needed(node):
+                yield node
+
+    def _is_needed(self, node: Node) -> bool:
+        """Say whether something in this run may still read a result that is kept in memory."""
+        waiting = [node]
+        while waiting:
+            each = waiting.pop()
+            if each.open or any(asking.state == WAITING for asking in each.asked_by):
+                return True
+            waiting += [consumer for consumer in each.consumers if consumer.state == KNOWN]
+        return False
 
     def owner(self, artifact_id: str, reader: Node) -> Node | None:
         """Return a node whose result this id is and that counts as there, one that the reader rests on first.
@@ -110,64 +224,41 @@ class Nodes:
         Equal results of several nodes are one artifact.
         """
         lineage = [self.by_key[run.key] for run in self.plan.lineage(reader.key)]
-        for node in (*lineage, *self.by_key.values()):
+        for node in (*lineage, *self._order):
             if node.ids is not None and artifact_id in node.ids and node.state in (DONE, KNOWN):
                 return node
         return None
 
-    def asked_for_recipe(self, node: Node) -> list[str]:
-        """Return the keys of the nodes whose ids a node's recipe asks for.
-
-        Given sources are resolved through the ids of vertices, far upstream.
-        """
-        if node.run.stage.source_ids(node.run.parameters):
-            return [run.key for run in self.plan.lineage(node.key)]
-        return list(node.run.upstream)
-
     def are_inputs_there(self, node: Node) -> bool:
         """Say whether what a node's recipe names as inputs is still what its inputs are."""
         assert node.recipe is not None
-        if any(self.by_key[key].state != DONE for key in node.run.upstream):
+        if node.undone:
             return False
         named = {slot: tuple(ids) for slot, ids in node.recipe.parts["inputs"].items()}
         return named == self.input_ids(node)
 
     def input_ids(self, node: Node) -> dict[str, tuple[str, ...]]:
         """Return the ids that fill each slot of a node; all of its inputs must be known."""
-        ids: Mapping[str, tuple[str, ...]] = self.ids()
         return {
-            slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()
+            slot: tuple(self.ids[ref.run][ref.output] for ref in refs)
+            for slot, refs in node.run.inputs.items()
         }
 
-    def demand(self, node: Node) -> bool:
-        """Ask for the inputs of a node that has to be computed; say whether all are there."""
-        ready = True
-        for key in node.run.upstream:
-            source = self.by_key[key]
-            if source.state == KNOWN:
-                source.state = WANTED
-            ready = ready and source.state == DONE
-        return ready
 
-    def ready(self) -> list[Node]:
-        """Return the nodes that can run now, after asking for what the others miss.
+class _KnownIds(Mapping[str, tuple[str, ...]]):
+    """The output ids that are known, by key; always those of now."""
 
-        They come in the plan's order, but for those that read what a worker's memory holds: these come first,
-        those at the end of a chain before others, so that little is kept at a time.
-        """
-        # The consumers first, so that a chain of results that are not kept is asked for in one go.
-        backwards = reversed(self.by_key.values())
-        found = [node for node in backwards if node.state == WANTED and self.demand(node)][::-1]
-        return sorted(found, key=lambda node: -self._depths[node.key] if self._reads_resident(node) else 0)
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
 
-    def _reads_resident(self, node: Node) -> bool:
-        return any(self.by_key[key].resident_at is not None for key in node.run.upstream)
+    def __getitem__(self, key: str) -> tuple[str, ...]:
+        ids = self._nodes[key].ids
+        if ids is None:
+            raise KeyError(key)
+        return ids
 
-    def is_needed(self, node: Node) -> bool:
-        """Say whether something in this run may still read a result that is kept in memory."""
-        if any(self.by_key[key].state == WAITING for key in node.asked_by):
-            return True
-        return any(
-            consumer.state not in ENDED or (consumer.state == KNOWN and self.is_needed(consumer))
-            for consumer in self._consumers[node.key]
-        )
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, node in self._nodes.items() if node.ids is not None)
+
+    def __len__(self) -> int:
+        return sum(node.ids is not None for node in self._nodes.values())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.records.record import RunRecord
     from gravel.pipeline.workers.security import Tls
     from gravel.stages.artifacts import Json
 
@@ -58,8 +60,13 @@ class RunOutcome:
     run: str
     state: str
     folder: Path
-    record: dict[str, Json]
+    source: RunRecord
     report: str | None = None
+
+    @cached_property
+    def record(self) -> dict[str, Json]:
+        """The record as plain data."""
+        return self.source.to_json()
 
     @property
     def exit_code(self) -> int:

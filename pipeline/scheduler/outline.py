@@ -27,7 +27,7 @@ def outline_of(plan: Plan) -> Outline:
                 "entry": run.entry,
                 "stage": run.stage.name,
                 "upstream": list(run.upstream),
-                "coordinates": dict(run.coordinates),
+                "coordinates": run.coordinates,
                 **({} if run.not_run is None else {"state": "not run", "why": [run.not_run]}),
             }
             for key, run in plan.runs.items()

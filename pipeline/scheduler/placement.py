@@ -6,12 +6,13 @@ never hold half of what the other waits for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gravel.pipeline.core.memory import Admission, format_bytes
+from gravel.pipeline.core.memory import HOST_MEMORY, Admission, format_bytes
 from gravel.pipeline.scheduler.machine import RunEnvironment
-from gravel.pipeline.scheduler.nodes import BUSY, Node, Nodes
+from gravel.pipeline.scheduler.node import BUSY, Node
+from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.stages.stage import Need, Parameters
 
@@ -40,19 +41,28 @@ class Placement:
     """Hands out worker slots and memory."""
 
     def __init__(self, environment: RunEnvironment, nodes: Nodes) -> None:
-        self.admission = Admission(environment.capacity.host_bytes)
         self._environment = environment
         self._nodes = nodes
         self._worker_slots: list[WorkerSlot] = []
+        self._hosts: dict[str, str] = {}
+        self._admissions: dict[str, Admission] = {}
         self._away: set[str] = set()
 
     def set_worker_slots(self, worker_slots: Iterable[WorkerSlot]) -> None:
         """Take the worker slots of a cluster that has started."""
         self._worker_slots = list(worker_slots)
+        self._hosts = {worker_slot.name: worker_slot.host for worker_slot in self._worker_slots}
+        for worker_slot in self._worker_slots:
+            capacity = self._environment.capacity
+            asked = capacity.source == HOST_MEMORY or not worker_slot.host_bytes
+            size = capacity.host_bytes if asked else worker_slot.host_bytes
+            self._admissions.setdefault(worker_slot.host, Admission(size))
 
-    def take_away(self, worker_slots: Iterable[str]) -> None:
-        """Use these worker slots no more, until `give_back`."""
-        self._away |= set(worker_slots)
+    def take_away(self, worker_slots: Iterable[str]) -> set[str]:
+        """Use these worker slots no more, until `give_back`; returns those that were in use."""
+        taken = set(worker_slots) - self._away
+        self._away |= taken
+        return taken
 
     def give_back(self, worker_slots: Iterable[str]) -> None:
         """Use these worker slots again."""
@@ -66,16 +76,30 @@ class Placement:
         ]
 
     @property
+    def count(self) -> int:
+        """How many worker slots there are."""
+        return len(self._worker_slots)
+
+    @property
     def waits(self) -> bool:
         """Whether worker slots are away that will come back."""
         return bool(self._away)
+
+    @property
+    def has_free(self) -> bool:
+        """Whether a worker slot is free."""
+        return len(self._taken()) < len(self._worker_slots)
+
+    def _taken(self) -> set[str]:
+        busy = self._nodes.in_state(*BUSY)
+        return {name for node in busy for name in node.worker_slots} | self._away
 
     @property
     def empty(self) -> bool:
         """Whether no worker slot is left."""
         return not self._worker_slots
 
-    def used(self, worker_slot: str) -> None:
+    def _used(self, worker_slot: str) -> None:
         """Let the slot that was used last be the first to be used again: it has everything loaded."""
         for index, other in enumerate(self._worker_slots):
             if other.name == worker_slot:
@@ -104,9 +128,48 @@ class Placement:
             return 1
         return max(1, ranks_of(node), self._group_size(node, need))
 
-    def host_bytes(self, node: Node, need: Need) -> int:
-        """Count what a node takes with all of its workers."""
-        return need.host_bytes + need.each_host_bytes * (self._workers_for(node, need) - 1)
+    def _bytes_by_host(self, need: Need, worker_slots: Sequence[str]) -> dict[str, int]:
+        """Count what a run takes of each host's memory; its first slot is its own."""
+        found = {self._hosts[worker_slots[0]]: need.host_bytes}
+        for name in worker_slots[1:]:
+            found[self._hosts[name]] = found.get(self._hosts[name], 0) + need.each_host_bytes
+        return found
+
+    def free_host_bytes(self) -> int:
+        """Return the most that is free on one host."""
+        return max((each.free for each in self._admissions.values()), default=0)
+
+    def take(self, node: Node, need: Need) -> None:
+        """Hand a node the worker slots and the memory that were chosen for it."""
+        assert node.worker_slot is not None
+        self._used(node.worker_slot)
+        for host, size in self._bytes_by_host(need, node.rank_group or (node.worker_slot,)).items():
+            self._admissions[host].take(node.key, size)
+
+    def release(self, node: Node) -> None:
+        """Take back the memory that a node has while it runs."""
+        for admission in self._admissions.values():
+            admission.release(node.key)
+
+    def keep_resident(self, node: Node, size: int) -> None:
+        """Count a result in memory on the host where it is."""
+        assert node.resident_at is not None
+        self._admissions[self._hosts[node.resident_at]].take(f"resident {node.key}", size)
+
+    def release_resident(self, node: Node) -> None:
+        """A result is in memory no longer."""
+        for admission in self._admissions.values():
+            admission.release(f"resident {node.key}")
+
+    def would_fit_without(self, others: Iterable[Node], need: Need) -> bool:
+        """Say whether a host has room once the results of these nodes are not in its memory."""
+        freed = dict.fromkeys(self._admissions, 0)
+        for other in others:
+            for host, admission in self._admissions.items():
+                freed[host] += admission.of(f"resident {other.key}")
+        return any(
+            need.host_bytes <= admission.free + freed[host] for host, admission in self._admissions.items()
+        )
 
     def _group_size(self, node: Node, need: Need) -> int:
         """Return how many workers the node takes though it could do without, 0 for none.
@@ -134,12 +197,14 @@ class Placement:
     def choose(self, node: Node, need: Need, waiting: int) -> Assignable | None:
         """Find room for a node now, or None; `waiting` counts the other nodes that could run."""
         busy = self._nodes.in_state(*BUSY)
-        if any(self._alone(other) for other in busy) or (self._alone(node) and busy):
+        if any(self.is_alone(other) for other in busy) or (self.is_alone(node) and busy):
             return None
-        if not self.admission.fits(self.host_bytes(node, need)):
-            return None
-        taken = {worker_slot for other in busy for worker_slot in other.worker_slots} | self._away
-        free = [worker_slot for worker_slot in self._worker_slots if worker_slot.name not in taken]
+        taken = self._taken()
+        free = [
+            worker_slot
+            for worker_slot in self._worker_slots
+            if worker_slot.name not in taken and self._admissions[worker_slot.host].fits(need.host_bytes)
+        ]
         if self._environment.backend_of(node.run.stage) == "cuda":
             free = [worker_slot for worker_slot in free if self._holds(worker_slot, need)]
         own = self._own(node, free)
@@ -150,7 +215,10 @@ class Placement:
         if node.run.stage.ranks is not None or ranks > 1:
             others = [worker_slot.name for worker_slot in free if worker_slot is not own]
             rank_group = (own.name, *others[: ranks - 1])
-        sharing = 1 if self._alone(node) else min(len(self._worker_slots), len(busy) + waiting + 1)
+        for host, size in self._bytes_by_host(need, rank_group or (own.name,)).items():
+            if not self._admissions[host].fits(size):
+                return None
+        sharing = 1 if self.is_alone(node) else min(len(self._worker_slots), len(busy) + waiting + 1)
         cores = own.cores or self._environment.cores
         return Assignable(own.name, rank_group, max(1, cores // max(sharing, ranks)))
 
@@ -166,7 +234,7 @@ class Placement:
         best = max(holders, key=lambda holder: holder[0])[1]
         return next((worker_slot for worker_slot in free if worker_slot.name == best), None)
 
-    def _alone(self, node: Node) -> bool:
+    def is_alone(self, node: Node) -> bool:
         """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its slot."""
         stage = node.run.stage
         return stage.is_timed(_parameters(node)) and self._environment.backend_of(stage) == "cpu"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.scheduler.nodes import Node
+from gravel.pipeline.scheduler.node import Node
 from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:

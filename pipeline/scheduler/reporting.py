@@ -13,9 +13,10 @@ from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.scheduler import failures
 from gravel.pipeline.scheduler.messages import RunMessages
-from gravel.pipeline.scheduler.nodes import Node
+from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.workers.protocol import Progress
 from gravel.pipeline.workers.stage_run import Failure, StageOutcome
+from gravel.stages.stage import Need
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -36,13 +37,17 @@ class RunReport(RunMessages):
                 self._repetitions.setdefault(run.repeats, [run.repeats]).append(key)
 
     def _stage(self, node: Node) -> StageRecord:
-        return self.record.stages[node.key]
+        return self.record.change(node.key)
 
     def explain(self, node: Node) -> list[str]:
         """Say why a node is not cached."""
         if node.recipe is None:
             return []
         return list(self._history.explain(node.run, node.recipe)[0])
+
+    def stated(self, key: str, need: Need) -> None:
+        """What a stage run will need is known before it starts."""
+        self.record.change(key).need = {"host": need.host_bytes, "device": need.device_bytes}
 
     def wanted(self, node: Node, why: Sequence[str]) -> None:
         """A node has to be computed."""
@@ -68,7 +73,7 @@ class RunReport(RunMessages):
             need_host_bytes=need.host_bytes if need else None,
             need_device_bytes=need.device_bytes if need else None,
         )
-        self.write(soon=True)
+        self.write()  # the stage may run in this process, and say nothing for long
 
     def progressed(self, progress: Progress) -> None:
         """A running node came further."""
@@ -77,7 +82,7 @@ class RunReport(RunMessages):
             return
         pace.update(progress.done, progress.total, progress.unit)
         data = {"done": progress.done, "total": progress.total, "unit": progress.unit}
-        self.record.stages[progress.key].progress = {**data, "rate": pace.rate}
+        self.record.change(progress.key).progress = {**data, "rate": pace.rate}
         self.emit("stage_progress", stage=progress.key, **data, rate=round(pace.rate, 3))
         self.write(soon=True)
 
@@ -99,7 +104,7 @@ class RunReport(RunMessages):
         )
         self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)
-        self.write()
+        self.write(soon=True)
 
     def _compare_repetitions(self, node: Node) -> None:
         """Say if repetitions of a measurement differ in what is not measured: only the first is read on."""

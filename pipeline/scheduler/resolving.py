@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 from gravel.pipeline.core.unknown import NeedsContent
 from gravel.pipeline.plan.gathering import without
 from gravel.pipeline.plan.recipes import NeedsResult
-from gravel.pipeline.scheduler.nodes import (
+from gravel.pipeline.scheduler.node import (
+    BUSY,
     DONE,
     ENDED,
     FAILED,
@@ -18,8 +20,8 @@ from gravel.pipeline.scheduler.nodes import (
     WAITING,
     WANTED,
     Node,
-    Nodes,
 )
+from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_run import Failure
@@ -43,49 +45,54 @@ class Resolver:
         self._report = report
         self.strict = True
         """While nothing has started, a faulty request is raised instead of failing its run only."""
+        self._fetched = 0
+        self._unfetched: list[Node] = []
 
-    def resolve_ready(self) -> None:
-        """Identify every node whose inputs are known by now."""
-        again = True
-        while again:
-            again = False
-            for node in self._nodes.in_state(WAITING):
-                if all(self._nodes[key].ids is not None for key in self._nodes.asked_for_recipe(node)):
-                    again = self._identify(node) or again
+    def resolve_ready(self, fetched: int = 0) -> None:
+        """Identify every node whose inputs are known by now; `fetched` counts the fetches that have ended."""
+        if fetched != self._fetched:
+            self._fetched = fetched
+            unfetched, self._unfetched = self._unfetched, []
+            for node in unfetched:
+                self._nodes.identify_again(node)
+        for node in self._nodes.to_identify():
+            self._identify(node)
 
-    def _identify(self, node: Node) -> bool:
-        """Fix a node's recipe and look it up; return whether a damage sent others back to waiting."""
-        ids = self._nodes.ids()
+    def _identify(self, node: Node) -> None:
+        """Fix a node's recipe and look it up."""
+        ids = self._nodes.ids
         try:
             node.parameters = self._maker.resolve(node.run, ids)
             node.recipe = self._maker.recipe(node.run, ids)
         except NeedsResult as need:
             self._ask_for(self._nodes[need.key], node)
-            return False
+            return
         except NeedsContent:
-            return False  # asked again when it is fetched
+            self._unfetched.append(node)
+            return
         except DamagedArtifact as damage:
-            return self.repair(damage.artifact_id, damage.reason, node)
+            self.repair(damage.artifact_id, damage.reason, node)
+            return
         except StageError as error:
             failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
             self.fail(node, failure)
-            return False
+            return
         except RequestError as error:
             if self.strict and not node.run.is_of(self._nodes.plan.workflow.datasets):
                 raise
             problem = error.problems[0]
             file, line = (problem.location.file, problem.location.line) if problem.location else (None, None)
             self.fail(node, Failure("stage", str(error), problem.hint, file, line))
-            return False
+            return
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))
-            return False
+            return
         self._report.identified(node.key, node.recipe.digest, keep=node.run.keep)
         if not node.run.keep:
             digest = node.recipe.digest
             node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
             node.state = KNOWN
-            if node.forced or not self._nodes.consumers(node):
+            if node.forced or not node.consumers:
                 node.state = WANTED
                 self._report.wanted(node, [_forced(node) if node.forced else "its result is not kept"])
         elif node.forced:
@@ -93,11 +100,10 @@ class Resolver:
             self._report.wanted(node, [_forced(node)])
         elif not self.look_up(node, "cached"):
             node.state = WANTED
-        return False
 
     def _ask_for(self, giver: Node, node: Node) -> None:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
-        giver.asked_by.add(node.key)
+        self._nodes.ask(node, giver)
         if giver.state == KNOWN:
             giver.state = WANTED
             self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
@@ -128,11 +134,12 @@ class Resolver:
         node.ids = record.outputs
         node.extents = tuple(artifact.extent for artifact in described)
         node.state = DONE
+        node.recipe = node.recipe.without_parts
         self._report.cached(node.key, record.outputs, record.provenance, described, why)
         return True
 
-    def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> bool:
-        """Set a damaged result aside and have it computed again, then its reader; return whether possible.
+    def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> None:
+        """Set a damaged result aside and have it computed again, then its reader.
 
         `since` is when the reader began, in seconds since the epoch. Of several readers at once the first
         has the result computed again, and the others wait for it.
@@ -140,27 +147,37 @@ class Resolver:
         reader.damages += 1
         if reader.damages > MAX_DAMAGES:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
-            return False
+            return
         if self._is_renewed(artifact_id, reader, since):
             reader.state = WAITING
-            return True
+            return
         owner = self._nodes.owner(artifact_id, reader)
         if owner is None:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
-            return False
+            return
         if artifact_id.startswith(PREFIX):
             self._report.damaged(owner, artifact_id, f"its result was lost: {reason}")
-            owner.resident_at = None
         else:
             self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
-        owner.state = WANTED
-        self._report.wanted(owner, [f"its result was damaged: {reason}"])
+        self._ask_again(owner, f"its result was damaged: {reason}")
         reader.state = WAITING
         if owner.run.keep:
             # The reader's recipe is made anew from what comes of it.
             owner.ids = None
-        return True
+
+    def _ask_again(self, owner: Node, why: str) -> None:
+        """Have a result computed again that was there."""
+        assert owner.recipe is not None
+        try:
+            recipe = self._maker.recipe(owner.run, self._nodes.ids)
+        except (GravelError, StageError, NeedsContent, NeedsResult):
+            recipe = None
+        if recipe is None or recipe.digest != owner.recipe.digest:
+            owner.state = WAITING  # what it reads is not what it was
+            return
+        owner.recipe, owner.state = recipe, WANTED
+        self._report.wanted(owner, [why])
 
     def _is_renewed(self, artifact_id: str, reader: Node, since: float | None) -> bool:
         """Say whether a damaged input is being computed again, or was since its reader began."""
@@ -181,29 +198,41 @@ class Resolver:
         if not node.run.stage.files(node.parameters):
             return True
         try:
-            return self._maker.recipe(node.run, self._nodes.ids()).digest == node.recipe.digest
+            return self._maker.recipe(node.run, self._nodes.ids).digest == node.recipe.digest
         except (GravelError, StageError):
             return False
 
     def fail(self, node: Node, failure: Failure) -> None:
-        """Fail a node and skip everything that rests on it, but for what gathers other data sets too."""
+        """Fail a node and skip everything that rests on it, but for what gathers other data sets too.
+
+        What runs already, on a result that cannot be published, goes on: it has what it reads.
+        """
         node.state = FAILED
-        self._report.failed(node, failure, self._nodes.ids())
+        self._report.failed(node, failure, self._nodes.ids)
         data_sets = self._nodes.plan.workflow.datasets
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
-        for other in self._nodes:
-            if other.state in (FAILED, SKIPPED, NOT_RUN, DONE) or lost.isdisjoint(other.run.upstream):
+        reached = {consumer.position: consumer for consumer in node.consumers}
+        waiting = list(reached)
+        heapq.heapify(waiting)
+        while waiting:
+            # In the plan's order, so that all that is lost of what a node reads is known.
+            other = reached[heapq.heappop(waiting)]
+            if other.state in (FAILED, SKIPPED, NOT_RUN, DONE, *BUSY):
                 continue
             rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
-            if rest is None:
-                lost.add(other.key)
-                other.state = SKIPPED
-                self._report.skipped(other, node.key)
+            if rest is not None:
+                names = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
+                self._nodes.rewire(other, rest)
+                self._report.left_out(other, names)
                 continue
-            other.run, other.state, other.recipe, other.ids = rest, WAITING, None, None
-            names = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
-            self._report.left_out(other, names)
+            lost.add(other.key)
+            other.state = SKIPPED
+            self._report.skipped(other, node.key)
+            for consumer in other.consumers:
+                if consumer.position not in reached:
+                    reached[consumer.position] = consumer
+                    heapq.heappush(waiting, consumer.position)
 
 
 def _forced(node: Node) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.machine import RunEnvironment
-from gravel.pipeline.scheduler.nodes import Node, Nodes
+from gravel.pipeline.scheduler.node import Node
+from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_run import StageTask
 
@@ -15,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def make_task(
-    node: Node, nodes: Nodes, environment: RunEnvironment, cache: Cache, record: RunRecord
+    node: Node,
+    nodes: Nodes,
+    environment: RunEnvironment,
+    cache: Cache,
+    record: RunRecord,
 ) -> StageTask:
     """Return the task of a node that has its recipe, its parameters and its worker slots."""
     assert node.recipe is not None
@@ -23,10 +29,18 @@ def make_task(
     inputs = nodes.input_ids(node)
     return StageTask(
         key=node.key,
+        attempt=node.attempt,
         run=record.run,
         stage=node.run.stage,
         parameters=node.parameters,
         inputs=inputs,
+        records={
+            name: found
+            for ids in inputs.values()
+            for name in ids
+            if (found := cache.unpublished.get(name)) is not None
+        },
+        host=socket.gethostname(),
         recipe=node.recipe.digest,
         cache=cache,
         machine=environment.machine(node.run.stage, node.threads),

@@ -14,7 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
 from gravel.pipeline.store.failures import ReadOnly
+from gravel.pipeline.store.files import Draft, sync_folder
 from gravel.pipeline.store.folder import CacheFolder
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
 from gravel.pipeline.store.sharing import is_shared
@@ -34,6 +36,11 @@ FOLDERS = ("recipes", "artifacts", "data", "locks", "leases", "runs", "scratch",
 
 class Cache(CacheFolder):
     """One cache. Cheap to make, safe to use from many threads and processes at once; see `CacheFolder`."""
+
+    @cached_property
+    def unpublished(self) -> dict[str, ArtifactRecord]:
+        """Artifacts that this process has prepared and is about to publish: `open` finds them, too."""
+        return {}
 
     def __reduce__(self) -> tuple[type[Cache], tuple[Path]]:
         return (Cache, (self.root,))
@@ -70,12 +77,22 @@ class Cache(CacheFolder):
     def remember(self, recipe: Recipe, outputs: Sequence[str], provenance: Mapping[str, Any]) -> RecipeRecord:
         """Record what a recipe led to; call it after the outputs are published. The newest answer wins."""
         record = RecipeRecord(recipe.digest, tuple(outputs), dict(provenance), recipe.parts, time.time())
-        if self.remote is not None:
-            self.remote.mark(recipe.digest)
-        self.adopt(recipe.digest, seal(record.to_json()), trusted=True)
-        if self.remote is not None:
-            self.remote.enqueue_push(recipe.digest)
+        self.remember_draft(recipe.digest, self.draft_recipe(record, durable=True))
+        sync_folder(self.root / RECIPES)
         return record
+
+    def draft_recipe(self, record: RecipeRecord, *, durable: bool = False) -> Draft:
+        """Write a recipe's record beside its name."""
+        return self.files.draft(f"{RECIPES}/{record.digest}.json", seal(record.to_json()), durable=durable)
+
+    def remember_draft(self, digest: str, draft: Draft) -> None:
+        """Let a recipe's record count that is on the disk, as are the outputs that it leads to."""
+        if self.remote is not None:
+            self.remote.mark(digest)
+        draft.replace()
+        self.files.remove(f"{UNTRUSTED}/{digest}.json")
+        if self.remote is not None:
+            self.remote.enqueue_push(digest)
 
     def finish_pushes(self, run: str | None = None, *, wait: bool = True) -> None:
         """At the end of a run, have everything in the store behind, or say what is not; `wait` for it."""
@@ -102,6 +119,8 @@ class Cache(CacheFolder):
         """
         from gravel.pipeline.store.reader import open_artifact
 
+        if artifact_id in self.unpublished:
+            return open_artifact(self.unpublished[artifact_id])
         if self.remote is not None:
             self.remote.fetch(artifact_id)
         record = self.describe(artifact_id)
@@ -111,11 +130,16 @@ class Cache(CacheFolder):
             record = bind(self, record)
         return open_artifact(record)
 
-    def writer(self) -> AbstractContextManager[ArtifactWriter]:
-        """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each."""
+    def writer(
+        self, run: str | None = None, *, durable: bool = True
+    ) -> AbstractContextManager[ArtifactWriter]:
+        """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each.
+
+        `run` and `durable` are for what the run publishes that is prepared here; see `ArtifactWriter`.
+        """
         from gravel.pipeline.store.writer import ArtifactWriter
 
-        return ArtifactWriter(self)
+        return ArtifactWriter(self, run, durable=durable)
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""

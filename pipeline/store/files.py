@@ -11,6 +11,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -100,55 +101,36 @@ class LocalFiles:
 
     def create(self, name: str, text: bytes) -> bool:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
-        with storage_errors(self.root, len(text)):
-            temporary = self._write_aside(name, text)
-            try:
-                while not self._link(temporary, name):
-                    found = what_is(self.root / name)
-                    if found is None:
-                        return False
-                    self._obstructed(name, f"{self.root / name} is {found}, and a file is needed")
-                    if what_is(self.root / name) is not None:
-                        set_aside(self.root, name)
-            finally:
-                temporary.unlink()
-            sync_folder((self.root / name).parent)
-        return True
-
-    def _link(self, temporary: Path, name: str) -> bool:
-        try:
-            os.link(temporary, self.root / name)
-        except FileExistsError:
-            return False
-        return True
+        created = self.draft(name, text, durable=True).create()
+        if created:
+            with storage_errors(self.root):
+                sync_folder((self.root / name).parent)
+        return created
 
     def replace(self, name: str, text: bytes, *, durable: bool = True) -> None:
         """Write a file whole, in place of an older one if there is one."""
-        with storage_errors(self.root, len(text)):
-            temporary = self._write_aside(name, text, durable=durable)
-            try:
-                temporary.replace(self.root / name)
-            except IsADirectoryError:
-                set_aside(self.root, name)
-                temporary.replace(self.root / name)
-            if durable:
+        self.draft(name, text, durable=durable).replace()
+        if durable:
+            with storage_errors(self.root):
                 sync_folder((self.root / name).parent)
 
-    def _write_aside(self, name: str, text: bytes, *, durable: bool = True) -> Path:
+    def draft(self, name: str, text: bytes, *, durable: bool = False) -> Draft:
+        """Write a file whole beside its name, so that one step puts it there."""
         target = self.root / name
-        self._make_folder(Path(name).parent.as_posix())
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        try:
-            with temporary.open("wb") as file:
-                if name.startswith(OWN_PREFIXES):
-                    keep_own(self.root, temporary)
-                file.write(text)
-                if durable:
-                    sync_file(file)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        return temporary
+        with storage_errors(self.root, len(text)):
+            self._make_folder(Path(name).parent.as_posix())
+            try:
+                with temporary.open("wb") as file:
+                    if name.startswith(OWN_PREFIXES):
+                        keep_own(self.root, temporary)
+                    file.write(text)
+                    if durable:
+                        sync_file(file)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        return Draft(self.root, name, temporary, self._obstructed)
 
     def touch(self, name: str) -> None:
         """Mark a file as used now; a cache that cannot be written keeps its old mark."""
@@ -201,6 +183,51 @@ class LocalFiles:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             return []
         raise explain_read(error, self.root / folder) from error
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A file that is written and has not its name yet."""
+
+    root: Path
+    name: str
+    temporary: Path
+    obstructed: Obstructed
+
+    def create(self) -> bool:
+        """Give it its name if nothing has that; says whether it did. The draft is gone either way."""
+        with storage_errors(self.root):
+            try:
+                while not self._link():
+                    found = what_is(self.root / self.name)
+                    if found is None:
+                        return False
+                    self.obstructed(self.name, f"{self.root / self.name} is {found}, and a file is needed")
+                    if what_is(self.root / self.name) is not None:
+                        set_aside(self.root, self.name)
+            finally:
+                self.drop()
+        return True
+
+    def _link(self) -> bool:
+        try:
+            os.link(self.temporary, self.root / self.name)
+        except FileExistsError:
+            return False
+        return True
+
+    def replace(self) -> None:
+        """Give it its name, in place of whatever has that."""
+        with storage_errors(self.root):
+            try:
+                self.temporary.replace(self.root / self.name)
+            except IsADirectoryError:
+                set_aside(self.root, self.name)
+                self.temporary.replace(self.root / self.name)
+
+    def drop(self) -> None:
+        """Remove it."""
+        self.temporary.unlink(missing_ok=True)
 
 
 def sync_file(file: BinaryIO) -> None:

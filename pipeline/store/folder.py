@@ -162,15 +162,14 @@ class CacheFolder:
         return os.path.exists(f"{self.root}/artifacts/{artifact_id}.json")  # noqa: PTH110
 
     @contextmanager
-    def lock(self, recipe_digest: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-        """Hold a recipe, so that two runs do not compute it at the same time.
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold a lock by a name, waiting for it; that of a process that died is free.
 
-        `waiting` is called once if another holds it. The lock of a process that died is free. Where the
-        place cannot lock, nothing is held: at worst the work is done twice.
+        Where the place cannot lock, nothing is held.
         """
-        from gravel.pipeline.store.leases import recipe_lock
+        from gravel.pipeline.store.leases import lock
 
-        with recipe_lock(self.root, recipe_digest, waiting):
+        with lock(self.root, name):
             yield
 
     def _obstructed(self, name: str, problem: str) -> None:

@@ -11,9 +11,10 @@ import fcntl
 import json
 import os
 import platform
+import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,10 @@ def _boot() -> str:
         return ""
 
 
-def _identity(purpose: str) -> dict[str, Any]:
+def _identity(purpose: str, under: str | None) -> dict[str, Any]:
     return {
         "purpose": purpose,
+        **({} if under is None else {"under": under}),
         "host": platform.node(),
         "pid": os.getpid(),
         "started": _started(os.getpid()),
@@ -53,9 +55,13 @@ def _identity(purpose: str) -> dict[str, Any]:
 
 
 class Lease:
-    """A held lease; `end` gives it back."""
+    """A held lease; `end` gives it back.
 
-    def __init__(self, path: Path, purpose: str) -> None:
+    `under` names a run's lease, relative to the cache: whoever holds that one holds this one, too, once its
+    own holder has left it with `leave`.
+    """
+
+    def __init__(self, path: Path, purpose: str, under: str | None = None) -> None:
         """Take it; raises FileExistsError if the file is there, whether its holder lives or not."""
         self.path = path
         make_folder(path.parent.parent, path.parent.name)
@@ -63,7 +69,7 @@ class Lease:
         aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         try:
-            os.pwrite(self._handle, json.dumps(_identity(purpose)).encode(), 0)
+            os.pwrite(self._handle, json.dumps(_identity(purpose, under)).encode(), 0)
             try:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -86,6 +92,10 @@ class Lease:
         self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
+    def leave(self) -> None:
+        """Leave it to the holder of the lease that it is under, who has to remove the file."""
+        os.close(self._handle)
+
 
 def holder(path: Path) -> dict[str, Any] | None:
     """Return who holds a lease, or None if nobody does any more, or it is no file."""
@@ -103,11 +113,19 @@ def holder(path: Path) -> dict[str, Any] | None:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno in _NO_LOCKS:
-                return _living(text)
+                return _living(text) or _holder_above(path, text)
             return _parse(text) or {"purpose": "unknown", "since": 0.0}
-        return None
+        return _holder_above(path, text)
     finally:
         os.close(handle)
+
+
+def _holder_above(path: Path, text: bytes) -> dict[str, Any] | None:
+    who = _parse(text) or {}
+    under = who.get("under")
+    if not isinstance(under, str) or re.fullmatch(r"leases/[^/]+\.lock", under) is None:
+        return None
+    return None if holder(path.parent.parent / under) is None else who
 
 
 def _parse(text: bytes) -> dict[str, Any] | None:
@@ -146,25 +164,20 @@ def hold(path: Path, purpose: str) -> Iterator[None]:
 
 
 @contextmanager
-def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | None) -> Iterator[None]:
-    """Hold the lock of a recipe; see `Cache.lock`."""
+def lock(root: Path, name: str) -> Iterator[None]:
+    """Hold a lock by a name; see `Cache.lock`."""
     import filelock
 
-    path = root / "locks" / f"{recipe_digest}.lock"
+    path = root / "locks" / f"{name}.lock"
     with storage_errors(root):
         make_folder(root, "locks")
         if what_is(path) is not None:
             set_aside(root, f"locks/{path.name}")
         # The library sets a mode of its own, so it gets the one to use.
-        lock = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
+        held = filelock.FileLock(path, mode=0o666 & ~mask_for(root))
         locked = True
         try:
-            try:
-                lock.acquire(timeout=0)
-            except filelock.Timeout:
-                if waiting is not None:
-                    waiting()
-                lock.acquire()
+            held.acquire()
         except (NotImplementedError, OSError) as error:
             if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
                 raise
@@ -173,4 +186,4 @@ def recipe_lock(root: Path, recipe_digest: str, waiting: Callable[[], None] | No
         yield
     finally:
         if locked:
-            lock.release()
+            held.release()

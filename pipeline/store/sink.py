@@ -34,6 +34,11 @@ IN_FLIGHT = 8
 """Chunks that may wait to be written: enough for four threads to encode while one writes."""
 
 
+SYNCED_EARLY = 1 << 20
+"""Bytes of a file from which it is sent to the disk at once, while the stage goes on; smaller ones are sent
+there together, since a disk takes about as long for many as for one."""
+
+
 class ArraySink:
     """An array that grows by appending rows; `close` ends it and hands it out, readable at once.
 
@@ -43,6 +48,7 @@ class ArraySink:
     dtype, row_shape : of the rows; bool, integers and floats.
     pool : threads that encode.
     root : the cache, for messages; the folder if it is in none.
+    durable : whether `wait` waits for small files, too, to be on the disk.
     chunk_bytes, shard_bytes : sizes to stay below; they do not change the content's digest.
 
     Raises TypeError for another dtype, ValueError for rows that do not fit, `GravelError` for a full disk.
@@ -57,10 +63,12 @@ class ArraySink:
         pool: Executor,
         *,
         root: Path | None = None,
+        durable: bool = True,
         chunk_bytes: int = CHUNK_BYTES,
         shard_bytes: int = SHARD_BYTES,
     ) -> None:
         self._root = root or folder
+        self._durable = durable
         self.dtype = numpy.dtype(dtype).newbyteorder("<")
         if self.dtype.name not in DTYPES:
             raise TypeError(f"an array of {self.dtype} cannot be stored; bool, integers and floats can")
@@ -156,8 +164,12 @@ class ArraySink:
     def _end_shard(self) -> None:
         if self._shard is None:
             return
-        self.manifest.append(self._shard.end(math.prod(self._layout.per_shard)))
-        self._synced.append(self._pool.submit(self._shard.sync))
+        written = self._shard.end(math.prod(self._layout.per_shard))
+        self.manifest.append(written)
+        if self._durable or written.size >= SYNCED_EARLY:
+            self._synced.append(self._pool.submit(self._shard.sync))
+        else:
+            self._shard.file.close()
         self._shard = None
 
     def close(self) -> StoredArray:
@@ -175,7 +187,8 @@ class ArraySink:
             text = array_metadata(self._layout)
             with (self.folder / METADATA).open("wb") as file:
                 file.write(text)
-                sync_file(file)
+                if self._durable:
+                    sync_file(file)
         self.manifest.append(StoredFile(METADATA, len(text), blake3(text).hexdigest()))
         self.content = ArrayContent(self._layout.dtype, self._layout.shape, self._leaves.finish())
         self.closed = StoredArray(self.folder, self._layout, None, bytes(self.checksums))
@@ -191,7 +204,7 @@ class ArraySink:
         return Layout(self._layout.dtype, (self._rows, *self.row_shape), tuple(chunk), tuple(shard), codec)
 
     def wait(self) -> None:
-        """Return when every byte is on the disk."""
+        """Return when every byte is on the disk, but for small files of a sink that is not durable."""
         with storage_errors(self._root):
             for synced in self._synced:
                 synced.result()

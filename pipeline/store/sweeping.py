@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.leases import holder
 from gravel.pipeline.store.listing import artifacts
+from gravel.pipeline.store.recipe_locks import sweep_locks
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
@@ -25,6 +26,7 @@ def sweep(cache: CacheFolder, *, delete: bool = True, orphans: bool = False) -> 
         for folder in TEMPORARY:
             for name in cache.files.leavings(folder, TEMPORARY_AGE):
                 cache.files.remove(name)
+        sweep_locks(cache.root)
     # Folders are listed before locks and locks before records, since writers take these steps in reverse.
     folders = {name for name in cache.files.names("data") if not name.endswith(".lock")}
     locked = {name.removesuffix(".lock") for name in cache.files.names("data", ".lock")}

@@ -1,4 +1,4 @@
-"""Writing artifacts: arrays first, the group's metadata next, the record last."""
+"""Writing artifacts: arrays first, then metadata, and the record last, when the disk has all the rest."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ from gravel.pipeline.store.metadata import (
     group_metadata,
     plain,
 )
+from gravel.pipeline.store.publishing import Prepared, publish
 from gravel.pipeline.store.reader import open_array
 from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.records import ArtifactRecord, seal
+from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.store.sink import ArraySink
 from gravel.pipeline.store.stored import StoredArray
 
@@ -52,25 +53,40 @@ COPY_BYTES = 8 << 20
 class ArtifactWriter:
     """A place to write arrays of unknown length, and to publish artifacts that hold them.
 
-    Use it as a context manager: what is not published when it ends is removed. Everything lies in folders
-    whose lock files this process holds, so that a killed writer's leavings are known as such.
+    Use it as a context manager: what is neither published nor prepared when it ends is removed. Everything
+    lies in folders whose lock files this process holds, so that a killed writer's leavings are known as such.
+
+    Parameters
+    ----------
+    run : the run whose lease keeps what is prepared until its record is made; None if it is published here.
+    durable : whether what is prepared is on the disk already. Else whoever publishes it has to wait for that.
+    chunk_bytes, shard_bytes : as of `ArraySink`.
+
     """
 
     def __init__(
-        self, cache: CacheFolder, *, chunk_bytes: int = CHUNK_BYTES, shard_bytes: int = SHARD_BYTES
+        self,
+        cache: CacheFolder,
+        run: str | None = None,
+        *,
+        durable: bool = True,
+        chunk_bytes: int = CHUNK_BYTES,
+        shard_bytes: int = SHARD_BYTES,
     ) -> None:
         self._cache = cache
+        self._under = None if run is None else f"leases/{run}.lock"
+        self._durable = durable
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
         self._sinks: dict[int, ArraySink] = {}
         self._leases: dict[Path, Lease] = {}
         self._pool = ThreadPoolExecutor(min(WRITE_THREADS, len(os.sched_getaffinity(0))))
-        self._staging = self._folder("arrays of a running stage")
+        self._staging: Path | None = None
 
     def _folder(self, purpose: str) -> Path:
         folder = self._cache.root / "data" / uuid.uuid4().hex
         with storage_errors(self._cache.root):
             # The lock comes first and goes last: a folder without one is a published artifact.
-            self._leases[folder] = Lease(folder.with_suffix(".lock"), purpose)
+            self._leases[folder] = Lease(folder.with_suffix(".lock"), purpose, self._under)
             folder.mkdir()
         return folder
 
@@ -95,14 +111,26 @@ class ArtifactWriter:
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
         """Start an array that grows by appending rows of this shape."""
-        folder = self._staging / uuid.uuid4().hex
-        root = self._cache.root
-        sink = ArraySink(folder, dtype, tuple(row_shape), self._pool, root=root, **self._sizes)
+        if self._staging is None:
+            self._staging = self._folder("arrays of a running stage")
+        sink = ArraySink(
+            self._staging / uuid.uuid4().hex,
+            dtype,
+            tuple(row_shape),
+            self._pool,
+            root=self._cache.root,
+            durable=self._durable,
+            **self._sizes,
+        )
         self._sinks[id(sink)] = sink
         return sink
 
     def publish(self, artifact: Artifact) -> ArtifactRecord:
-        """Store an artifact and return its record; if it is stored and whole already, that one's.
+        """Store an artifact and return its record; see `prepare`."""
+        return publish(self._cache, self.prepare(artifact))
+
+    def prepare(self, artifact: Artifact) -> Prepared:
+        """Write an artifact out, all but its record; if it is stored and whole already, nothing is written.
 
         Arrays that came from this writer's sinks are moved into it, others are copied. Raises TypeError or
         ValueError for fields that cannot be stored, `GravelError` for a full disk.
@@ -119,7 +147,9 @@ class ArtifactWriter:
             # Whoever computes again may do so because of damage: good data must not give way to it.
             fault = find_fault(stored)
             if fault is None:
-                return self._hand_over(sinks, stored)
+                stored = bind(self._cache, stored)
+                self._hand_over(sinks, stored)
+                return Prepared(stored, is_new=False)
             self._cache.quarantine(identity, fault)
 
         folder = self._folder(f"artifact {identity[:12]}")
@@ -142,7 +172,9 @@ class ArtifactWriter:
             checksums={name: base64.b64encode(sink.checksums).decode() for name, sink in sinks.items()},
             roots={name: content.root for name, content in contents.items()},
         )
-        return self._record(record, sinks)
+        self._hand_over(sinks, record)
+        self._leases.pop(folder).leave()
+        return Prepared(record)
 
     def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink:
         """Return the closed sink that holds an array, copying the array into a new one if need be."""
@@ -163,46 +195,32 @@ class ArtifactWriter:
     def _assemble(
         self, folder: Path, artifact: Artifact, sinks: dict[str, ArraySink], attributes: dict[str, Any]
     ) -> list[StoredFile]:
-        files = [_write(folder, METADATA, group_metadata(attributes))]
+        durable = self._durable
+        files = [_write(folder, METADATA, group_metadata(attributes), durable=durable)]
         groups = {name for name, role in fields_of(type(artifact).__name__).items() if role == GROUP}
         for name in sinks:
             parts = name.split("/")[:-1]
             groups |= {"/".join(parts[: count + 1]) for count in range(len(parts))}
-        files += [_write(folder, f"{group}/{METADATA}", group_metadata({})) for group in sorted(groups)]
+        files += [
+            _write(folder, f"{group}/{METADATA}", group_metadata({}), durable=durable)
+            for group in sorted(groups)
+        ]
         for name, sink in sinks.items():
             sink.wait()
             sink.folder.rename(folder / name)
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
-        folders = [Path(path) for path, _, _ in os.walk(folder)]
-        for _ in self._pool.map(sync_folder, [*folders, folder.parent]):
-            pass
+        if self._durable:
+            folders = [Path(path) for path, _, _ in os.walk(folder)]
+            for _ in self._pool.map(sync_folder, [*folders, folder.parent]):
+                pass
         return files
 
-    def _record(self, record: ArtifactRecord, sinks: dict[str, ArraySink]) -> ArtifactRecord:
-        text = seal(record.to_json())
-        name = f"artifacts/{record.id}.json"
-        kept = record
-        while not self._cache.files.create(name, text):
-            # Another writer was faster, or what lies there is damaged.
-            damage = self._cache.check(record.id)
-            if damage is None:
-                kept = self._cache.describe(record.id)
-                break
-            self._cache.quarantine(record.id, damage)
-        if kept is record:
-            self._leases.pop(record.path).end()
-        else:
-            self._drop(record.path)
-        return self._hand_over(sinks, kept)
-
-    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> ArtifactRecord:
-        """Let the arrays that a stage may still hold read from the published artifact."""
-        record = bind(self._cache, record)
+    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
+        """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
             if sink.closed is not None:
                 sink.closed.become(open_array(record, name))
             self._sinks.pop(id(sink), None)
-        return record
 
 
 def _split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -233,10 +251,11 @@ def _check_name(path: str) -> None:
             raise ValueError(f"an array cannot be named {path!r}")
 
 
-def _write(folder: Path, name: str, text: bytes) -> StoredFile:
+def _write(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as file:
         file.write(text)
-        sync_file(file)
+        if durable:
+            sync_file(file)
     return StoredFile(name, len(text), blake3(text).hexdigest())

@@ -83,13 +83,19 @@ class WorkerContext:
         log: StageLog,
     ) -> None:
         self.machine = machine
-        self.scratch = scratch
+        self._scratch = scratch
         self._writer = writer
         self._services = services
         self._log = log
         self._last_progress = 0.0
         self.remarks: list[str] = []
         self.reserved = services.reserved
+
+    @property
+    def scratch(self) -> Path:
+        """An empty folder that is removed when the stage ends; it is made when it is first asked for."""
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        return self._scratch
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""

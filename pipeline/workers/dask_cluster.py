@@ -22,7 +22,7 @@ from gravel.pipeline.workers.protocol import (
 )
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.software import SAME
-from gravel.pipeline.workers.stage_run import StageTask
+from gravel.pipeline.workers.stage_run import Failure, StageOutcome, StageTask
 from gravel.stages.artifacts import Artifact
 
 REPLACE_LIMIT = 90.0
@@ -122,47 +122,41 @@ class DaskCluster:
         for worker_slot in worker_slots:
             self.events.put(Lost(worker_slot))
 
-    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
-        """Send a stage to its worker slot."""
+    def submit(self, tasks: Sequence[StageTask], where: Assignment) -> None:
+        """Send stage runs to their worker slot, as one task of Dask's."""
+        sent = [self._addressed(task, where) for task in tasks]
+        future = self._client.submit(
+            run_on_worker,
+            sent,
+            key=f"{self._run}-{tasks[0].key}-{tasks[0].attempt}",
+            workers=[self._address[where.worker_slot]],
+            allow_other_workers=False,
+            pure=False,
+        )
+        for task in tasks:
+            self._futures[task.key] = (where.worker_slot, future)
+        names = [(task.key, task.attempt) for task in tasks]
+        future.add_done_callback(lambda done: self._on_done(names, done))
+
+    def _addressed(self, task: StageTask, where: Assignment) -> StageTask:
         from dataclasses import replace
 
         resident = {
             name: None if worker_slot in (None, where.worker_slot) else self._address[worker_slot]
             for name, worker_slot in task.resident.items()
         }
-        task = replace(
-            task,
-            resident=resident,
-            rank_group=tuple(self._address[worker_slot] for worker_slot in where.rank_group),
-        )
-        future = self._client.submit(
-            run_on_worker,
-            task,
-            attempt,
-            key=f"{self._run}-{task.key}-{attempt}",
-            workers=[self._address[where.worker_slot]],
-            allow_other_workers=False,
-            pure=False,
-        )
-        self._futures[task.key] = (where.worker_slot, future)
-        future.add_done_callback(lambda done: self._on_done(task.key, attempt, done))
+        rank_group = tuple(self._address[worker_slot] for worker_slot in where.rank_group)
+        return replace(task, resident=resident, rank_group=rank_group)
 
-    def _on_done(self, key: str, attempt: int, future: Any) -> None:
-        from gravel.pipeline.workers.stage_run import Failure, StageOutcome
-
+    def _on_done(self, names: Sequence[tuple[str, int]], future: Any) -> None:
         if future.status == "cancelled":
             return
         if future.status == "finished":
-            outcome = future.result()
+            outcomes = future.result()
         else:
-            error = future.exception()
-            reason = f"{type(error).__name__}: {error}"
-            if type(error).__name__ in LOSSES:
-                outcome = StageOutcome(key, "lost", failure=Failure("bug", reason))
-            else:  # a stage answers with its failures: this is a task that could not be sent or read there
-                reason = f"a worker could not take it: {error.__cause__ or error!r}"
-                outcome = StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))
-        self.events.put(Finished(key, attempt, outcome))
+            outcomes = [_not_run(key, future.exception()) for key, _ in names]
+        for (key, attempt), outcome in zip(names, outcomes, strict=True):
+            self.events.put(Finished(key, attempt, outcome))
 
     def lost(self) -> str | None:
         """Say that the scheduler is gone: with the line to it all that was submitted is forgotten there."""
@@ -186,9 +180,12 @@ class DaskCluster:
     def cancel(self, key: str) -> None:
         """Drop the future; a thread that runs cannot be stopped, only its process replaced."""
         worker_slot, future = self._futures.pop(key, ("", None))
-        if future is not None:
-            if not future.done():
-                self._abandoned.add(worker_slot)
+        if future is None:
+            return
+        if future.done():
+            future.release()
+        else:
+            self._abandoned.add(worker_slot)
             future.cancel(force=True)
 
     def fetch(self, worker_slot: str, name: str) -> Artifact:
@@ -280,3 +277,12 @@ def _log(message: str) -> None:
     import logging
 
     logging.getLogger("distributed.gravel").warning(message)
+
+
+def _not_run(key: str, error: BaseException) -> StageOutcome:
+    """Say what became of a task that Dask gives no result of."""
+    if type(error).__name__ in LOSSES:
+        return StageOutcome(key, "lost", failure=Failure("bug", f"{type(error).__name__}: {error}"))
+    # A stage answers with its failures: this is a task that could not be sent or read there.
+    reason = f"a worker could not take it: {error.__cause__ or repr(error)}"
+    return StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))

@@ -34,6 +34,7 @@ def worker_facts(marker: str) -> dict[str, Any]:
 
     from gravel.pipeline.core.devices import find_devices
     from gravel.pipeline.core.hardware import core_count, cpu_model
+    from gravel.pipeline.core.memory import host_capacity
 
     try:
         gravel = version("gravel")
@@ -58,6 +59,7 @@ def worker_facts(marker: str) -> dict[str, Any]:
         "device": devices[0].name if devices else None,
         "device_bytes": devices[0].total_bytes if devices else 0,
         "cores": core_count(),
+        "host_bytes": host_capacity()[0],
         "processor": cpu_model(),
     }
 
@@ -159,6 +161,7 @@ def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[Worke
             facts["device"],
             facts["device_bytes"],
             facts["cores"],
+            facts["host_bytes"],
         )
         for address, facts in answers.items()
         if address in workers

@@ -64,8 +64,12 @@ class InlineCluster:
         """Say in a few words what the cluster is."""
         return "inline, in this process"
 
-    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
-        """Run the stage now."""
+    def submit(self, tasks: Sequence[StageTask], where: Assignment) -> None:
+        """Run the stages now."""
+        for task in tasks:
+            self._run(task)
+
+    def _run(self, task: StageTask) -> None:
 
         def fetch(name: str, worker_slot: str | None) -> Artifact:
             return read_resident(name)
@@ -79,7 +83,7 @@ class InlineCluster:
             took = time.perf_counter() - clock
             failure = overdue(task.time_limit)
             outcome = StageOutcome(task.key, "failed", started=started, seconds=took, failure=failure)
-        self.events.put(Finished(task.key, attempt, outcome))
+        self.events.put(Finished(task.key, task.attempt, outcome))
 
     def lost(self) -> str | None:
         """The driver's process is there as long as the driver."""

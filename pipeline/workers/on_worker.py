@@ -41,14 +41,13 @@ def item_prefix(run: str, key: str) -> str:
     return f"{run}-{key}-item-"
 
 
-def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
-    """Run a stage outside the worker's slot, so that items and ranks may use the worker meanwhile."""
+def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
+    """Run stages outside the worker's slot, so that items and ranks may use the worker meanwhile."""
     from distributed import get_client, get_worker, secede
 
     secede()
     # Workers of an existing cluster have the mask of whoever started them.
-    os.umask(mask_for(task.cache.root))
-    get_worker().log_event(topic(task.run), {"key": task.key, "began": attempt})
+    os.umask(mask_for(tasks[0].cache.root))
 
     def fetch(name: str, address: str | None) -> Artifact:
         if address is None:
@@ -59,7 +58,12 @@ def run_on_worker(task: StageTask, attempt: int) -> StageOutcome:
         ).result()
         return resident
 
-    return run_stage(task, DaskServices(task), fetch)
+    def run(task: StageTask) -> StageOutcome:
+        if task.time_limit is not None:
+            get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
+        return run_stage(task, DaskServices(task), fetch)
+
+    return [run(task) for task in tasks]
 
 
 class DaskServices:
@@ -237,7 +241,7 @@ def run_items(
 
 
 def _one_thread(function: Callable[[Any], Any]) -> None:
-    if getattr(function, "__module__", "").startswith(("stages.", "kernels.")):
+    if getattr(function, "__module__", "").startswith(("gravel.stages.", "gravel.kernels.")):
         from gravel.kernels.jit import set_threads
 
         set_threads(1)

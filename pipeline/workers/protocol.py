@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class WorkerSlot:
     """Somewhere a stage can run: a worker process, by a name that survives its restarts.
 
-    `device` is the name of the worker's GPU (None without one) and `device_bytes` its memory; `cores` are
-    those of its host, 0 for as many as here.
+    `device` is the name of the worker's GPU (None without one) and `device_bytes` its memory; `cores` and
+    `host_bytes` are those of its host, 0 for as many as here.
     """
 
     name: str
@@ -25,6 +25,7 @@ class WorkerSlot:
     device: str | None = None
     device_bytes: int = 0
     cores: int = 0
+    host_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,12 @@ class Cluster(Protocol):
         """Say in a few words what the cluster is."""
         ...
 
-    def submit(self, task: StageTask, attempt: int, where: Assignment) -> None:
-        """Start a stage run; a `Finished` follows, unless it is cancelled or its worker slot is `Lost`."""
+    def submit(self, tasks: Sequence[StageTask], where: Assignment) -> None:
+        """Start stage runs, one after the other in the same slot.
+
+        A `Finished` follows for each, unless it is cancelled or its worker slot is `Lost`. Only short ones
+        may be several: what came of them is told when the last has ended.
+        """
         ...
 
     def lost(self) -> str | None:

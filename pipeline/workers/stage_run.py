@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.failures import explain
-from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.workers.context import Services, StageLog, WorkerContext
 from gravel.pipeline.workers.resident import PREFIX, RESIDENT, extent_in_memory, keep_resident
 from gravel.stages.addresses import is_url
@@ -28,6 +27,8 @@ from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifacts import Artifact
 
 PAGE = "docs/troubleshooting.md"
@@ -37,13 +38,16 @@ PAGE = "docs/troubleshooting.md"
 class StageTask:
     """A stage run with everything decided, ready to travel.
 
-    `inputs` holds artifact ids by slot; those that start with `recipe:` are results in the memory of
-    the worker at `resident[id]`. `rank_group` holds the addresses of the workers reserved for
-    `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
-    the driver's process. `contents` has the digests of the files that the recipe names, by location.
+    `attempt` counts how often it was submitted. `inputs` holds artifact ids by slot; those that start with
+    `recipe:` are results in the memory of the worker at `resident[id]`, and `records` has the records of
+    those that the run has not published yet. `host` is the driver's: who runs elsewhere brings its results to
+    the disk itself. `rank_group` holds the addresses of the workers reserved for `context.rank_group`.
+    `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
+    `contents` has the digests of the files that the recipe names, by location.
     """
 
     key: str
+    attempt: int
     run: str
     stage: Stage
     parameters: Parameters
@@ -55,6 +59,8 @@ class StageTask:
     scratch: Path
     log: Path | None
     resident: Mapping[str, str | None]
+    records: Mapping[str, ArtifactRecord] = field(default_factory=dict)
+    host: str = ""
     rank_group: tuple[str, ...] = ()
     time_limit: float | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +84,8 @@ class StageOutcome:
 
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
-    seconds; peaks are bytes above the idle worker. `remarks` are what the stage has to say of its result.
+    seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish.
+    `remarks` are what the stage has to say of its result.
     """
 
     key: str
@@ -96,6 +103,7 @@ class StageOutcome:
     host: str = ""
     process: int = 0
     remarks: tuple[str, ...] = ()
+    prepared: tuple[Prepared, ...] = ()
 
 
 def run_stage(
@@ -115,13 +123,13 @@ def run_stage(
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
-        make_folder(task.scratch.parents[2], task.scratch.relative_to(task.scratch.parents[2]).as_posix())
         with peak:
             outcome = _compute(task, services, fetch, log)
     except Exception as error:
         outcome = _explain(task, error, log)
     finally:
-        shutil.rmtree(task.scratch, ignore_errors=True)
+        if task.scratch.exists():
+            shutil.rmtree(task.scratch, ignore_errors=True)
     return replace(
         outcome,
         started=started,
@@ -134,7 +142,7 @@ def run_stage(
 
 
 def _limit_threads(task: StageTask) -> None:
-    if task.stage.origin is None and not task.stage.run.__module__.startswith("stages."):
+    if task.stage.origin is None and not task.stage.run.__module__.startswith("gravel.stages."):
         return
     from gravel.kernels.jit import set_threads
 
@@ -149,7 +157,7 @@ def _compute(
         loaded = tuple(
             (RESIDENT[name] if name in RESIDENT else fetch(name, task.resident.get(name)))
             if name.startswith(PREFIX)
-            else task.cache.open(name)
+            else _open(task, name)
             for name in ids
         )
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
@@ -161,10 +169,12 @@ def _compute(
                 task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
             )
             return replace(resident, remarks=tuple(context.remarks))
-    with task.cache.writer() as writer, copies(downloaded.get):
+    durable = task.host != socket.gethostname()
+    with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
-        records = [writer.publish(artifact) for artifact in artifacts]
+        prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
+    records = [each.record for each in prepared]
     return StageOutcome(
         task.key,
         "computed",
@@ -173,7 +183,17 @@ def _compute(
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
         remarks=tuple(context.remarks),
+        prepared=prepared,
     )
+
+
+def _open(task: StageTask, name: str) -> Artifact:
+    record = task.records.get(name)
+    if record is None:
+        return task.cache.open(name)
+    from gravel.pipeline.store.reader import open_artifact
+
+    return open_artifact(record)
 
 
 def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-__all__ = ["Combinations", "choices"]
+__all__ = ["Combinations", "choices", "count_choices"]
 
 Place: TypeAlias = tuple[int, ...]
 
@@ -66,3 +66,13 @@ def choices(
     for several in itertools.product(*parts):
         flat = tuple(itertools.chain.from_iterable(several))
         yield flat if sorting is None else tuple(flat[at] for at in sorting)
+
+
+def count_choices(groups: Iterable[Combinations], axes: Sequence[str]) -> int:
+    """Count what `choices` yields, without making it."""
+    total = 1
+    for group in groups:
+        named = [axis for axis in axes if axis in group.axes]
+        if named:
+            total *= len(group.project(named, {})) if len(named) < len(group.axes) else len(group.places)
+    return total

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.including import Axis, Combiner
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
-from gravel.pipeline.workflow.substitution import Filled
-from gravel.pipeline.workflow.values import Varying
+from gravel.pipeline.workflow.substitution import MERGE, Filled
+from gravel.pipeline.workflow.values import MAX_VALUES, Varying
 from gravel.stages.addresses import hidden
+from gravel.stages.artifacts import Json
 
 __all__ = ["SPECIAL", "read_matrix"]
 
@@ -55,7 +56,7 @@ def read_matrix(axes: Mapping[str, Node], scope: Scope) -> None:
 
 
 def _axis(name: str, node: Node, scope: Scope) -> Axis | None:
-    filled = scope.fixed(node, "refer to it in a stage instead")
+    filled = _filled(node, scope)
     if filled is None:
         return None
     value = filled.value
@@ -77,5 +78,31 @@ def _axis(name: str, node: Node, scope: Scope) -> Axis | None:
             return None
         seen.add(text)
     found = value if isinstance(value, list) else value.values()
-    values = [Filled(each, filled.size, filled.depth) for each in found]
+    values = [Filled(each, *_measure(each)) for each in found]
     return Axis(name, list(called), values, isinstance(value, dict))
+
+
+def _filled(node: Node, scope: Scope) -> Filled | None:
+    """Fill an axis in value by value: each is measured alone, since no stage gets more than one."""
+    hint = "refer to it in a stage instead"
+    if isinstance(node, ScalarNode) or (isinstance(node, MapNode) and MERGE in node.items):
+        return scope.fixed(node, hint)
+    size, found = 1, []
+    for item in node.items.values() if isinstance(node, MapNode) else node.items:
+        filled = scope.fixed(item, hint)
+        if filled is None:
+            return None
+        size += filled.size
+        if size > MAX_VALUES:
+            scope.fault(node, f"with its references filled in this has more than {MAX_VALUES:,} values")
+            return None
+        found.append(filled.value)
+    return Filled(dict(zip(node.items, found, strict=True)) if isinstance(node, MapNode) else found, size)
+
+
+def _measure(value: Json) -> tuple[int, int]:
+    """Count the values of plain data, and how deep it is."""
+    if not isinstance(value, list | dict):
+        return 1, 1
+    parts = [_measure(each) for each in (value if isinstance(value, list) else value.values())]
+    return 1 + sum(size for size, _ in parts), 1 + max((depth for _, depth in parts), default=0)

@@ -17,7 +17,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.addresses import REFERENCE, is_url
 from gravel.stages.artifacts import Json
 
-__all__ = ["Filled", "Reference", "fill", "references"]
+__all__ = ["MERGE", "Filled", "Reference", "fill", "references"]
 
 MERGE = "with"
 """The key of a mapping whose own mapping is put in. (YAML 1.1's `<<` may hold no text such as `${name}`.)"""

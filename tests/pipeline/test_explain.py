@@ -88,11 +88,12 @@ def test_long_values_are_cut(bench: Bench) -> None:
 
 
 def test_what_is_not_given_before_and_after_is_no_change() -> None:
+    from gravel.pipeline.core.hashing import flat_parts
     from gravel.pipeline.plan.why import _changes
 
     old = {"parameters": {"source": None, "file": "a"}, "files": {"a": "12"}}
     new = {"parameters": {"source": {"rmat": None, "path": {"vertices": 5}}, "file": None}}
-    assert [text for _, text in _changes(old, new)] == [
+    assert [text for _, text in _changes(dict(flat_parts(old)), dict(flat_parts(new)))] == [
         "file: a -> none",
         "file a: 12 -> none",
         "source.path.vertices: none -> 5",

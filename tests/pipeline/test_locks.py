@@ -9,12 +9,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import Lease, holder
+from gravel.pipeline.store.recipe_locks import RecipeLocks
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
@@ -44,45 +47,105 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.stdout.close()
 
 
-def test_threads_and_recipes(tmp_path):
+@contextmanager
+def locks(root: Path, run: str) -> Iterator[RecipeLocks]:
+    with Cache(root).lease(run):
+        held = RecipeLocks(root, run)
+        yield held
+        held.release_all()
+
+
+def test_a_recipe_is_computed_by_one_run_at_a_time(tmp_path):
+    with locks(tmp_path, "one") as one, locks(tmp_path, "two") as two:
+        assert one.take("abc")
+        assert not two.take("abc")
+        assert not one.take("abc")
+        assert one.is_own("abc")
+        assert not two.is_own("abc")
+        assert not two.is_free("abc")
+        assert two.take("another")
+        one.release("abc")
+        assert two.is_free("abc")
+        assert two.take("abc")
+        one.release("abc")
+        assert not one.take("abc")
+    assert list((tmp_path / "locks").iterdir()) == []
+
+
+def test_the_locks_of_a_killed_run_are_free(tmp_path):
+    process = start_holder(tmp_path, "lease")
+    os.link(tmp_path / "leases" / "abc.lock", made(tmp_path / "locks") / "recipe.lock")
+    with locks(tmp_path, "mine") as mine:
+        assert not mine.take("recipe")
+        end(process)
+        assert mine.is_free("recipe")
+        assert mine.take("recipe")
+
+
+def test_a_lock_of_an_older_gravel_is_respected(tmp_path):
+    with Cache(tmp_path).lock("recipe"), locks(tmp_path, "mine") as mine:
+        assert not mine.take("recipe")
+    with locks(tmp_path, "mine") as mine:
+        assert mine.take("recipe")
+
+
+def test_what_is_no_file_holds_no_recipe(tmp_path):
+    (tmp_path / "locks" / "recipe.lock").mkdir(parents=True)
+    with locks(tmp_path, "mine") as mine:
+        assert mine.take("recipe")
+
+
+def test_where_files_cannot_be_linked_nothing_is_held(tmp_path, monkeypatch):
+    with locks(tmp_path, "mine") as mine:
+
+        def no_links(*paths: object, **options: object) -> None:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+        monkeypatch.setattr(os, "link", no_links)
+        assert mine.take("recipe")
+
+
+def test_locks_of_dead_runs_are_swept(tmp_path):
+    process = start_holder(tmp_path, "lease")
+    folder = made(tmp_path / "locks")
+    os.link(tmp_path / "leases" / "abc.lock", folder / f"{1:064x}.lock")
+    (folder / f"{2:064x}.lock").touch()
+    (folder / "schedule-night.lock").touch()
+    os.utime(folder / "schedule-night.lock", (time.time() - 100, time.time() - 100))
+    old = folder / f"{3:064x}.lock"
+    old.touch()
+    os.utime(old, (time.time() - 100, time.time() - 100))
     cache = Cache(tmp_path)
-    order: list[str] = []
-    waited = threading.Event()
+    cache.sweep()
+    assert {path.stem.lstrip("0") for path in folder.iterdir()} == {"1", "2", "schedule-night"}
+    end(process)
+    cache.sweep()
+    assert {path.stem.lstrip("0") for path in folder.iterdir()} == {"2", "schedule-night"}
 
-    def second() -> None:
-        with cache.lock("abc", waiting=waited.set):
-            order.append("second")
 
-    thread = threading.Thread(target=second)
-    with cache.lock("abc"):
-        thread.start()
-        assert waited.wait(10)
-        with cache.lock("another"):
-            order.append("first")
-    thread.join(10)
-    assert order == ["first", "second"]
+def made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path):
     cache = Cache(tmp_path)
     process = start_holder(tmp_path, "lock")
+    began = time.monotonic()
     killer = threading.Timer(0.2, end, [process])
-    waiting: list[float] = []
+    killer.start()
     try:
-        killer.start()
-        with cache.lock("abc", waiting=lambda: waiting.append(time.monotonic())):
-            assert len(waiting) == 1
+        with cache.lock("abc"):
+            assert time.monotonic() - began >= 0.2
     finally:
         killer.join()
-    with cache.lock("abc", waiting=lambda: pytest.fail("nobody holds it")):
-        pass
 
 
 def test_an_exception_frees_the_lock(tmp_path):
     cache = Cache(tmp_path)
     with pytest.raises(KeyboardInterrupt), cache.lock("abc"):
         raise KeyboardInterrupt
-    with cache.lock("abc", waiting=lambda: pytest.fail("nobody holds it")):
+    with cache.lock("abc"):
         pass
 
 

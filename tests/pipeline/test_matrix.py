@@ -215,5 +215,52 @@ def test_a_matrix_of_too_many_runs_is_refused(tmp_path: Path) -> None:
     )
     inputs = ", ".join(f"e{i}" for i in range(6))
     text = f"matrix:\n{axes}stages:\n{entries}  all: {{stage: report, inputs: [{inputs}]}}\n"
-    with pytest.raises(WorkflowError, match="more than 20,000 runs"):
+    started = time.perf_counter()
+    with pytest.raises(
+        WorkflowError, match=r"with 'all' the matrix makes 1,000,060 runs, more than the 100,000"
+    ):
         plan_of(tmp_path, text)
+    assert time.perf_counter() - started < 1
+
+
+def seeds(count: int) -> str:
+    return ", ".join(map(str, range(count)))
+
+
+def ingest(scale: str, seed: str) -> str:
+    return f"stages:\n  e: {{stage: ingest, source: {{rmat: {{scale: {scale}, seed: '{seed}'}}}}}}\n"
+
+
+def test_an_axis_of_10_000_values_is_planned(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, f"matrix:\n  s: [{seeds(10_000)}]\n{ingest('3', '${s}')}")
+    assert len(plan.runs) == 10_000
+    assert plan.runs["e[s=9999]"].parameters.source.rmat.seed == 9999  # type: ignore[attr-defined]
+
+
+def test_an_axis_of_10_000_named_values_is_planned(tmp_path: Path) -> None:
+    named = ", ".join(f"n{seed}: {seed}" for seed in range(10_000))
+    plan = plan_of(tmp_path, f"matrix:\n  s: {{{named}}}\n{ingest('3', '${s}')}")
+    assert len(plan.runs) == 10_000
+    assert plan.runs["e[s=n77]"].parameters.source.rmat.seed == 77  # type: ignore[attr-defined]
+
+
+def test_a_stage_sees_100_times_100(tmp_path: Path) -> None:
+    text = f"matrix:\n  a: [{seeds(100)}]\n  b: [{seeds(100)}]\n{ingest('3', '${b}')}"
+    plan = plan_of(tmp_path, text.replace("scale: 3", "scale: 3, edge_factor: '${a}'"))
+    assert len(plan.runs) == 10_000
+    assert plan.runs["e[a=99,b=7]"].parameters.source.rmat.edge_factor == 99  # type: ignore[attr-defined]
+
+
+def test_10_000_000_experiments_are_refused_at_once(tmp_path: Path) -> None:
+    text = f"matrix:\n  a: [{seeds(3200)}]\n  b: [{seeds(3200)}]\n"
+    started = time.perf_counter()
+    with pytest.raises(WorkflowError, match=r"'e' would run 10,240,000 times, and .* at most 100,000 runs"):
+        plan_of(tmp_path, text + ingest("3", "1${a}0${b}"))
+    assert time.perf_counter() - started < 5
+
+
+def test_values_of_an_axis_are_bounded_together(tmp_path: Path) -> None:
+    axis = ", ".join(["'${long}'"] * 200)
+    text = f"parameters:\n  long: [{', '.join(['0'] * 9_000)}]\nmatrix:\n  a: [{axis}]\n"
+    with pytest.raises(WorkflowError, match="more than 1,000,000 values"):
+        plan_of(tmp_path, text + ingest("3", "1"))

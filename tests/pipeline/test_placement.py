@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.core.memory import HOST_MEMORY
 from gravel.pipeline.scheduler.placement import Placement
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.stages.stage import Need
@@ -16,7 +17,7 @@ GIB = 1 << 30
 
 def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster: str = "local") -> Placement:
     environment: Any = SimpleNamespace(
-        capacity=SimpleNamespace(host_bytes=host, device_bytes=0),
+        capacity=SimpleNamespace(host_bytes=host, device_bytes=0, source="the machine's memory"),
         cluster=cluster,
         cores=8,
         backend_of=lambda stage: backend,
@@ -57,7 +58,8 @@ def test_as_many_workers_as_are_of_use(workers: int, need: Need, members: int) -
     assert choice is not None
     assert len(choice.rank_group) == members
     assert choice.threads == 8 // max(1, members)
-    assert made.host_bytes(node(), need) == need.host_bytes + need.each_host_bytes * max(0, members - 1)
+    taken = made._bytes_by_host(need, choice.rank_group or (choice.worker_slot,))
+    assert taken == {"": need.host_bytes + need.each_host_bytes * max(0, members - 1)}
     assert made.problem(node(), need) is None
 
 
@@ -86,3 +88,37 @@ def test_what_is_timed_on_a_cpu_runs_alone(backend: str, timed: bool, alone: boo
     made._nodes = busy
     choice = made.choose(node(timed=timed), Need(GIB, 0, ()), 0)
     assert (choice is None) == alone
+
+
+@pytest.mark.parametrize(("source", "free"), [("the machine's memory", 30), (HOST_MEMORY, 12)])
+def test_each_host_has_its_own_memory(source: str, free: int) -> None:
+    made = placer(0, host=12 * GIB)
+    made._environment.capacity.source = source  # type: ignore[misc]
+    made.set_worker_slots(WorkerSlot(name, host, host_bytes=30 * GIB) for name, host in ("ax", "bx", "cy"))
+    busy: list[Any] = []
+    made._nodes = SimpleNamespace(in_state=lambda *states: busy)  # type: ignore[assignment]
+    assert made.free_host_bytes() == free * GIB
+    need = Need(9 * GIB, 0, ())
+    hosts = []
+    for name in "pqrs":
+        each = node(timed=False)
+        each.key = name
+        choice = made.choose(each, need, 0)
+        if choice is None:
+            break
+        each.worker_slot, each.rank_group = choice.worker_slot, ()
+        each.worker_slots = frozenset({choice.worker_slot})
+        made.take(each, need)
+        busy.append(each)
+        hosts.append(made._hosts[choice.worker_slot])
+    # Three slots: with 12 GiB a host takes one run of 9 GiB, with 30 GiB as many as it has slots.
+    assert sorted(hosts) == (["x", "y"] if free == 12 else ["x", "x", "y"])
+    made.release(busy.pop())
+    assert made.choose(node(timed=False), need, 0) is not None
+
+
+def test_a_rank_group_takes_memory_where_its_members_are() -> None:
+    made = placer(0, host=64 * GIB)
+    made.set_worker_slots(WorkerSlot(name, host) for name, host in ("ax", "by", "cy"))
+    taken = made._bytes_by_host(Need(10 * GIB, 0, (), each_host_bytes=2 * GIB), ("a", "b", "c"))
+    assert taken == {"x": 10 * GIB, "y": 4 * GIB}

@@ -192,8 +192,8 @@ def test_a_cache_that_cannot_be_written_still_answers(tmp_path, monkeypatch):
     assert cache.look_up(recipe().digest).outputs == (kept.id,)
     assert cache.check(kept.id) is None
     assert equal(cache.open(kept.id), graph())
-    with pytest.raises(RequestError, match="cannot write to the cache"):
-        cache.writer()
+    with pytest.raises(RequestError, match="cannot write to the cache"), cache.writer() as writer:
+        writer.publish(graph(seed=1))
     with pytest.raises(RequestError, match="cannot write to the cache"):
         cache.remember(recipe("b"), ("x",), {})
     with pytest.raises(RequestError, match="cannot write to the cache"), cache.lock(recipe().digest):
@@ -205,8 +205,8 @@ def test_a_cache_below_a_file(tmp_path):
     cache = Cache(tmp_path / "file" / "cache")
     assert cache.look_up("0" * 64) is None
     assert cache.list() == []
-    with pytest.raises(RequestError, match="cannot write to the cache"):
-        cache.writer()
+    with pytest.raises(RequestError, match="cannot write to the cache"), cache.writer() as writer:
+        writer.publish(graph())
 
 
 def test_create_is_exclusive_and_replace_is_whole(tmp_path):

@@ -166,4 +166,4 @@ def test_the_command_says_which_stage_was_stopped(tmp_path: Path) -> None:
     assert "raise its time_limit in the workflow" in result.stderr
     stages = {each["key"]: each["state"] for each in find_run(tmp_path / "cache", "last")[1]["stages"]}
     assert stages == {"big": "failed", "graph": "skipped", "small": "computed"}, result.stderr
-    assert not list((tmp_path / "cache" / "scratch").iterdir())
+    assert not list((tmp_path / "cache" / "scratch").glob("*"))

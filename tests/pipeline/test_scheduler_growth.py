@@ -1,0 +1,136 @@
+"""What the scheduler looks at grows with the edges of the plan, whatever its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.scheduler import attempts, driver
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
+from gravel.pipeline.scheduler.nodes import Nodes
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
+
+LOOKS_AN_EDGE = 8
+"""How often a node may be looked at for each edge of the plan: its states are few."""
+
+
+def independent(size: int, **more: Any) -> list[StageRun]:
+    return [stage_run(f"a{place}", MAKE, value=place, **more) for place in range(size)]
+
+
+def chain(size: int, **more: Any) -> list[StageRun]:
+    links = [stage_run(f"a{place}", ADD, f"a{place - 1}", value=place, **more) for place in range(1, size)]
+    return [stage_run("a0", MAKE, value=1), *links]
+
+
+def diamond(size: int, **more: Any) -> list[StageRun]:
+    """One run that all others read, and one that reads them all."""
+    middle = [stage_run(f"b{place}", ADD, "a", value=place, **more) for place in range(size - 2)]
+    return [stage_run("a", MAKE), *middle, stage_run("c", ADD, *[run.key for run in middle])]
+
+
+def unkept(size: int) -> list[StageRun]:
+    """A chain of results in memory, of which only the last one is asked for."""
+    return [*chain(size, keep=False)[:-1], stage_run(f"a{size - 1}", ADD, f"a{size - 2}")]
+
+
+def failing(size: int) -> list[StageRun]:
+    first = stage_run("a", MAKE, fail="stage")
+    return [first, *[stage_run(f"b{place}", ADD, "a", value=place) for place in range(size - 1)]]
+
+
+SHAPES = [independent, chain, diamond, unkept, failing]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
+    """The nodes of every run."""
+    found: list[Nodes] = []
+
+    def nodes(plan: Plan) -> Nodes:
+        found.append(Nodes(plan))
+        return found[-1]
+
+    monkeypatch.setattr(driver, "Nodes", nodes)
+    return found
+
+
+def run(plan: Plan, root: Path) -> RunOutcome:
+    return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_edge_is_looked_at_a_few_times(
+    tmp_path: Path, made: list[Nodes], monkeypatch: pytest.MonkeyPatch, shape: Callable[[int], list[StageRun]]
+) -> None:
+    offers: list[str] = []
+    begin = attempts.Attempts.begin
+
+    def counted(self: attempts.Attempts, node: Any, others: int) -> bool:
+        offers.append(node.key)
+        return begin(self, node, others)
+
+    monkeypatch.setattr(attempts.Attempts, "begin", counted)
+    plan = plan_of(*shape(60))
+    run(plan, tmp_path)
+    edges = sum(len(each.upstream) for each in plan.runs.values())
+    assert made[0].visits <= LOOKS_AN_EDGE * (edges + len(plan.runs))
+    assert len(offers) <= 2 * len(plan.runs)
+    assert made[0].unfinished == 0
+
+
+def test_a_long_chain_of_results_in_memory_is_asked_for_at_once() -> None:
+    nodes = Nodes(plan_of(*unkept(5000)))
+    for node in nodes:
+        node.ids = (node.key,)
+        node.state = KNOWN
+    last = nodes["a4999"]
+    last.state = WANTED
+    assert {node.state for node in nodes} == {WANTED}
+    assert [node.key for node in nodes.ready.nodes()] == ["a0"]
+    nodes["a0"].state = DONE
+    assert [node.key for node in nodes.ready.nodes()] == ["a1"]
+
+
+def test_what_reads_results_in_memory_comes_first() -> None:
+    runs = [
+        stage_run("a", MAKE, keep=False),
+        stage_run("b", MAKE, value=1),
+        stage_run("c", ADD, "a"),
+        stage_run("d", ADD, "c", "a"),
+    ]
+    nodes = Nodes(plan_of(*runs))
+    for node in nodes:
+        node.ids = (node.key,)
+    nodes["a"].state = DONE
+    nodes["a"].resident_at = "here"
+    nodes["c"].state = DONE
+    for key in "bd":
+        nodes[key].state = WANTED
+    taken: list[str] = []
+
+    def take(node: Any, others: int) -> None:
+        taken.append(node.key)
+        node.state = DONE
+
+    nodes.ready.offer(take, lambda: True, patient=False)
+    assert taken == ["d", "b"]
+    assert [node.key for node in nodes.unneeded()] == ["a"]
+
+
+def test_a_lost_result_takes_its_readers_out_of_the_queue() -> None:
+    nodes = Nodes(plan_of(stage_run("a", MAKE), stage_run("b", ADD, "a")))
+    a, b = nodes["a"], nodes["b"]
+    a.ids, a.state = ("x",), DONE
+    b.state = WANTED
+    assert nodes.ready.nodes() == [b]
+    a.state = WANTED
+    assert nodes.ready.nodes() == [a]
+    a.state = DONE
+    assert nodes.ready.nodes() == [b]
