@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.core.errors import NeedsContent, RequestError
 from gravel.pipeline.datasets.downloads import Downloads, digests_of, server_facts
 from gravel.pipeline.datasets.fetching import FetchError
 from gravel.stages.addresses import shown

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.core.errors import DamagedArtifact, NeedsContent, RequestError
 from gravel.pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
