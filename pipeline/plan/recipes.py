@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
 from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
+from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.addresses import shown
 from gravel.stages.stage import FileInput, Parameters, Stage
-
-if TYPE_CHECKING:
-    from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.store.cache import Cache
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
 
