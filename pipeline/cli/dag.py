@@ -44,10 +44,9 @@ def command(
 
     In the tree a run stands under the last of the runs that feed it; `<-` names the others.
     """
-    from gravel.pipeline.plan.drawing.dot import draw_dot
     from gravel.pipeline.plan.drawing.graph import boxes_of_entries, boxes_of_runs
     from gravel.pipeline.plan.drawing.svg import draw_svg
-    from gravel.pipeline.plan.drawing.tree import draw_tree
+    from gravel.pipeline.plan.drawing.text import draw_dot, draw_tree
 
     plan = load_plan(file, **selection)
     form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")

@@ -14,7 +14,8 @@ from gravel.pipeline.core.names import suggest
 from gravel.pipeline.datasets.downloads import Downloads, is_fetched
 from gravel.pipeline.progress.text_table import text_table
 from gravel.pipeline.store.location import find_cache
-from gravel.pipeline.workflow.catalogue import DataSet, read_catalogue
+from gravel.pipeline.workflow.catalogue import read_catalogue
+from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import MapNode, parse
 from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.stages.addresses import hidden, shown

@@ -49,6 +49,10 @@ class WorkflowError(RequestError):
         self.problems = tuple(problems)
 
 
+class NeedsContent(LookupError):
+    """What a URL holds is known when it has been fetched; the message says so to a person."""
+
+
 class DamagedArtifact(GravelError):
     """A stored artifact that fails its checks; it can be computed again."""
 

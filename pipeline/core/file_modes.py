@@ -41,6 +41,20 @@ def as_given(path: Path) -> None:
         path.chmod(0o666 & ~_given)
 
 
+@contextmanager
+def written_aside(path: Path, text: bytes, mode: int) -> Iterator[Path]:
+    """Write a new file beside `path`, durably, to be renamed or linked to it within the block."""
+    aside = path.with_name(f".{path.name}.{os.urandom(16).hex()}")
+    try:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        yield aside
+    finally:
+        aside.unlink(missing_ok=True)
+
+
 def make_root(root: Path) -> None:
     """Make the folder of a cache if there is none, for the user alone."""
     if root.is_dir():

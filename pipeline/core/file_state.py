@@ -8,6 +8,7 @@ another machine or in user space answers from its own memory, and there nothing 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 __all__ = ["TRUSTED_VARIABLE", "shows_every_change", "state_of"]
 
@@ -17,14 +18,12 @@ TRUSTED = frozenset(
 """Kinds of file systems that set the time of change of each write, and tell it at once."""
 
 TRUSTED_VARIABLE = "GRAVEL_TRUSTED_FILE_SYSTEMS"
-"""Names further kinds, separated by commas, as /proc/self/mountinfo has them."""
+"""Names further kinds, separated by commas, as /proc/self/mounts has them."""
 
 RACY_WRITE = 2.0
 """A file written this shortly (seconds) before it was read may still be at work."""
 RACY_CHANGE = 0.1
 """Times of change come from the clock's tick, 10 ms at most; two changes within one look the same."""
-
-MOUNTS = "/proc/self/mountinfo"
 
 
 def state_of(found: os.stat_result) -> list[int]:
@@ -46,18 +45,14 @@ def shows_every_change(path: str, found: os.stat_result, now: float) -> bool:
 
 def _kind_of(path: str) -> str | None:
     """Return the kind of the file system that a file lies on; None where that cannot be known."""
-    real = os.fsencode(os.path.realpath(path))
-    best, kind = -1, None
+    import psutil
+
+    real = Path(path).resolve()
     try:
-        with open(MOUNTS, "rb") as file:  # noqa: PTH123
-            lines = file.read().splitlines()
+        mounts = psutil.disk_partitions(all=True)
     except OSError:
         return None
-    for line in lines:
-        fields, _, rest = line.partition(b" - ")
-        # Blanks and the like are written as octal numbers.
-        point = fields.split(b" ")[4].decode("unicode_escape").encode("latin-1").rstrip(b"/")
-        inside = real == point or real.startswith(point + b"/")
-        if inside and len(point) >= best:  # the last of several on one place hides the others
-            best, kind = len(point), rest.split(b" ")[0].decode("ascii", "replace")
-    return kind
+    around = [each for each in mounts if real.is_relative_to(each.mountpoint)]
+    # The last of several on one place hides the others.
+    nearest = max(reversed(around), key=lambda each: len(each.mountpoint), default=None)
+    return None if nearest is None else str(nearest.fstype)

@@ -11,12 +11,10 @@ import platform
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.devices import Device, find_devices
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+from gravel.stages.artifacts import Json
 
 
 @cache

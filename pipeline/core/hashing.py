@@ -9,14 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from blake3 import blake3
 
 from gravel.stages.addresses import hidden, shown
-
-if TYPE_CHECKING:
-    from gravel.stages.stage import Parameters, Stage
+from gravel.stages.stage import Parameters, Stage
 
 Json: TypeAlias = Any
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.core.errors import NeedsContent, RequestError
 from gravel.pipeline.datasets.downloads import Downloads, digests_of, server_facts
+from gravel.pipeline.datasets.fetches import Fetches
 from gravel.pipeline.datasets.fetching import FetchError
 from gravel.stages.addresses import shown
 from gravel.stages.errors import StageError
-
-if TYPE_CHECKING:
-    from gravel.pipeline.datasets.fetches import Fetches
 
 __all__ = ["Contents"]
 

@@ -22,7 +22,7 @@ from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_state import state_of
-from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, fetch, remote_facts
+from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, Watch, fetch, remote_facts
 from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
 from gravel.pipeline.datasets.records import UrlRecord, UrlRecords
 from gravel.pipeline.store.files import LocalFiles, storage_errors
@@ -113,9 +113,8 @@ class Downloads:
                 return found
             made = self._take_by_hand(url, sha256, log)
             if made is None:
-                part = self.root / "parts" / name
                 with storage_errors(self.root):
-                    made = self._download(url, sha256, part, progress, log, pause)
+                    made = self._download(url, sha256, Watch(progress, self._room, log, pause))
         if wanted is not None and made.blake3 != wanted:
             raise StageError(
                 f"{shown(url)} has changed since this run asked for it",
@@ -155,30 +154,15 @@ class Downloads:
             log(f"{shown(url)}: {error}; its copy of {day} is used")
             return found
 
-    def _download(
-        self,
-        url: str,
-        sha256: str | None,
-        part: Path,
-        progress: Callable[[int, int | None], None],
-        log: Callable[[str], None],
-        pause: float,
-    ) -> Download:
-        log(f"downloading {shown(url)}")
+    def _download(self, url: str, sha256: str | None, watch: Watch) -> Download:
+        watch.log(f"downloading {shown(url)}")
         address = address_of(url)
+        part = self.root / "parts" / self.records.name(url)
         try:
             if _is_http(address):
-                facts = fetch(
-                    address,
-                    part,
-                    checked=sha256 is not None,
-                    progress=progress,
-                    room=self._room,
-                    log=log,
-                    pause=pause,
-                )
+                facts = fetch(address, part, watch, checked=sha256 is not None)
             else:
-                facts = fetch_object(address, part, progress=progress, room=self._room)
+                facts = fetch_object(address, part, watch)
         except FetchError as error:
             raise self._no_file(url, sha256, error) from None
         found, content = digests_of(part)
@@ -189,7 +173,7 @@ class Downloads:
                 hint="the file changed there, or something between gave another one; correct the checksum if "
                 f"this one is right, or put the right file at {self.by_hand(url)}",
             )
-        log(f"{facts.size or 0:,} bytes, sha256 {found}")
+        watch.log(f"{facts.size or 0:,} bytes, sha256 {found}")
         kept = self._keep(part, url, (found, content), facts)
         _remove_part(part)
         return kept

@@ -21,7 +21,7 @@ from typing import Any
 from gravel.pipeline.datasets.etags import strong_etag
 from gravel.stages.addresses import Address
 
-__all__ = ["Facts", "FetchError", "fetch", "remote_facts"]
+__all__ = ["PAUSE", "Facts", "FetchError", "Watch", "fetch", "remote_facts"]
 
 TIMEOUT = 30.0
 """Seconds that a server may be silent."""
@@ -30,8 +30,7 @@ BLOCK = 1 << 20
 PATIENCE = 5
 """How often in a row an attempt may end without a byte."""
 
-PAUSE = 0.5
-"""Seconds before the second attempt that brought nothing; twice as long before each further one."""
+PAUSE = 0.5  # seconds
 
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
@@ -64,44 +63,42 @@ class Facts:
         return self.validator is not None and self == other
 
 
-def remote_facts(address: Address, timeout: float = TIMEOUT) -> Facts:
+@dataclass(frozen=True)
+class Watch:
+    """Who follows a download.
+
+    `progress` gets the bytes that are there and the bytes that there will be, `log` gets messages. `room` is
+    asked with the bytes that are still to come, and raises if there is no room for them. `pause` are the
+    seconds before the second attempt that brought nothing; twice as long before each further one.
+    """
+
+    progress: Callable[[int, int | None], None]
+    room: Callable[[int], None]
+    log: Callable[[str], None]
+    pause: float = PAUSE
+
+
+def remote_facts(address: Address) -> Facts:
     """Ask with HEAD; raises FetchError."""
     try:
-        with _open(address, {}, timeout, method="HEAD") as answer:
+        with _open(address, {}, method="HEAD") as answer:
             return _facts(answer.headers, _number(answer.headers.get("Content-Length")))
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise _failed(error, address) from None
 
 
-def fetch(
-    address: Address,
-    part: Path,
-    *,
-    checked: bool = False,
-    progress: Callable[[int, int | None], None] = lambda done, total: None,
-    room: Callable[[int], None] = lambda wanted: None,
-    log: Callable[[str], None] = lambda message: None,
-    timeout: float = TIMEOUT,
-    patience: int = PATIENCE,
-    pause: float = PAUSE,
-) -> Facts:
+def fetch(address: Address, part: Path, watch: Watch, *, checked: bool = False) -> Facts:
     """Bring a URL's content into the file `part`, which may hold the beginning of it already.
 
-    Parameters
-    ----------
-    part : the file; beside it `part` + `.json` says which version of the content it is of.
-    checked : the caller knows a checksum, so that going on needs no word that the file is still the same.
-    progress : gets the bytes that are there and the bytes that there will be.
-    room : is asked with the bytes that are still to come, and raises if there is no room for them.
-
-    Raises FetchError if there is no such file or the server does not answer. Whatever came stays in `part`.
-
+    Beside it `part` + `.json` says which version of the content it is of. With `checked` the caller knows a
+    checksum, so that going on needs no word that the file is still the same. Raises FetchError if there is
+    no such file or the server does not answer. Whatever came stays in `part`.
     """
     silent = 0
     while True:
         there = part.stat().st_size if part.exists() else 0
         try:
-            facts = _attempt(address, part, there, checked, timeout, progress, room, log)
+            return _attempt(address, part, there, checked, watch)
         except (OSError, ValueError, http.client.HTTPException, _Cut) as error:
             if isinstance(error, OSError) and not _of_the_line(error):
                 raise
@@ -110,28 +107,17 @@ def fetch(
                 raise failure from None
             now = part.stat().st_size if part.exists() else 0
             silent = 0 if now > there else silent + 1
-            if silent >= patience or (failure.offline and _never(error)):
+            if silent >= PATIENCE or (failure.offline and _never(error)):
                 raise failure from None
-            log(f"{failure}; {now:,} bytes are here, and the rest is asked for again")
-            time.sleep(pause * 2 ** max(0, silent - 1) if silent else 0)
-        else:
-            return facts
+            watch.log(f"{failure}; {now:,} bytes are here, and the rest is asked for again")
+            time.sleep(watch.pause * 2 ** max(0, silent - 1) if silent else 0)
 
 
 class _Cut(Exception):
     """The line was closed before the end."""
 
 
-def _attempt(
-    address: Address,
-    part: Path,
-    there: int,
-    checked: bool,
-    timeout: float,
-    progress: Callable[[int, int | None], None],
-    room: Callable[[int], None],
-    log: Callable[[str], None],
-) -> Facts:
+def _attempt(address: Address, part: Path, there: int, checked: bool, watch: Watch) -> Facts:
     known = _read_facts(part) if there else None
     headers = {}
     if known is not None and (known.validator is not None or checked):
@@ -139,7 +125,7 @@ def _attempt(
         if known.validator is not None:
             headers["If-Range"] = known.validator
     try:
-        answer = _open(address, headers, timeout)
+        answer = _open(address, headers)
     except urllib.error.HTTPError as error:
         if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
@@ -152,14 +138,14 @@ def _attempt(
     with answer:
         start, facts = _begin(answer, there)
         if there and start == 0:
-            log("the server sends the file from its beginning")
+            watch.log("the server sends the file from its beginning")
         if start and not checked and not (known is not None and known.validator == facts.validator):
             part.unlink(missing_ok=True)
             raise _Cut("the file is no longer the one that was begun")
         if start not in (0, there):
             raise _Cut(f"the server sent bytes from {start:,} on, and those from {there:,} on were asked for")
         if facts.size is not None:
-            room(facts.size - start)
+            watch.room(facts.size - start)
         _write_facts(part, facts)
         done = start
         with part.open("r+b" if start else "wb") as file:
@@ -167,7 +153,7 @@ def _attempt(
             while block := answer.read(BLOCK):
                 file.write(block)
                 done += len(block)
-                progress(done, facts.size)
+                watch.progress(done, facts.size)
     if facts.size is not None and done < facts.size:
         raise _Cut(f"the line was cut after {done:,} of {facts.size:,} bytes")
     return Facts(done, facts.etag, facts.modified)
@@ -185,14 +171,14 @@ def _begin(answer: Any, there: int) -> tuple[int, Facts]:
     return int(match[1]), _facts(answer.headers, whole)
 
 
-def _open(address: Address, headers: Mapping[str, str], timeout: float, method: str = "GET") -> Any:
+def _open(address: Address, headers: Mapping[str, str], method: str = "GET") -> Any:
     # Without this a server may compress on the way, and lengths and ranges would be of something else.
     every = {"User-Agent": "gravel", "Accept-Encoding": "identity", **headers}
     request = urllib.request.Request(address.url, headers=every, method=method)
     if address.authorization is not None:
         # Whoever this server points to does not get the password.
         request.add_unredirected_header("Authorization", address.authorization)
-    return urllib.request.urlopen(request, timeout=timeout)
+    return urllib.request.urlopen(request, timeout=TIMEOUT)
 
 
 def _facts(headers: Any, size: int | None) -> Facts:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.datasets.fetching import Facts, FetchError
+from gravel.pipeline.datasets.fetching import Facts, FetchError, Watch
 from gravel.stages.addresses import Address
 
 __all__ = ["fetch_object", "object_facts"]
@@ -23,13 +22,7 @@ def object_facts(address: Address) -> Facts:
         raise _failed(error, address) from None
 
 
-def fetch_object(
-    address: Address,
-    part: Path,
-    *,
-    progress: Callable[[int, int | None], None],
-    room: Callable[[int], None],
-) -> Facts:
+def fetch_object(address: Address, part: Path, watch: Watch) -> Facts:
     """Bring an object's content into the file `part`, from its beginning; raises FetchError."""
     try:
         system, path = _system(address)
@@ -38,13 +31,13 @@ def fetch_object(
     except Exception as error:
         raise _failed(error, address) from None
     if facts.size is not None:
-        room(facts.size)
+        watch.room(facts.size)
     done = 0
     with source, part.open("wb") as file:
         while block := _read(source, address):
             file.write(block)
             done += len(block)
-            progress(done, facts.size)
+            watch.progress(done, facts.size)
     return Facts(done, facts.etag, facts.modified)
 
 

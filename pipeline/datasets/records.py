@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.file_modes import written_aside
 from gravel.pipeline.datasets.fetching import Facts
 from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.addresses import address_of, has_secrets, shown, variables
@@ -80,20 +82,15 @@ class UrlRecords:
         if found is not None:
             return found
         fresh = os.urandom(KEY_BYTES)
-        aside = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
-        try:
+        # In a cache that cannot be written nothing is remembered.
+        with suppress(OSError):
             self._root.mkdir(parents=True, exist_ok=True)
-            with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
-                file.write(fresh)
-            try:
-                os.link(aside, path)
-            except FileExistsError:
-                if self._read_key(path) is None:  # damaged, and not made by a faster process
-                    os.replace(aside, path)  # noqa: PTH105
-        except OSError:
-            return fresh  # in a cache that cannot be written nothing is remembered
-        finally:
-            aside.unlink(missing_ok=True)
+            with written_aside(path, fresh, 0o600) as aside:
+                try:
+                    path.hardlink_to(aside)
+                except FileExistsError:
+                    if self._read_key(path) is None:  # damaged, and not made by a faster process
+                        aside.replace(path)
         return self._read_key(path) or fresh
 
     @staticmethod
@@ -134,7 +131,5 @@ class UrlRecords:
 
     def remove_old(self) -> None:
         """Remove the records that older versions wrote; what they led to is found by its content."""
-        try:
+        with suppress(GravelError, OSError):
             self._files.remove(OLD_FOLDER)
-        except (GravelError, OSError):
-            return

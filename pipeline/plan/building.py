@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gravel.pipeline.core.errors import Problem, WorkflowError
-from gravel.pipeline.plan.keys import run_key
-from gravel.pipeline.plan.model import InputRef, Plan, StageRun
-from gravel.pipeline.plan.selection import Selection, chosen_combinations, select
+from gravel.pipeline.plan.model import InputRef, Plan, StageRun, run_key
+from gravel.pipeline.plan.selection import chosen_combinations, select
 from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
-from gravel.pipeline.workflow.entry_reader import REPEAT
+from gravel.pipeline.workflow.entries import REPEAT
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
 from gravel.pipeline.workflow.values import MAX_RUNS
 from gravel.stages.artifacts import Json
@@ -53,7 +52,7 @@ def build_plan(
     for entry in workflow.stages.values():
         builder.expand(entry)
     plan = Plan(workflow, builder.runs, frozenset(builder.runs))
-    return select(plan, Selection(only, force, start, failed))
+    return select(plan, only=only, force=force, start=start, failed=failed)
 
 
 Place = tuple[int, ...]  # positions of values, one for each axis of the matrix that reaches an entry

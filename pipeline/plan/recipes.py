@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
 from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
-from gravel.pipeline.plan.graphs import graph_id
-from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.addresses import shown
 from gravel.stages.stage import FileInput, Parameters, Stage
-
-if TYPE_CHECKING:
-    from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.store.cache import Cache
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
 
@@ -69,7 +66,7 @@ class RecipeMaker:
         """
         if "graphs" in run.stage.parameters.model_fields:
             refs = [ref for slot in run.inputs.values() for ref in slot]
-            graphs = tuple(graph_id(self._plan, ref, upstream) for ref in refs)
+            graphs = tuple(_graph_id(self._plan, ref, upstream) for ref in refs)
             return run.parameters.model_copy(update={"graphs": graphs})
         ids = run.stage.source_ids(run.parameters)
         if not ids:
@@ -162,3 +159,22 @@ def _resolving_code() -> str:
     text = path.read_bytes()
     note_text(path, text)
     return digest_of(text)
+
+
+def _graph_id(plan: Plan, ref: InputRef, upstream: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the id of the one nearest `Graph` that an output rests on; "" where there is none, or several.
+
+    `upstream` leads from run keys to output ids.
+    """
+    found: set[str] = set()
+    waiting, seen = [ref], {ref}
+    for each in waiting:
+        run = plan.runs[each.run]
+        if run.stage.outputs[each.output] == "Graph":
+            found.update(upstream.get(each.run, ())[each.output :][:1])
+            continue
+        for before in (one for slot in run.inputs.values() for one in slot):
+            if before not in seen:
+                seen.add(before)
+                waiting.append(before)
+    return found.pop() if len(found) == 1 else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gravel.pipeline.core.errors import RequestError, WorkflowError
 from gravel.pipeline.core.names import suggest
@@ -14,38 +14,35 @@ from gravel.pipeline.workflow.nodes import Text, parse
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import fill
 
-__all__ = ["Selection", "chosen_combinations", "find_runs", "select", "with_ancestors", "with_descendants"]
+__all__ = ["chosen_combinations", "select"]
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Names of entries, or keys, by the option that names them; see `build_plan`."""
-
-    only: Collection[str] = ()
-    force: Collection[str] = ()
-    start: Collection[str] = ()
-    failed: Collection[str] = ()
-
-
-def select(plan: Plan, asked: Selection) -> Plan:
+def select(
+    plan: Plan,
+    *,
+    only: Collection[str] = (),
+    force: Collection[str] = (),
+    start: Collection[str] = (),
+    failed: Collection[str] = (),
+) -> Plan:
     """Mark what is computed even if it is cached, and keep what is asked for with what it needs.
 
     Raises RequestError for unknown names, and for one to compute that `only` leaves out.
     """
-    wanted = find_runs(plan, asked.only) if asked.only else set(plan.runs)
-    failed = _still_there(plan, asked.failed)
+    wanted = _find_runs(plan, only) if only else set(plan.runs)
+    failed = _still_there(plan, failed)
     if failed:
-        again = with_descendants(plan, failed)
-        wanted = wanted & again if asked.only else again
-    kept = with_ancestors(plan, wanted) if asked.only or failed else wanted
+        again = _with_descendants(plan, failed)
+        wanted = wanted & again if only else again
+    kept = _with_ancestors(plan, wanted) if only or failed else wanted
     forced: dict[str, str] = {}
-    for option, names in (("--force", asked.force), ("--from", asked.start)):
+    for option, names in (("--force", force), ("--from", start)):
         for name in names:
-            keys = find_runs(plan, [name])
+            keys = _find_runs(plan, [name])
             if not keys & kept:
-                hint = "name it in --only too, or leave one of the two out" if asked.only else None
+                hint = "name it in --only too, or leave one of the two out" if only else None
                 raise RequestError(f"{option} {name}: it is not part of this run", hint=hint)
-            named = with_descendants(plan, keys) if option == "--from" else keys
+            named = _with_descendants(plan, keys) if option == "--from" else keys
             forced.update((key, f"{option} asks for it") for key in named if key not in forced)
     for key in failed:
         forced.setdefault(key, "it failed in the last run")
@@ -107,7 +104,7 @@ def _position(axis: str, text: str, texts: list[str]) -> int:
     )
 
 
-def find_runs(plan: Plan, names: Collection[str]) -> set[str]:
+def _find_runs(plan: Plan, names: Collection[str]) -> set[str]:
     """Return the keys that names stand for; raises RequestError for unknown ones.
 
     A name is that of an entry, of a nested workflow (all of its entries), or a key.
@@ -138,7 +135,7 @@ def find_runs(plan: Plan, names: Collection[str]) -> set[str]:
     return found
 
 
-def with_ancestors(plan: Plan, keys: Iterable[str]) -> set[str]:
+def _with_ancestors(plan: Plan, keys: Iterable[str]) -> set[str]:
     """Return the keys and those of everything that they rest on."""
     found = set(keys)
     waiting = list(found)
@@ -150,7 +147,7 @@ def with_ancestors(plan: Plan, keys: Iterable[str]) -> set[str]:
     return found
 
 
-def with_descendants(plan: Plan, keys: Iterable[str]) -> set[str]:
+def _with_descendants(plan: Plan, keys: Iterable[str]) -> set[str]:
     """Return the keys and those of everything that rests on them."""
     found = set(keys)
     for key, run in plan.runs.items():

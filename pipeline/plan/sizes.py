@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.plan.recipes import PSEUDO
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
 
 
 def plan_extents(

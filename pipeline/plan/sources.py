@@ -5,12 +5,10 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Array, VertexIds
 from gravel.stages.errors import StageError
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Array, VertexIds
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 

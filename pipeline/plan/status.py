@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.core.errors import DamagedArtifact, NeedsContent, RequestError
 from gravel.pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
@@ -22,11 +20,9 @@ from gravel.pipeline.plan.model import (
 from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.why import History
+from gravel.pipeline.store.cache import Cache
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine, Stage
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
 
 
 def plan_status(

@@ -7,11 +7,10 @@ what this machine has not, and is refused with the place and what would run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from gravel.pipeline.core.errors import Problem, WorkflowError
-from gravel.pipeline.plan.gathering import without
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.stages.stage import CannotRun, Stage
 
@@ -43,6 +42,27 @@ def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:
                 continue
         runs[key] = replace(run, not_run=reasons[key]) if key in reasons else run
     return Plan(plan.workflow, runs, plan.wanted)
+
+
+def without(run: StageRun, lost: Collection[str]) -> StageRun | None:
+    """Return a run that gathers, without what it reads of lost runs; None if it cannot be without.
+
+    Only slots that take several inputs can do with fewer, and none of them with nothing. Labels that name
+    the inputs in order lose those of the lost ones.
+    """
+    inputs = {}
+    for slot, refs in run.inputs.items():
+        left = tuple(ref for ref in refs if ref.run not in lost)
+        if len(left) < len(refs) and (not left or not run.stage.inputs[slot].many):
+            return None
+        inputs[slot] = left
+    labels = getattr(run.parameters, "labels", None)
+    every = [ref.run for slot, refs in run.inputs.items() if run.stage.inputs[slot].many for ref in refs]
+    parameters = run.parameters
+    if labels and tuple(labels) == tuple(every):
+        kept = tuple(label for label in labels if label not in lost)
+        parameters = parameters.model_copy(update={"labels": kept})
+    return replace(run, inputs=inputs, parameters=parameters)
 
 
 def _with_reasons(run: StageRun, causes: dict[str, str]) -> StageRun:

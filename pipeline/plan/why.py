@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.hashing import flat_parts
+from gravel.pipeline.core.hashing import Recipe, flat_parts
 from gravel.pipeline.plan.model import StageRun
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifacts import Json
-
-if TYPE_CHECKING:
-    from gravel.pipeline.core.hashing import Recipe
-    from gravel.pipeline.store.cache import Cache
 
 __all__ = ["History", "show_value"]
 

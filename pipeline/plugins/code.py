@@ -3,12 +3,13 @@
 It covers the plugin's file, or all modules of the package that its module leads to, without comments,
 docstrings and formatting. Of what these import it covers modules outside `site-packages` in the same way,
 with all that they import in turn; compiled modules there by their bytes; and installed distributions by their
-versions (`distributions`). The standard library is left out.
+versions. The standard library is left out.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
@@ -19,7 +20,6 @@ from blake3 import blake3
 from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
 from gravel.pipeline.core.installation import ROOT
 from gravel.pipeline.core.trace import note_text
-from gravel.pipeline.plugins.distributions import distributions_with, is_installed
 
 __all__ = ["file_code", "module_path", "package_code"]
 
@@ -69,7 +69,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
             root = _root_of(top)
             if root is None:
                 found[top] = ABSENT
-            elif is_installed(root) and (versions := distributions_with(root, top)):
+            elif _is_installed(root) and (versions := _distributions_with(root, top)):
                 found[top] = versions
             else:
                 sources = outside.setdefault(top, Sources(root, (top,)))
@@ -79,7 +79,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
         found[top] = _closure(sources, _of(top, names))
     if own := {name for name in _of("gravel", names) if name.startswith(OWN)}:
         root = ROOT
-        found["gravel"] = distributions_with(root, "gravel") if is_installed(root) else ""
+        found["gravel"] = _distributions_with(root, "gravel") if _is_installed(root) else ""
         if not found["gravel"]:
             sources = Sources(root, OWN)
             list(_named_by(sources, own))
@@ -121,3 +121,42 @@ def _root_of(top: str) -> Path | None:
         return Path(next(iter(spec.submodule_search_locations or ()), "/nowhere/none")).parent
     path = Path(spec.origin)
     return path.parent.parent if path.name.startswith("__init__.") else path.parent
+
+
+def _is_installed(root: Path) -> bool:
+    """Say whether a folder is one that distributions are installed into."""
+    return root.name in ("site-packages", "dist-packages")
+
+
+def _distributions_with(root: Path, top: str) -> str:
+    """Return names and versions of the distributions in a folder that hold a top-level module; "" if none.
+
+    A package without `__init__.py` may come from several. Their names are not always its own (`PIL`: pillow);
+    `importlib.metadata.packages_distributions` answers too, in 100 ms, so the lists of files are searched.
+    """
+    found = [info.name.rsplit(".", 1)[0] for info in _declarations(root, top) if _holds(info, top)]
+    return " ".join(sorted(found))
+
+
+def _declarations(root: Path, top: str) -> list[Path]:
+    every = [*root.glob("*.dist-info"), *root.glob("*.egg-info")]
+    if (root / top).is_dir() and not (root / top / "__init__.py").is_file():
+        return every
+    # One distribution has it, which nearly always bears its name.
+    same = [info for info in every if _plain(info.name.partition("-")[0]) == _plain(top)]
+    return same if any(_holds(info, top) for info in same) else every
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def _holds(info: Path, top: str) -> bool:
+    for name in ("RECORD", "installed-files.txt", "top_level.txt"):
+        try:
+            text = (info / name).read_bytes() if info.is_dir() else b""
+        except OSError:
+            continue
+        if re.search(rb"^(?:\.\./)?%s(?:[/.,\r]|$)" % re.escape(top.encode()), text, re.MULTILINE):
+            return True
+    return False

@@ -12,25 +12,24 @@ from distributed import SchedulerPlugin, WorkerPlugin
 from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
 
 
-class WorkerFiles(WorkerPlugin):  # type: ignore[misc]
-    """Dask runs `setup` on every worker before its first task, those included that come or restart later."""
-
+class _Files:
     def __init__(self, sources: dict[str, PluginSource]) -> None:
         self._sources = sources
 
+
+class WorkerFiles(_Files, WorkerPlugin):  # type: ignore[misc]
+    """Lets workers import the plugins, under the names by which their stages arrive."""
+
     def setup(self, worker: Any) -> None:
-        """Let the worker import the plugins, under the names by which their stages arrive."""
+        """Dask runs this on every worker before its first task, those included that come or restart later."""
         add_sources(self._sources)
 
 
-class SchedulerFiles(SchedulerPlugin):  # type: ignore[misc]
-    """Dask runs `start` on the scheduler when this is registered."""
-
-    def __init__(self, sources: dict[str, PluginSource]) -> None:
-        self._sources = sources
+class SchedulerFiles(_Files, SchedulerPlugin):  # type: ignore[misc]
+    """Lets the scheduler import the plugins."""
 
     async def start(self, scheduler: Any) -> None:
-        """Let the scheduler import the plugins."""
+        """Dask runs this when the plugin is registered."""
         add_sources(self._sources)
 
 

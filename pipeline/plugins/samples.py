@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Artifact
+from gravel.stages.artifacts import Artifact
 
 __all__ = ["CHAIN", "GRAPHS", "entries_for", "giver_of", "sample"]
 

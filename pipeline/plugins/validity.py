@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from gravel.stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["broken_promises"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
-from gravel.pipeline.core.unknown import NeedsContent
-from gravel.pipeline.plan.gathering import without
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError, NeedsContent, RequestError
 from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.plan.unable import without
 from gravel.pipeline.scheduler.node import (
     BUSY,
     DONE,

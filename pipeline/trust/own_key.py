@@ -5,11 +5,12 @@ from __future__ import annotations
 import getpass
 import os
 import platform
-import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import written_aside
 from gravel.pipeline.core.user_config import config_folder
 from gravel.pipeline.trust.keys import PublicKey, check_only_mine, parse_key
 
@@ -67,12 +68,12 @@ def _read(path: Path, text: bytes) -> tuple[Ed25519PrivateKey, PublicKey]:
         raise _unusable(path, ValueError("it is a key of another kind than Ed25519"))
     public = PublicKey(key.public_key().public_bytes_raw(), _name())
     beside = path.with_name(PUBLIC)
-    try:
-        if beside.exists() and parse_key(beside.read_text()) == public:
-            return key, parse_key(beside.read_text())
-    except (OSError, ValueError):
-        pass  # it is written anew
-    _replace(beside, f"{public.line}\n".encode(), 0o644)
+    with suppress(OSError, ValueError):  # it is written anew
+        if (written := parse_key(beside.read_text())) == public:
+            return key, written
+    # The public key only saves reading the private one.
+    with suppress(OSError), written_aside(beside, f"{public.line}\n".encode(), 0o644) as aside:
+        aside.replace(beside)
     return key, public
 
 
@@ -82,16 +83,10 @@ def _make(path: Path) -> None:
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     text = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         make_config_folder()
-        try:
-            _write(aside, text, 0o600)
+        with suppress(FileExistsError), written_aside(path, text, 0o600) as aside:
             path.hardlink_to(aside)
-        except FileExistsError:
-            return
-        finally:
-            aside.unlink(missing_ok=True)
     except OSError as error:
         raise RequestError(
             f"no signing key can be made: {path} cannot be written ({error.strerror})",
@@ -105,26 +100,6 @@ def make_config_folder() -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
-
-
-def _replace(path: Path, text: bytes, mode: int) -> None:
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        try:
-            _write(aside, text, mode)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-    except OSError:
-        return  # the public key only saves reading the private one
-
-
-def _write(path: Path, text: bytes, mode: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _name() -> str:

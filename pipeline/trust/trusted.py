@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.file_modes import written_aside
 from gravel.pipeline.core.user_config import config_folder
 from gravel.pipeline.trust.keys import PublicKey, check_only_mine, parse_key
 from gravel.pipeline.trust.own_key import make_config_folder, own_public_key
 
 NAME = "trusted-keys"
-
-T = TypeVar("T")
 
 
 def trusted_keys() -> list[PublicKey]:
@@ -29,8 +25,8 @@ def trusted_keys() -> list[PublicKey]:
         raise RequestError(
             f"{path} cannot be read: {error}", hint=f"mend it, or remove it: rm {path}"
         ) from error
-    check_only_mine(path.parent, 0o022, "whoever writes there decides what is trusted")
-    check_only_mine(path, 0o022, "whoever writes there decides what is trusted")
+    for each in (path.parent, path):
+        check_only_mine(each, 0o022, "whoever writes there decides what is trusted")
     keys = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -52,22 +48,18 @@ def all_trusted() -> dict[bytes, PublicKey]:
 
 def add(key: PublicKey) -> bool:
     """Trust a key from now on; says whether it was not trusted before. A new name replaces the old one."""
-
-    def change(keys: list[PublicKey]) -> tuple[list[PublicKey], bool]:
-        others = [each for each in keys if each != key]
-        return [*others, key], len(others) == len(keys)
-
-    return _change(change)
+    with _changing() as keys:
+        known = key in keys
+        keys[:] = [*(each for each in keys if each != key), key]
+    return not known
 
 
 def remove(text: str) -> PublicKey:
     """Trust a key no longer, named by itself, its name or its fingerprint; raises `RequestError`."""
-
-    def change(keys: list[PublicKey]) -> tuple[list[PublicKey], PublicKey]:
+    with _changing() as keys:
         gone = find(keys, text)
-        return [each for each in keys if each != gone], gone
-
-    return _change(change)
+        keys[:] = [each for each in keys if each != gone]
+    return gone
 
 
 def find(keys: list[PublicKey], text: str) -> PublicKey:
@@ -82,38 +74,26 @@ def find(keys: list[PublicKey], text: str) -> PublicKey:
         fitting = [key for key in keys if key == wanted]
     if len(fitting) == 1:
         return fitting[0]
-    found = (
-        f"{len(fitting)} trusted keys are meant by {text!r}"
-        if fitting
-        else f"no trusted key is meant by {text!r}"
-    )
-    raise RequestError(found, hint="`gravel trust list` shows them; name one by its fingerprint")
+    found = f"{len(fitting)} trusted keys are" if fitting else "no trusted key is"
+    hint = "`gravel trust list` shows them; name one by its fingerprint"
+    raise RequestError(f"{found} meant by {text!r}", hint=hint)
 
 
-def _change(change: Callable[[list[PublicKey]], tuple[list[PublicKey], T]]) -> T:
-    """Read, change and replace the list while no other process does."""
+@contextmanager
+def _changing() -> Iterator[list[PublicKey]]:
+    """Give the list to be changed while no other process does; it is written at the end of the block."""
     from filelock import FileLock
 
     try:
-        folder = make_config_folder()
-        with FileLock(folder / f".{NAME}.lock", mode=0o600):
-            keys, answer = change(trusted_keys())
-            _write(folder / NAME, "".join(f"{key.line}\n" for key in keys))
+        path = make_config_folder() / NAME
+        with FileLock(path.with_name(f".{NAME}.lock"), mode=0o600):
+            keys = trusted_keys()
+            yield keys
+            lines = "".join(f"{key.line}\n" for key in keys)
+            with written_aside(path, lines.encode(), 0o600) as aside:
+                aside.replace(path)
     except OSError as error:
         raise RequestError(
             f"the trusted keys cannot be changed: {error.filename or config_folder()}: {error.strerror}",
             hint="make that folder writable, or name another with XDG_CONFIG_HOME",
         ) from error
-    return answer
-
-
-def _write(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

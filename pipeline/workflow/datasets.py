@@ -12,23 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from gravel.pipeline.core.errors import GravelError, Location, WorkflowError
+from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.core.trace import doubt
-from gravel.pipeline.workflow.catalogue import (
-    DataSet,
-    absolute,
-    described,
-    is_catalogue,
-    is_url,
-    read_catalogue,
-)
-from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.catalogue import absolute, described, is_catalogue, read_catalogue
+from gravel.pipeline.workflow.model import DataSet
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.substitution import fill, references
-from gravel.pipeline.workflow.values import Values, malformed
-from gravel.stages.addresses import shown
+from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.substitution import references
+from gravel.stages.addresses import is_url, shown
 from gravel.stages.artifacts import Json
 
 __all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
@@ -39,31 +32,29 @@ AXIS = "dataset"
 MAX_DATASETS = 1000
 """Of one section; each is a value of the axis, so the limits of the matrix come next."""
 
+_PICKED = ("catalogue", "pick", "stand_ins")
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}
 _SHAPES = "write a path, a glob, a URL or a catalogue.yaml; a list of them; or names with one each"
 
 
-def read_datasets(
-    node: Node | None, folders: tuple[Path, ...], values: Values, source: Text, faults: Faults
-) -> dict[str, DataSet]:
+def read_datasets(node: Node, scope: Scope) -> dict[str, DataSet]:
     """Return the data sets that a section names, by name; faults are noted.
 
-    `folders` are those of the file and of the ones that use it; relative paths start from the first, and for
-    a value that another file gives from the last.
+    Relative paths start from the folder of the file, and for a value that another file gives from that of
+    the outermost one.
     """
-    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+    if is_null(node):
         return {}
     doubt("data sets come and go")
-    before = len(faults)
-    reader = _Reader(folders, values, source, faults)
-    found = list(reader.section(node))
-    if len(faults) > before:
+    before = len(scope.faults)
+    found = list(_Reader(scope).section(node))
+    if len(scope.faults) > before:
         return {}
     if len(found) > MAX_DATASETS:
         message = f"`datasets` names {len(found):,} data sets, and at most {MAX_DATASETS:,} are taken"
-        faults.add(message, "split them over several workflows", source.at(node))
+        scope.fault(node, message, "split them over several workflows")
         return {}
-    return _named(found, faults)
+    return _named(found, scope)
 
 
 def axis_node(found: Mapping[str, DataSet], node: Node) -> MapNode:
@@ -93,62 +84,30 @@ class _Found:
 
 
 class _Reader:
-    def __init__(self, folders: tuple[Path, ...], values: Values, source: Text, faults: Faults) -> None:
-        self.folders = folders
-        self.values = values
-        self.source = source
-        self.faults = faults
-
-    def filled(self, node: Node) -> Json:
-        """Fill in references, to fixed parameters only; None after a fault."""
-        sound = True
-        for reference in references(node, self.source):
-            name = reference.name
-            if name is None:
-                self.faults.add(*malformed(reference.text), reference.location)
-            elif name in self.values.varying:
-                message = f"`datasets` cannot refer to {self.values.describe_axis(name)} for it is fixed"
-                self.faults.add(message, "refer to it in a stage instead", reference.location)
-            elif name not in self.values.parameters and name not in self.values.broken:
-                hint = suggest(name, self.values.parameters, "parameter")
-                self.faults.add(f"there is no parameter {name!r}", hint, reference.location)
-            sound = sound and name in self.values.parameters
-        if not sound:
-            return None
-        try:
-            return fill(node, self.values.parameters, self.source).value
-        except WorkflowError as error:
-            for problem in error.problems:
-                self.faults.add_problem(problem)
-            return None
-
-    def folder(self, node: Node) -> Path:
-        """Return where relative paths start: a value that another workflow gives means its folder."""
-        names = [each.name for each in references(node, self.source)]
-        return self.folders[-1 if any(name in self.values.origins for name in names) else 0]
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
 
     def section(self, node: Node) -> Iterator[_Found]:
-        before = len(self.faults)
-        value = self.filled(node)
-        if len(self.faults) > before or (value is None and self.values.broken):
+        filled = self.scope.fixed(node, "refer to it in a stage instead")
+        if filled is None:
             return
-        folder = self.folder(node)
+        value = filled.value
+        origins, folders = self.scope.values.origins, self.scope.values.folders or (Path.cwd(),)
+        given = any(each.name in origins for each in references(node, self.scope.source))
+        folder = folders[-1 if given else 0]
         if isinstance(value, dict) and "catalogue" not in value:
             for name, item in value.items():
-                inner = node.items.get(name) if isinstance(node, MapNode) else None
-                place = (
-                    self.source.at(node.keys[name])
-                    if isinstance(node, MapNode) and inner
-                    else self.source.at(node)
-                )
-                yield from self.called(name, item, inner or node, place, folder)
+                inner = key = node
+                if isinstance(node, MapNode) and name in node.items:
+                    inner, key = node.items[name], node.keys[name]
+                yield from self.called(name, item, inner, self.scope.at(key), folder)
         else:
             items = value if isinstance(value, list) else [value]
             nodes = node.items if isinstance(node, ListNode) else (node,) * len(items)
             for item, inner in zip(items, nodes, strict=True):
                 yield from self.item(item, inner, folder)
             if not items:
-                self.faults.add("`datasets` is empty, so nothing would run", _SHAPES, self.source.at(node))
+                self.scope.fault(node, "`datasets` is empty, so nothing would run", _SHAPES)
 
     def called(self, name: str, item: Json, node: Node, place: Location, folder: Path) -> Iterator[_Found]:
         """Read a data set that stands under its name."""
@@ -156,44 +115,39 @@ class _Reader:
             several = is_catalogue(item) or (_is_pattern(item) and not absolute(item, folder).exists())
             if several:
                 message = f"the data set {name!r} is {item!r}, which may be several files"
-                self.faults.add(message, "leave the name out, or name one file", self.source.at(node))
+                self.scope.fault(node, message, "leave the name out, or name one file")
                 return
             item = {"file": item}
-        yield from self.mapping(name, item, node, place, folder)
+        if not isinstance(item, dict):
+            self.scope.fault(place, f"the data set {name!r} is {to_text(item)!r:.60}", _SHAPES)
+            return
+        data_set = described(name, item, node, place, folder, self.scope)
+        if data_set is not None:
+            yield _Found(data_set, True)
 
     def item(self, item: Json, node: Node, folder: Path) -> Iterator[_Found]:
         """Read one item of a list, which may stand for several data sets."""
-        place = self.source.at(node)
+        place = self.scope.at(node)
         if isinstance(item, dict) and "catalogue" in item:
-            yield from self.catalogue(item, node, place, folder)
+            yield from self.catalogue(item, node, folder)
         elif isinstance(item, dict):
             location = item.get("file") or item.get("url")
             name = item.get("name") or (_short(location) if isinstance(location, str) else "")
             rest = {key: value for key, value in item.items() if key != "name"}
-            for found in self.mapping(to_text(name), rest, node, place, folder):
+            for found in self.called(to_text(name), rest, node, place, folder):
                 yield replace(found, given="name" in item)
         elif not isinstance(item, str) or not item.strip():
-            self.faults.add(f"`datasets` has {to_text(item)!r:.60}", _SHAPES, place)
+            self.scope.fault(place, f"`datasets` has {to_text(item)!r:.60}", _SHAPES)
         elif is_url(item):
             yield _Found(DataSet(_short(item), item, place), False)
         elif is_catalogue(item):
-            yield from self.catalogue({"catalogue": item}, node, place, folder)
+            yield from self.catalogue({"catalogue": item}, node, folder)
         else:
             path = absolute(item, folder)
             if not _is_pattern(item) or path.exists():
                 yield _Found(DataSet(_short(item), str(path), place), False)
                 return
             yield from self.matching(item, place, folder)
-
-    def mapping(self, name: str, item: Json, node: Node, place: Location, folder: Path) -> Iterator[_Found]:
-        if not isinstance(item, dict):
-            self.faults.add(f"the data set {name!r} is {to_text(item)!r:.60}", _SHAPES, place)
-            return
-        nodes = node.items if isinstance(node, MapNode) else {}
-        at = {key: self.source.at(inner) for key, inner in nodes.items()}
-        data_set = described(name, item, folder, place, at, self.faults)
-        if data_set is not None:
-            yield _Found(data_set, True)
 
     def matching(self, pattern: str, place: Location, folder: Path) -> Iterator[_Found]:
         """Yield the files that a glob matches now, in the order of their names."""
@@ -205,39 +159,30 @@ class _Reader:
                 for path in files:
                     yield _Found(DataSet(_short(path.name), str(path.absolute()), place), False)
                 return
-        self.faults.add(f"no file matches {pattern!r}", f"it is looked for in {folder}", place)
+        self.scope.fault(place, f"no file matches {pattern!r}", f"it is looked for in {folder}")
 
-    def catalogue(
-        self, item: Mapping[str, Json], node: Node, place: Location, folder: Path
-    ) -> Iterator[_Found]:
+    def catalogue(self, item: Mapping[str, Json], node: Node, folder: Path) -> Iterator[_Found]:
+        """Read those of a catalogue that `pick` names, or all that can be had."""
         nodes = node.items if isinstance(node, MapNode) else {}
-        for key in item:
-            if key not in ("catalogue", "pick", "stand_ins"):
-                where = self.source.at(nodes[key]) if key in nodes else place
-                hint = suggest(key, ("catalogue", "pick", "stand_ins"), "key")
-                self.faults.add(f"beside `catalogue` there is no key {key!r}", hint, where)
-                return
-        named = item["catalogue"]
+        fault = self.scope.fault
+        strange = next((key for key in item if key not in _PICKED), None)
+        named, generated = item["catalogue"], item.get("stand_ins", False)
+        if strange is not None:
+            hint = suggest(strange, _PICKED, "key")
+            fault(nodes.get(strange, node), f"beside `catalogue` there is no key {strange!r}", hint)
+            return
         if not isinstance(named, str):
-            self.faults.add(
-                f"`catalogue` is {to_text(named)!r:.60}, and the path of a file is expected", None, place
-            )
+            fault(node, f"`catalogue` is {to_text(named)!r:.60}, and the path of a file is expected")
             return
-        generated = item.get("stand_ins", False)
         if not isinstance(generated, bool):
-            where = self.source.at(nodes["stand_ins"]) if "stand_ins" in nodes else place
-            self.faults.add(
-                f"`stand_ins` is {to_text(generated)!r:.60}, and true or false is expected", None, where
-            )
+            message = f"`stand_ins` is {to_text(generated)!r:.60}, and true or false is expected"
+            fault(nodes.get("stand_ins", node), message)
             return
-        try:
+        known: dict[str, DataSet] = {}
+        before = len(self.scope.faults)
+        with self.scope.faults.noted(self.scope.at(node)):
             known = read_catalogue(absolute(named, folder))
-        except WorkflowError as error:
-            for problem in error.problems:
-                self.faults.add_problem(problem)
-            return
-        except GravelError as error:
-            self.faults.add(str(error), error.problems[0].hint, place)
+        if len(self.scope.faults) > before:
             return
         wanted = item.get("pick")
         if wanted is None:
@@ -248,22 +193,19 @@ class _Reader:
                 if (each.stand_in is not None if generated else each.location)
             ]
         picked = wanted if isinstance(wanted, list) else [wanted]
-        listed = nodes.get("pick")
-        inner = listed.items if isinstance(listed, ListNode) else (listed or node,) * len(picked)
-        for name, each in zip(picked, inner, strict=False):
-            where = self.source.at(each)
+        listed = nodes.get("pick", node)
+        inner = listed.items if isinstance(listed, ListNode) else (listed,) * len(picked)
+        for name, where in zip(picked, inner, strict=False):
             if not isinstance(name, str) or name not in known:
-                message = f"{named} has no data set {to_text(name)!r:.60}"
-                self.faults.add(message, suggest(to_text(name), known, "data set"), where)
-                continue
-            if generated and known[name].stand_in is None:
-                message = f"{name!r} has no `stand_in` in {named}"
-                self.faults.add(message, "pick others, or leave `stand_ins` out and fetch it", where)
+                hint = suggest(to_text(name), known, "data set")
+                fault(where, f"{named} has no data set {to_text(name)!r:.60}", hint)
+            elif generated and known[name].stand_in is None:
+                hint = "pick others, or leave `stand_ins` out and fetch it"
+                fault(where, f"{name!r} has no `stand_in` in {named}", hint)
             elif not generated and not known[name].location:
                 message = f"{name!r} cannot be fetched: {named} names neither a file nor a URL for it"
                 hint = "write stand_ins: true for a generated graph of the same kind, or fetch it from "
-                hint += known[name].homepage or "where it is published"
-                self.faults.add(message, hint, where)
+                fault(where, message, hint + (known[name].homepage or "where it is published"))
             else:
                 yield _Found(known[name].generated() if generated else known[name], True)
 
@@ -282,16 +224,15 @@ def _short(location: str) -> str:
     return path.stem or name
 
 
-def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
+def _named(found: list[_Found], scope: Scope) -> dict[str, DataSet]:
     """Give each a name of its own; the same file named twice, without other keys, is one data set."""
     once: dict[tuple[str, str], _Found] = {}
     for each in found:
         data_set = each.data_set
         key = (data_set.name if each.given else "", data_set.location)
         if each.given and key in once:
-            faults.add(
-                f"the data set {data_set.name!r} is named twice", "keep one of the two", data_set.place
-            )
+            message = f"the data set {data_set.name!r} is named twice"
+            scope.fault(data_set.place, message, "keep one of the two")
             return {}
         once.setdefault(key, each)
     count: dict[str, int] = {}
@@ -307,7 +248,7 @@ def _named(found: list[_Found], faults: Faults) -> dict[str, DataSet]:
                 break
             if each.given:
                 message = f"two data sets are called {name!r}"
-                faults.add(message, "give one of them another name", data_set.place)
+                scope.fault(data_set.place, message, "give one of them another name")
                 return {}
     return {
         name: replace(every[at].data_set, name=name)

@@ -5,95 +5,249 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location
+from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.plugins.reserved_keys import RESERVED
-from gravel.pipeline.workflow.entry_reader import EntryReader, Named
-from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.nodes import MapNode, Node, Text
+from gravel.pipeline.workflow.model import StageEntry
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.values import NAME, Values
+from gravel.pipeline.workflow.scope import Scope
+from gravel.stages.artifacts import Json
 from gravel.stages.stage import Stage
 
-__all__ = ["Draft", "read_entry"]
+__all__ = ["LIMIT", "MAX_REPETITIONS", "REPEAT", "Draft", "Named", "about_of", "read_entry"]
+
+REPEAT = "repeat"
+LIMIT = "time_limit"
+MAX_REPETITIONS = 1000
+
+
+@dataclass(frozen=True)
+class Named:
+    """The full name of an entry where it is used as an input; `prefix` is that of the file that names it."""
+
+    name: str
+    location: Location
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
 class Draft:
     """An entry whose own parts are read, before inputs are followed and parameters checked.
 
-    `values` and `source` are those of the file that it stands in; `name` and `slots` hold full names.
+    `slots` has the full names of the entries that feed it, `scope` is the file that it stands in.
     """
 
-    name: str
-    stage: Stage
-    about: str
+    entry: StageEntry
     slots: Mapping[str, tuple[Named, ...]]
-    keep: bool
-    gathers: frozenset[str]
     parameters: MapNode
-    location: Location
-    sound: bool  # False: its inputs have faults, which are noted already
-    values: Values
-    source: Text
-    repeat: int = 1
-    time_limit: float | None = None
+    scope: Scope
 
 
 def read_entry(
-    name: str,
-    node: Node,
-    place: Location,
-    values: Values,
-    stages: Mapping[str, Stage],
-    source: Text,
-    faults: Faults,
-    prefix: str = "",
+    name: str, node: Node, place: Location, scope: Scope, stages: Mapping[str, Stage]
 ) -> Draft | None:
-    """Read one entry; returns None if not even its stage is known. Faults are noted.
-
-    `prefix` stands before the names of entries in a file that another one uses.
-    """
-    if not NAME.fullmatch(name):
-        faults.add(
-            f"{name!r} cannot be a name", "use letters, digits, _ and -, beginning with a letter", place
-        )
+    """Read one entry; returns None if not even its stage is known. Faults are noted."""
+    if not scope.is_name(name, place):
         return None
     if not isinstance(node, MapNode):
-        faults.add(
-            f"the entry {name!r} is no mapping", f"write it like {name}: {{stage: ingest, ...}}", place
-        )
+        hint = f"write it like {name}: {{stage: ingest, ...}}"
+        scope.fault(place, f"the entry {name!r} is no mapping", hint)
         return None
-    reader = EntryReader(name, node, place, values, source, faults, prefix)
+    reader = _EntryReader(name, node, place, scope)
     stage = reader.stage(stages)
     if stage is None:
         return None
-    before = len(faults)
     slots = reader.slots(stage)
-    missing = [slot for slot in stage.inputs if slot not in slots]
-    sound = len(faults) == before
-    if missing and sound:
-        reader.missing(stage, missing)
-        sound = False
-    gathers = reader.gathers(stage)
-    taken = {*RESERVED, *stage.inputs}
-    rest = {key: item for key, item in node.items.items() if key not in taken}
-    parameters = MapNode(node.line, node.column, rest, {key: node.keys[key] for key in rest}, node.size)
-    keep = reader.plain("keep", True)
-    if not isinstance(keep, bool):
-        faults.add(f"`keep` is {to_text(keep)!r:.60}, and true or false is expected", None, reader.at("keep"))
-        keep = True
-    return Draft(
-        name=prefix + name,
+    rest = {key: item for key, item in node.items.items() if key not in (*RESERVED, *stage.inputs)}
+    entry = StageEntry(
+        name=scope.prefix + name,
         stage=stage,
-        about=reader.about(),
-        slots=slots,
-        keep=keep,
-        gathers=gathers,
-        parameters=parameters,
+        about=about_of(node, scope),
+        keep=reader.keep(),
+        gathers=reader.gathers(stage),
         location=place,
-        sound=sound,
-        values=values,
-        source=source,
         repeat=reader.repeat(stage),
         time_limit=reader.time_limit(),
     )
+    keys = {key: node.keys[key] for key in rest}
+    return Draft(entry, slots, MapNode(node.line, node.column, rest, keys, node.size), scope)
+
+
+def about_of(entry: MapNode, scope: Scope) -> str:
+    """Return what an entry is for."""
+    about = entry.items.get("about")
+    if about is None or isinstance(about, ScalarNode):
+        return about.text if about is not None else ""
+    scope.fault(about, "`about` is a text")
+    return ""
+
+
+@dataclass(frozen=True)
+class _EntryReader:
+    """Reads the keys of one entry that are not parameters of its stage."""
+
+    name: str
+    node: MapNode
+    place: Location
+    scope: Scope
+
+    def fault(self, key: str, message: str, hint: str | None = None) -> None:
+        """Note a fault at the value of a key, or at the entry if it has no such key."""
+        self.scope.fault(self.node.items.get(key, self.place), message, hint)
+
+    def value(self, key: str, default: Json) -> Json:
+        """Return the value of a key; the default if it is not there or has a fault."""
+        node = self.node.items.get(key)
+        filled = self.scope.fixed(node) if node is not None else None
+        return default if filled is None else filled.value
+
+    def stage(self, stages: Mapping[str, Stage]) -> Stage | None:
+        node = self.node.items.get("stage")
+        if node is None:
+            keys = [key for key in self.node.items if key not in RESERVED]
+            hint = f"add stage: NAME; {', '.join(stages)}"
+            for meant in ("use", "stage"):
+                close = nearest(meant, keys)
+                hint = f"write {meant} instead of {close}" if close else hint
+            self.fault("stage", f"the entry {self.name!r} does not say which stage it runs", hint)
+            return None
+        wanted = self.scope.fixed(node)
+        if wanted is None:
+            return None
+        if not isinstance(wanted.value, str) or wanted.value not in stages:
+            name = to_text(wanted.value)
+            self.fault("stage", f"there is no stage {name!r:.60}", suggest(name, stages, "stage"))
+            return None
+        return stages[wanted.value]
+
+    def keep(self) -> bool:
+        keep = self.value("keep", True)
+        if isinstance(keep, bool):
+            return keep
+        self.fault("keep", f"`keep` is {to_text(keep)!r:.60}, and true or false is expected")
+        return True
+
+    def repeat(self, stage: Stage) -> int:
+        if REPEAT not in self.node.items:
+            return 1
+        times = self.value(REPEAT, 1)
+        if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_REPETITIONS:
+            expected = f"a number from 1 to {MAX_REPETITIONS} is expected"
+            self.fault(REPEAT, f"`repeat` is {to_text(times)!r:.60}, and {expected}")
+            return 1
+        if not stage.measures:
+            message = f"stage {stage.name} measures nothing, so that repeating it gives the same result"
+            self.fault(REPEAT, message, "repeat a stage such as traverse")
+        if REPEAT in (axis.rpartition(".")[2] for axis in self.scope.values.axes.coordinates):
+            message = "`repeat` counts repetitions in keys, and the matrix has an axis of that name"
+            self.fault(REPEAT, message, "rename the axis")
+        return times
+
+    def time_limit(self) -> float | None:
+        value = self.value(LIMIT, None)
+        try:
+            return None if value is None else parse_duration(value)
+        except ValueError as error:
+            self.fault(LIMIT, f"`{LIMIT}`: {error}", FORM)
+            return None
+
+    def slots(self, stage: Stage) -> dict[str, tuple[Named, ...]]:
+        """Return the entries that feed each slot."""
+        before = len(self.scope.faults)
+        found: dict[str, tuple[Named, ...]] = {}
+        items = self.node.items
+        lone = next(iter(stage.inputs)) if len(stage.inputs) == 1 else None
+        if "input" in items and "input" not in stage.inputs:
+            self._put(lone, "input", items["input"], stage, found)
+        inputs = items.get("inputs")
+        if isinstance(inputs, MapNode):
+            for slot, item in inputs.items.items():
+                if slot in stage.inputs:
+                    self._put(slot, slot, item, stage, found)
+                else:
+                    hint = suggest(slot, stage.inputs, "slot")
+                    self.scope.fault(inputs.keys[slot], f"stage {stage.name} has no slot {slot!r}", hint)
+        elif inputs is not None and "inputs" not in stage.inputs:
+            many = next((slot for slot, each in stage.inputs.items() if each.many), lone)
+            self._put(many, "inputs", inputs, stage, found)
+        for slot in stage.inputs:
+            if slot in items and not (slot == "inputs" and isinstance(inputs, MapNode)):
+                self._put(slot, slot, items[slot], stage, found)
+        if len(self.scope.faults) == before:
+            self._note_missing(stage, found)
+        return found
+
+    def _put(
+        self, slot: str | None, key: str, node: Node, stage: Stage, found: dict[str, tuple[Named, ...]]
+    ) -> None:
+        fault = self.scope.fault
+        if slot is None and not stage.inputs:
+            fault(node, f"stage {stage.name} takes no input", f"remove `{key}`")
+        elif slot is None:
+            there = ", ".join(stage.inputs)
+            hint = "name each, like " + ", ".join(f"{each}: ENTRY" for each in stage.inputs)
+            fault(node, f"stage {stage.name} has the slots {there}; `{key}` fits none", hint)
+        elif slot in found:
+            fault(node, f"the slot {slot!r} is filled twice", "keep one of the two")
+        else:
+            names = self._entry_names(node)
+            if not stage.inputs[slot].many and len(names) > 1:
+                taken = f"takes one entry, and {len(names)} are named"
+                fault(node, f"the slot {slot!r} of stage {stage.name} {taken}")
+                names = names[:1]
+            found[slot] = tuple({each.name: each for each in names}.values())
+
+    def _entry_names(self, node: Node) -> list[Named]:
+        scope = self.scope
+        filled = scope.fixed(node)
+        if filled is None:
+            return []
+        wanted = filled.value if isinstance(filled.value, list) else [filled.value]
+        nodes = node.items if isinstance(node, ListNode) else ()
+        names = []
+        for position, each in enumerate(wanted):
+            written = nodes[position] if position < len(nodes) else node
+            given = scope.values.origin_of(written)
+            place = scope.at(written) if given is None else given.location
+            prefix = scope.prefix if given is None else given.prefix
+            if isinstance(each, str):
+                names.append(Named(prefix + each, place, prefix))
+            else:
+                scope.fault(place, f"{to_text(each)!r:.60} is no name of an entry")
+        if not wanted:
+            scope.fault(node, "the list of inputs is empty", "name at least one entry")
+        return names
+
+    def _note_missing(self, stage: Stage, found: Mapping[str, tuple[Named, ...]]) -> None:
+        for slot, each in stage.inputs.items():
+            if slot in found:
+                continue
+            fit = "anything" if len(each.kinds) > 5 else either(each.kinds)
+            key = slot if len(stage.inputs) > 1 else "inputs" if each.many else "input"
+            message = f"the entry {self.name!r} (stage {stage.name}) needs `{key}`: {each.about}"
+            entries = "[ENTRY, ...]" if each.many else "ENTRY"
+            self.scope.fault(self.place, message, f"add {key}: {entries} that gives {fit}")
+
+    def gathers(self, stage: Stage) -> frozenset[str]:
+        """Return the full names of the axes that `over` gathers."""
+        over = self.value("over", "none")
+        axes = self.scope.values.own_axes
+        if over in ("none", None):
+            return frozenset()
+        if not any(slot.many for slot in stage.inputs.values()):
+            message = f"stage {stage.name} has no slot for several inputs, so it cannot gather"
+            self.fault("over", message, "`over` belongs to a stage such as report")
+            return frozenset()
+        if over == "matrix":
+            return frozenset(axes.values())
+        if not isinstance(over, list):
+            message = f"`over` is {to_text(over)!r:.60}, and matrix, none or a list of axes is expected"
+            self.fault("over", message, f"did you mean over: [{over}]?" if to_text(over) in axes else None)
+            return frozenset()
+        for axis in map(to_text, over):
+            if axis not in (*axes, *self.scope.values.broken):
+                hint = suggest(axis, axes, "matrix axis")
+                self.fault("over", f"there is no matrix axis {axis!r:.60}", hint)
+        return frozenset(axes[axis] for axis in over if isinstance(axis, str) and axis in axes)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
-from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.core.errors import GravelError, Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import MAX_PROBLEMS
 
 
@@ -21,11 +22,21 @@ class Faults:
 
     def add(self, message: str, hint: str | None = None, location: Location | None = None) -> None:
         """Note a fault."""
-        self.add_problem(Problem(message, hint, location))
+        self._problems.setdefault(Problem(message, hint, location))
 
-    def add_problem(self, problem: Problem) -> None:
-        """Note a fault that is put together already."""
-        self._problems.setdefault(problem)
+    def add_all(self, problems: Iterable[Problem]) -> None:
+        """Note faults that are put together already."""
+        self._problems.update(dict.fromkeys(problems))
+
+    @contextmanager
+    def noted(self, location: Location | None = None) -> Iterator[None]:
+        """Note the problems of an error that ends the block; those without a place are at `location`."""
+        try:
+            yield
+        except GravelError as error:
+            self.add_all(
+                replace(problem, location=problem.location or location) for problem in error.problems
+            )
 
     def raise_if_any(self) -> None:
         """Raise WorkflowError with everything that was found, the first `MAX_PROBLEMS` in full."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gravel.pipeline.plugins.installed import known_stages
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.model import StageEntry, Workflow
-from gravel.pipeline.workflow.nodes import MapNode, ScalarNode, Text
+from gravel.pipeline.workflow.nesting import Reading
+from gravel.pipeline.workflow.nodes import ScalarNode, Text
 from gravel.pipeline.workflow.reading import read_workflow_text
-from gravel.pipeline.workflow.scopes import Reading, top_of
+from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.variants import axes_of, make_variants
 from gravel.pipeline.workflow.wiring import in_order, wire
 from gravel.stages.stage import Stage
@@ -44,12 +46,10 @@ def read_workflow(
 ) -> Workflow:
     """Read a workflow from its text; `path` gives the name and the folder of relative paths."""
     faults = Faults(source.name)
-    top = top_of(source, faults)
-    reading = Reading(stages, faults)
-    scope, drafts = reading.main(source, path, top, overrides)
+    reading = Reading(stages, overrides, faults)
+    scope, drafts = reading.main(source, path)
     entries = _entries(drafts, reading.names, faults)
-    name = _text(top, "workflow", path.stem, source, faults)
-    about = _text(top, "about", "", source, faults)
+    name, about = _text(scope, "workflow", path.stem), _text(scope, "about", "")
     faults.raise_if_any()
     values = scope.values
     return Workflow(
@@ -64,37 +64,24 @@ def read_workflow(
     )
 
 
-def _text(top: MapNode, key: str, default: str, source: Text, faults: Faults) -> str:
-    node = top.items.get(key)
+def _text(scope: Scope, key: str, default: str) -> str:
+    node = scope.top.items.get(key)
     if node is None:
         return default
-    if isinstance(node, ScalarNode) and node.text and node.text.isprintable():
+    if isinstance(node, ScalarNode) and (key == "about" or (node.text and node.text.isprintable())):
         return node.text
-    if key == "about" and isinstance(node, ScalarNode):
-        return node.text
-    faults.add(f"`{key}` is a text on one line", None, source.at(node))
+    scope.fault(node, f"`{key}` is a text on one line")
     return default
 
 
 def _entries(found: Sequence[Draft], names: list[str], faults: Faults) -> dict[str, StageEntry]:
-    drafts = {draft.name: draft for draft in found}
+    drafts = {draft.entry.name: draft for draft in found}
     wires = wire(drafts, names, faults)
     entries = {}
     for name in in_order(drafts, faults):
         draft = drafts[name]
-        axes = axes_of(draft, faults)
+        axes = axes_of(draft)
         if axes is not None:
-            entries[name] = StageEntry(
-                name=name,
-                stage=draft.stage,
-                about=draft.about,
-                inputs=wires[name],
-                keep=draft.keep,
-                gathers=draft.gathers,
-                axes=axes,
-                variants=make_variants(draft, axes, faults),
-                location=draft.location,
-                repeat=draft.repeat,
-                time_limit=draft.time_limit,
-            )
+            variants = make_variants(draft, axes)
+            entries[name] = replace(draft.entry, inputs=wires[name], axes=axes, variants=variants)
     return entries

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gravel.pipeline.core.errors import Location
-from gravel.pipeline.workflow.catalogue import DataSet
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Parameters, Stage
@@ -36,23 +35,68 @@ class Variant:
 class StageEntry:
     """One entry of `stages:`; one of a nested workflow is called `nest.entry`.
 
+    `gathers` are the axes whose combinations meet in this entry, so that they do not reach beyond it.
+    `repeat` is how often a stage that measures does so, `time_limit` the seconds that one run may take.
     `axes` are the matrix axes that its own parameters name, in the order of the matrix; `variants` leads
-    from a choice of them (positions of the values, in that order) to the validated parameters. `gathers`
-    are the axes whose combinations meet in this entry, so that they do not reach beyond it. `repeat` is how
-    often a stage that measures does so, `time_limit` the seconds that one run may take.
+    from a choice of them (positions of the values, in that order) to the validated parameters. While the
+    file is read, `inputs`, `axes` and `variants` are empty.
     """
 
     name: str
     stage: Stage
     about: str
-    inputs: Mapping[str, tuple[EntryOutput, ...]]
     keep: bool
     gathers: frozenset[str]
-    axes: tuple[str, ...]
-    variants: Mapping[tuple[int, ...], Variant]
     location: Location
     repeat: int = 1
     time_limit: float | None = None
+    inputs: Mapping[str, tuple[EntryOutput, ...]] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()
+    variants: Mapping[tuple[int, ...], Variant] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set: its name, where it lies, what is known of it, and where that is written.
+
+    `location` is an absolute path or a URL, empty where only a stand-in can be had. `vertices` and `edges`
+    are the counts that it must have. `stand_in` is a generator of `ingest` with its parameters.
+    """
+
+    name: str
+    location: str
+    place: Location
+    sha256: str | None = None
+    format: str | None = None
+    weights: bool = True
+    vertices: int | None = None
+    edges: int | None = None
+    about: str = ""
+    homepage: str = ""
+    citation: str = ""
+    licence: str = ""
+    stand_in: Mapping[str, Json] | None = None
+
+    def generated(self) -> DataSet:
+        """Return the stand-in as a data set of its own, whose name says what it is."""
+        return DataSet(f"{self.name}-stand-in", "", self.place, stand_in=self.stand_in, about=self.about)
+
+    def parameters(self) -> dict[str, Json]:
+        """Return it as parameters of `ingest`: what `with: ${dataset}` puts in."""
+        if not self.location:
+            return {"source": dict(self.stand_in or {})}
+        found = {
+            "file": self.location,
+            "format": self.format,
+            "sha256": self.sha256 and self.sha256.lower(),
+            "weights": None if self.weights else False,
+            "expect": _given({"vertices": self.vertices, "edges": self.edges}) or None,
+        }
+        return _given(found)
+
+
+def _given(values: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)

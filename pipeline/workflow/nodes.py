@@ -15,7 +15,7 @@ from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.scalars import plain_value
 from gravel.stages.artifacts import Json
 
-__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "parse"]
+__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "is_null", "parse"]
 
 MAX_DEPTH = 32  # an entry's parameters nest four or five deep
 MAX_NODES = 50_000  # counted with every alias written out; a file of 2,000 entries has 20,000
@@ -57,6 +57,11 @@ class MapNode:
 
 
 Node: TypeAlias = ScalarNode | ListNode | MapNode
+
+
+def is_null(node: Node | None) -> bool:
+    """Say whether a key is not there, or has no value."""
+    return node is None or (isinstance(node, ScalarNode) and node.value is None)
 
 
 @dataclass(frozen=True)

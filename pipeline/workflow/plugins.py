@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.names import nearest
@@ -13,8 +15,9 @@ from gravel.pipeline.core.trace import doubt
 from gravel.pipeline.plugins.checking import faults_of
 from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
 from gravel.pipeline.workflow.faults import Faults
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, parse
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, is_null, parse
 from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.scope import Scope
 from gravel.stages.stage import Origin, Stage
 
 __all__ = ["read_plugin", "stages_for", "with_plugins"]
@@ -29,68 +32,49 @@ def stages_for(path: Path, known: Mapping[str, Stage]) -> Mapping[str, Stage]:
     """
     source = read_workflow_text(path)
     root, _ = parse(source)
+    if not isinstance(root, MapNode):
+        return known
     faults = Faults()
-    node = root.items.get(SECTION) if isinstance(root, MapNode) else None
-    found = with_plugins(node, path.absolute().parent, known, source, faults)
+    found = with_plugins(Scope(source, path, root, faults), known)
     faults.raise_if_any()
     return found
 
 
-def with_plugins(
-    node: Node | None, folder: Path, stages: Mapping[str, Stage], source: Text, faults: Faults
-) -> Mapping[str, Stage]:
-    """Return the stages with those of the files that the section names; faults are noted.
+def with_plugins(scope: Scope, stages: Mapping[str, Stage]) -> Mapping[str, Stage]:
+    """Return the stages with those of the files that a workflow names; faults are noted.
 
-    `folder` is that of the workflow file, from which paths count. A file is imported once for each content.
+    Paths count from the folder of the workflow file. A file is imported once for each content.
     """
-    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+    node = scope.top.items.get(SECTION)
+    if node is None or is_null(node):
         return stages
     doubt("plugins run code of their own when they are read")
     if not isinstance(node, ListNode):
-        faults.add("`plugins` is no list", "write it like plugins: [my_stages.py]", source.at(node))
+        scope.fault(node, "`plugins` is no list", "write it like plugins: [my_stages.py]")
         return stages
     added: dict[str, Stage] = {}
     seen: set[str] = set()
     for item in node.items:
-        place = source.at(item)
-        read = _named(item, folder, place, faults)
+        read = _named(item, scope)
         if read is None:
             continue
+        name = Path(read.path).name
         if read.path in seen:
-            faults.add(f"the plugin {Path(read.path).name} is named twice", "keep one of the two", place)
+            scope.fault(item, f"the plugin {name} is named twice", "keep one of the two")
             continue
         seen.add(read.path)
-        before = len(faults)
-        for stage in _stages_in(read, stages, place, faults):
+        before = len(scope.faults)
+        for stage in _stages_in(read, scope.at(item), scope.faults):
             if stage.name in stages or stage.name in added:
                 other = added.get(stage.name)
-                owner = other.origin.place if other is not None and other.origin is not None else None
-                message = f"{Path(read.path).name} adds a stage {stage.name!r}, and "
-                message += (
-                    f"{Path(owner).name} adds one of that name" if owner else "there is one of that name"
-                )
-                faults.add(message, f"give it another name in {read.path}", place)
-            elif len(faults) == before:
+                owner = Path(other.origin.place).name if other is not None and other.origin else None
+                there = f"{owner} adds one of that name" if owner else "there is one of that name"
+                message = f"{name} adds a stage {stage.name!r}, and {there}"
+                scope.fault(item, message, f"give it another name in {read.path}")
+            elif len(scope.faults) == before:
                 added[stage.name] = stage
-    return _Joined(stages, added)
-
-
-class _Joined(Mapping[str, Stage]):
-    """Known stages and added ones; those of packages are still imported only when they are asked for."""
-
-    def __init__(self, known: Mapping[str, Stage], added: Mapping[str, Stage]) -> None:
-        self._known = known
-        self._added = added
-
-    def __getitem__(self, name: str) -> Stage:
-        return self._added[name] if name in self._added else self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._known
-        yield from self._added
-
-    def __len__(self) -> int:
-        return len(self._known) + len(self._added)
+    # Stages of packages are still imported only when they are asked for.
+    return ChainMap(added, cast("MutableMapping[str, Stage]", stages))
 
 
 def read_plugin(path: Path) -> dict[str, Stage]:
@@ -98,47 +82,48 @@ def read_plugin(path: Path) -> dict[str, Stage]:
 
     For notebooks and tests; a workflow's own plugins are read with the workflow.
     """
-    place, faults = Location(str(path), 1, 1), Faults()
-    text = Text(str(path), "")
-    node = ListNode(1, 1, (ScalarNode(1, 1, str(path.absolute()), str(path.absolute())),), 2)
-    found = with_plugins(node, path.absolute().parent, {}, text, faults)
+    name = str(path.absolute())
+    node = ListNode(1, 1, (ScalarNode(1, 1, name, name),), 2)
+    top = MapNode(1, 1, {SECTION: node}, {}, 3)
+    scope = Scope(Text(str(path), ""), path, top, Faults())
+    found = with_plugins(scope, {})
     try:
-        faults.raise_if_any()
+        scope.faults.raise_if_any()
     except RequestError as error:
         problem = error.problems[0]
+        place = Location(str(path), 1, 1)
         raise RequestError(problem.message, hint=problem.hint, location=place) from None
     return dict(found)
 
 
-def _named(item: Node, folder: Path, place: Location, faults: Faults) -> PluginSource | None:
+def _named(item: Node, scope: Scope) -> PluginSource | None:
     name = item.value if isinstance(item, ScalarNode) else None
     if not isinstance(name, str) or not name:
-        faults.add("a plugin is named by the path of its file", "such as my_stages.py", place)
+        scope.fault(item, "a plugin is named by the path of its file", "such as my_stages.py")
         return None
     if "${" in name:
-        faults.add("the name of a plugin cannot refer to parameters", "write the path itself", place)
+        scope.fault(item, "the name of a plugin cannot refer to parameters", "write the path itself")
         return None
-    path = folder / name
+    path = scope.folder / name
     if path.suffix != ".py":
         hint = "name a file that ends in .py; an installed package needs no plugins: its stages are there"
-        faults.add(f"the plugin {name!r:.80} is no Python file", hint, place)
+        scope.fault(item, f"the plugin {name!r:.80} is no Python file", hint)
         return None
     try:
         return read_source(path)
     except FileNotFoundError:
         there = sorted(each.name for each in path.parent.glob("*.py")) if path.parent.is_dir() else []
         meant = nearest(path.name, there)
-        hint = f"did you mean {meant!r}?" if meant else f"paths count from the workflow's folder, {folder}"
-        faults.add(f"there is no plugin {name!r:.80}", hint, place)
+        folder = f"paths count from the workflow's folder, {scope.folder}"
+        hint = f"did you mean {meant!r}?" if meant else folder
+        scope.fault(item, f"there is no plugin {name!r:.80}", hint)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        faults.add(f"the plugin {name!r:.80} cannot be read: {reason}", None, place)
+        scope.fault(item, f"the plugin {name!r:.80} cannot be read: {reason}")
     return None
 
 
-def _stages_in(
-    source: PluginSource, stages: Mapping[str, Stage], place: Location, faults: Faults
-) -> list[Stage]:
+def _stages_in(source: PluginSource, place: Location, faults: Faults) -> list[Stage]:
     """Import a file and return the stages at its top, each once, without those that it imported."""
     from gravel.pipeline.plugins.code import file_code
     from gravel.pipeline.plugins.old_imports import old_import
@@ -147,9 +132,8 @@ def _stages_in(
     try:
         if (found := old_import(source.text)) is not None:
             line, message = found
-            faults.add(
-                f"the plugin {name} uses an old name: {message}", f"line {line} of {source.path}", place
-            )
+            where = f"line {line} of {source.path}"
+            faults.add(f"the plugin {name} uses an old name: {message}", where, place)
             return []
         code = file_code(source.text)
         module = import_source(source)

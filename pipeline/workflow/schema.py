@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.pipeline.workflow.catalogue import FIELDS
-from gravel.pipeline.workflow.entry_reader import LIMIT, MAX_REPETITIONS, REPEAT
+from gravel.pipeline.workflow.entries import LIMIT, MAX_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL
-from gravel.pipeline.workflow.nesting import NEST, USE
-from gravel.pipeline.workflow.scopes import SECTIONS
+from gravel.pipeline.workflow.nesting import NEST, SECTIONS, USE
 from gravel.pipeline.workflow.substitution import MERGE
 from gravel.pipeline.workflow.values import NAME
 from gravel.stages.stage import Slot, Stage
@@ -24,151 +23,134 @@ _REFERENCE: Schema = {
     "pattern": r"\$\{",
     "description": "A text with ${name}: the value of a parameter or matrix axis.",
 }
+_REFERS: Schema = {"$ref": "#/$defs/reference"}
+_ENTRY_NAME: Schema = {"$ref": "#/$defs/name"}
+_TEXT: Schema = {"type": "string"}
+_SOME_TEXT: Schema = {"type": "string", "minLength": 1}
 _NAME = f"^{NAME.pattern}$"
-_DOTTED = rf"^{NAME.pattern}(\.{NAME.pattern})*$"
+_NAMES: Schema = {"propertyNames": {"pattern": _NAME}}
+
+
+def _any(*schemas: Schema) -> Schema:
+    return {"anyOf": list(schemas)}
+
+
+def _list_of(item: Schema) -> Schema:
+    return {"type": "array", "items": item, "minItems": 1}
+
+
+def _mapping(properties: Schema, required: Sequence[str] = (), about: str = "") -> Schema:
+    """Describe a mapping that has these keys and no others."""
+    found: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        found["required"] = list(required)
+    return {**found, "description": about} if about else found
+
+
+def _with_texts(schemas: Schema, texts: Mapping[str, str]) -> Schema:
+    return {key: {**schemas[key], "description": about} for key, about in texts.items()}
 
 
 def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
     """Make the schema; a reference `${name}` may stand wherever a parameter's value may."""
     definitions: Schema = {
         "reference": _REFERENCE,
-        "name": {"type": "string", "pattern": _DOTTED},
+        "name": {"type": "string", "pattern": rf"^{NAME.pattern}(\.{NAME.pattern})*$"},
         USE: _use(),
         "combinations": _combinations(),
     }
     branches: list[Schema] = [{"if": {"required": [USE]}, "then": {"$ref": f"#/$defs/{USE}"}}]
     for stage in stages.values():
         definitions[f"stage.{stage.name}"] = _entry(stage, definitions)
-        branches.append(
-            {
-                "if": {"properties": {"stage": {"const": stage.name}}, "required": ["stage"]},
-                "then": {"$ref": f"#/$defs/stage.{stage.name}"},
-            }
-        )
-    names: Schema = {"propertyNames": {"pattern": _NAME}}
+        this: Schema = {"properties": {"stage": {"const": stage.name}}, "required": ["stage"]}
+        branches.append({"if": this, "then": {"$ref": f"#/$defs/stage.{stage.name}"}})
+    special: Schema = {key: {"$ref": "#/$defs/combinations"} for key in SPECIAL}
+    axis = _any({"type": "array", "minItems": 1}, {"type": "object", "minProperties": 1}, _REFERS)
+    entry: Schema = {
+        "type": "object",
+        "properties": {"stage": {"enum": list(stages)}},
+        **_any({"required": ["stage"]}, {"required": [USE]}),
+        "allOf": branches,
+    }
     sections: Schema = {
-        "workflow": {"type": "string"},
-        "about": {"type": "string"},
-        "parameters": {"type": ["object", "null"], **names},
+        "workflow": _TEXT,
+        "about": _TEXT,
+        "parameters": {"type": ["object", "null"], **_NAMES},
         "matrix": {
             "type": ["object", "null"],
-            "properties": {
-                key: {"$ref": "#/$defs/combinations", "description": about} for key, about in SPECIAL.items()
-            },
-            "additionalProperties": {
-                "anyOf": [
-                    {"type": "array", "minItems": 1},
-                    {"type": "object", "minProperties": 1},
-                    {"$ref": "#/$defs/reference"},
-                ]
-            },
-            **names,
+            "properties": _with_texts(special, SPECIAL),
+            "additionalProperties": axis,
+            **_NAMES,
         },
         "datasets": _datasets(),
         "plugins": {"type": ["array", "null"], "items": {"type": "string", "pattern": "\\.py$"}},
-        "stages": {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {
-                "type": "object",
-                "properties": {"stage": {"enum": list(stages)}},
-                "anyOf": [{"required": ["stage"]}, {"required": [USE]}],
-                "allOf": branches,
-            },
-            **names,
-        },
+        "stages": {"type": "object", "minProperties": 1, "additionalProperties": entry, **_NAMES},
     }
+    about = "Stages from a raw edge list to a verified, reported traversal."
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "gravel workflow",
-        "description": "Stages from a raw edge list to a verified, reported traversal.",
-        "type": "object",
-        "properties": {key: {**sections[key], "description": about} for key, about in SECTIONS.items()},
-        "required": ["stages"],
-        "additionalProperties": False,
+        **_mapping(_with_texts(sections, SECTIONS), ["stages"], about),
         "$defs": definitions,
     }
 
 
 def _combinations() -> Schema:
-    one: Schema = {
-        "anyOf": [
-            {"type": "object", "minProperties": 1, "propertyNames": {"pattern": _NAME}},
-            {"$ref": "#/$defs/reference"},
-        ]
-    }
-    return {"anyOf": [{"type": "array", "items": one}, one]}
+    one = _any({"type": "object", "minProperties": 1, **_NAMES}, _REFERS)
+    return _any({"type": "array", "items": one}, one)
 
 
 def _datasets() -> Schema:
     """Describe the section `datasets`: texts, mappings, picks from catalogues, and lists of these."""
-    text: Schema = {"type": "string", "minLength": 1}
-    count: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/reference"}]}
+    count = _any({"type": "integer", "minimum": 0}, _REFERS)
     shapes: dict[str, Schema] = {
-        "sha256": {
-            "anyOf": [{"type": "string", "pattern": "^[0-9a-fA-F]{64}$"}, {"$ref": "#/$defs/reference"}]
-        },
-        "weights": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
+        "sha256": _any({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"}, _REFERS),
+        "weights": _any({"type": "boolean"}, _REFERS),
         "vertices": count,
         "edges": count,
         "stand_in": {"type": "object", "minProperties": 1, "maxProperties": 1},
     }
-    fields: Schema = {
-        name: {**shapes.get(name, text), "description": about} for name, about in FIELDS.items()
-    }
-    one, listed = _described(fields), _described({**fields, "name": text})
-    picked: Schema = {
-        "type": "object",
-        "description": "data sets of a catalogue file: those of `pick`, or all that can be had",
-        "properties": {
-            "catalogue": text,
-            "pick": {"anyOf": [text, {"type": "array", "items": text, "minItems": 1}]},
-            "stand_ins": {"type": "boolean", "description": "take generated graphs of the same kind instead"},
+    fields = _with_texts({name: shapes.get(name, _SOME_TEXT) for name in FIELDS}, FIELDS)
+    one, listed = _described(fields), _described({**fields, "name": _SOME_TEXT})
+    stand_ins = {"type": "boolean", "description": "take generated graphs of the same kind instead"}
+    picked = _mapping(
+        {
+            "catalogue": _SOME_TEXT,
+            "pick": _any(_SOME_TEXT, _list_of(_SOME_TEXT)),
+            "stand_ins": stand_ins,
         },
-        "required": ["catalogue"],
-        "additionalProperties": False,
-    }
+        ["catalogue"],
+        "data sets of a catalogue file: those of `pick`, or all that can be had",
+    )
     named: Schema = {
         "type": "object",
         "description": "data sets by name",
         "propertyNames": {"pattern": "^(?!catalogue$)"},
         "minProperties": 1,
-        "additionalProperties": {"anyOf": [text, one]},
+        "additionalProperties": _any(_SOME_TEXT, one),
     }
-    several: Schema = {"type": "array", "items": {"anyOf": [text, listed, picked]}, "minItems": 1}
-    return {"anyOf": [{"type": "null"}, text, several, picked, named]}
+    return _any({"type": "null"}, _SOME_TEXT, _list_of(_any(_SOME_TEXT, listed, picked)), picked, named)
 
 
 def _described(fields: Schema) -> Schema:
     """Describe a data set by a mapping that says where it lies once."""
-    return {
-        "anyOf": [
-            {
-                "type": "object",
-                "properties": {name: each for name, each in fields.items() if name != other},
-                "required": [place],
-                "additionalProperties": False,
-            }
+    return _any(
+        *(
+            _mapping({name: each for name, each in fields.items() if name != other}, [place])
             for place, other in (("file", "url"), ("url", "file"))
-        ]
-    }
+        )
+    )
 
 
 def _use() -> Schema:
-    one: Schema = {"$ref": "#/$defs/name"}
     shapes: Schema = {
-        "use": {"type": "string"},
-        "parameters": {"type": ["object", "null"], "propertyNames": {"pattern": _NAME}},
-        "only": {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]},
-        "about": {"type": "string"},
+        "use": _TEXT,
+        "parameters": {"type": ["object", "null"], **_NAMES},
+        "only": _any(_ENTRY_NAME, _list_of(_ENTRY_NAME)),
+        "about": _TEXT,
     }
-    return {
-        "type": "object",
-        "description": "Another workflow, whose entries become entries of this one, called NAME.ENTRY.",
-        "properties": {key: {**shapes[key], "description": about} for key, about in NEST.items()},
-        "required": [USE],
-        "additionalProperties": False,
-    }
+    about = "Another workflow, whose entries become entries of this one, called NAME.ENTRY."
+    return _mapping(_with_texts(shapes, NEST), [USE], about)
 
 
 def _entry(stage: Stage, definitions: Schema) -> Schema:
@@ -178,44 +160,30 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
     parameters = _open(model)
     properties: Schema = {
         "stage": {"const": stage.name, "description": stage.about},
-        "keep": {"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/reference"}]},
-        "about": {"type": "string"},
-        LIMIT: {"anyOf": [{"type": "string"}, {"type": "number", "exclusiveMinimum": 0}]},
+        "keep": _any({"type": "boolean"}, _REFERS),
+        "about": dict(_TEXT),
+        LIMIT: _any(_TEXT, {"type": "number", "exclusiveMinimum": 0}),
     }
     if stage.measures:
-        times: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_REPETITIONS}
-        properties[REPEAT] = {"anyOf": [times, {"$ref": "#/$defs/reference"}]}
-    one: Schema = {"$ref": "#/$defs/name"}
-    several: Schema = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
-    shapes = {slot: several if each.many else one for slot, each in stage.inputs.items()}
+        properties[REPEAT] = _any({"type": "integer", "minimum": 1, "maximum": MAX_REPETITIONS}, _REFERS)
+    several = _any(_ENTRY_NAME, _list_of(_ENTRY_NAME))
+    shapes = {slot: several if each.many else _ENTRY_NAME for slot, each in stage.inputs.items()}
     if stage.inputs:
-        properties["inputs"] = {
-            "anyOf": [
-                several,
-                {"type": "object", "properties": shapes, "additionalProperties": False},
-            ]
-        }
+        properties["inputs"] = _any(several, _mapping(shapes))
     if len(stage.inputs) == 1:
-        properties["input"] = next(iter(shapes.values()))
+        properties["input"] = dict(next(iter(shapes.values())))
     if any(slot.many for slot in stage.inputs.values()):
-        axes: Schema = {"type": "array", "items": one}
-        properties["over"] = {"anyOf": [{"enum": ["matrix", "none"]}, axes]}
+        properties["over"] = _any({"enum": ["matrix", "none"]}, {"type": "array", "items": _ENTRY_NAME})
     properties[MERGE] = {
-        "anyOf": [{"type": "object"}, {"$ref": "#/$defs/reference"}],
+        **_any({"type": "object"}, _REFERS),
         "description": "a mapping of parameters, often ${axis}; those named beside it win",
     }
     for slot, each in stage.inputs.items():
-        properties.setdefault(slot, shapes[slot])
-        properties[slot] = {**properties[slot], "description": _about(each)}
+        properties[slot] = {**properties.get(slot, shapes[slot]), "description": _about(each)}
     for key in properties:
         properties[key].setdefault("description", RESERVED.get(key, ""))
-    return {
-        "type": "object",
-        "description": stage.about,
-        "properties": {**properties, **parameters.get("properties", {})},
-        "required": ["stage", *parameters.get("required", [])],
-        "additionalProperties": False,
-    }
+    properties.update(parameters.get("properties", {}))
+    return _mapping(properties, ["stage", *parameters.get("required", [])], stage.about)
 
 
 def _about(slot: Slot) -> str:
@@ -232,15 +200,13 @@ def _open(schema: Schema) -> Schema:
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             opened[key] = _or_reference(schema[key])
-    if isinstance(schema.get("prefixItems"), list):
-        opened["prefixItems"] = [_or_reference(each) for each in schema["prefixItems"]]
-    for key in ("anyOf", "oneOf", "allOf"):
+    for key, change in (("prefixItems", _or_reference), ("anyOf", _open), ("oneOf", _open), ("allOf", _open)):
         if isinstance(schema.get(key), list):
-            opened[key] = [_open(each) for each in schema[key]]
+            opened[key] = [change(each) for each in schema[key]]
     return opened
 
 
 def _or_reference(schema: Schema) -> Schema:
     kept: Schema = {key: schema[key] for key in ("description", "default", "title") if key in schema}
     rest: Schema = {key: value for key, value in _open(schema).items() if key not in kept}
-    return {"anyOf": [rest, {"$ref": "#/$defs/reference"}], **kept}
+    return {**_any(rest, _REFERS), **kept}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from gravel.pipeline.core.errors import Location, Problem
 from gravel.pipeline.core.names import either, nearest, suggest
+from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import MERGE
@@ -33,21 +34,13 @@ class _Step:
     context: dict[str, Any]
 
 
-def validate(
-    stage: Stage,
-    data: dict[str, Json],
-    node: MapNode,
-    place: Location,
-    source: Text,
-    also: Iterable[str],
-    origins: Mapping[str, Location] | None = None,
-) -> Parameters | list[Problem]:
+def validate(draft: Draft, data: dict[str, Json], also: Iterable[str]) -> Parameters | list[Problem]:
     """Validate filled-in parameters against the stage's model.
 
-    `node` is the tree that `data` was filled from, `place` the entry's own, and `also` the other keys that
-    an entry of this stage may have, for hints. `origins` says where the values of parameters stand that a
-    workflow gave to this one. Returns the parameters, or what is wrong with them.
+    `also` are the other keys that an entry of this stage may have, for hints. Returns the parameters, or
+    what is wrong with them.
     """
+    stage, node, source = draft.entry.stage, draft.parameters, draft.scope.source
     try:
         parameters = stage.parameters.model_validate(data)
     except ValidationError as error:
@@ -55,18 +48,19 @@ def validate(
         steps = _without_mistyped(_best_members([_follow(detail, data) for detail in details]))
         steps = _without_emptied(steps)
     except (RecursionError, OverflowError) as error:
-        return [Problem(f"the parameters of stage {stage.name} cannot be read: {error}", None, place)]
+        message = f"the parameters of stage {stage.name} cannot be read: {error}"
+        return [Problem(message, None, draft.entry.location)]
     else:
         steps = list(_switches(data, parameters, ()))
         if not steps:
             return parameters
+    origins = draft.scope.values.origins
     problems = []
     for step in steps:
         found, reference = _find(node, step.path)
-        here = place if found is node else source.at(found)
-        origin = (
-            next((origins[name] for name in _names(reference) if name in origins), None) if origins else None
-        )
+        here = draft.entry.location if found is node else source.at(found)
+        named = [name.strip() for name in re.findall(r"\$\{([^{}]*)\}", reference or "")]
+        origin = next((origins[name].location for name in named if name in origins), None)
         if origin is None:
             problems.append(_problem(step, stage, found, reference, here, source, also))
             continue
@@ -75,10 +69,6 @@ def validate(
         used = f"it is used in {here.file}, line {here.line}"
         problems.append(Problem(problem.message, "; ".join(filter(None, (problem.hint, used))), origin))
     return problems
-
-
-def _names(reference: str | None) -> list[str]:
-    return [name.strip() for name in re.findall(r"\$\{([^{}]*)\}", reference or "")]
 
 
 def _follow(detail: Any, data: Json) -> _Step:

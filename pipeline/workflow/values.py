@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
-from gravel.pipeline.workflow.catalogue import DataSet
 from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
+from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text
 from gravel.pipeline.workflow.substitution import Filled, fill, references
 from gravel.stages.artifacts import Json
 
-__all__ = ["MAX_RUNS", "MAX_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying", "malformed"]
+__all__ = ["MAX_RUNS", "MAX_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WHOLE = re.compile(r"\$\{([^{}]*)\}")
@@ -97,6 +97,15 @@ class Values:
         """Say whether a name has a value."""
         return name in self.parameters or name in self.varying
 
+    def put(self, name: str, value: Filled | Varying | None) -> None:
+        """Let a parameter have a value; None for one that has a fault."""
+        if isinstance(value, Varying):
+            self.varying[name] = value
+        elif value is not None:
+            self.parameters[name] = value
+        else:
+            self.broken.add(name)
+
     def axes_behind(self, names: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
         """Return the axes on which the values of these names depend, in the order of the matrix."""
         wanted = {axis for name in names if name in self.varying for axis in self.varying[name].axes}
@@ -146,8 +155,3 @@ class Values:
                 message = f"over the axes {', '.join(axes)} this has more than {MAX_VALUES:,} values"
                 raise WorkflowError([Problem(message, None, source.at(node))])
         return Varying(axes, table)
-
-
-def malformed(text: str) -> tuple[str, str]:
-    """Return message and hint for a `${` without a name in braces."""
-    return f"{text!r} is no reference", "write ${name}; $${ stands for a literal ${"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gravel.pipeline.core.names import either, suggest
-from gravel.pipeline.workflow.entries import Draft
-from gravel.pipeline.workflow.entry_reader import Named
+from gravel.pipeline.workflow.entries import Draft, Named
 from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.model import EntryOutput
 
@@ -29,29 +28,29 @@ def wire(drafts: Mapping[str, Draft], all_names: list[str], faults: Faults) -> d
 def _wire_slot(
     draft: Draft, slot: str, drafts: Mapping[str, Draft], all_names: list[str], faults: Faults
 ) -> tuple[EntryOutput, ...]:
-    declared = draft.stage.inputs[slot]
+    entry = draft.entry
+    declared = entry.stage.inputs[slot]
     found: list[EntryOutput] = []
     for named in draft.slots[slot]:
         giver = drafts.get(named.name)
         if giver is None:
             if named.name not in all_names:
-                _tell_unknown(draft, named, all_names, faults)
+                _note_unknown(entry.name, named, all_names, faults)
             continue
+        given = giver.entry.stage.outputs
         fitting = [
-            EntryOutput(named.name, position)
-            for position, kind in enumerate(giver.stage.outputs)
-            if kind in declared.kinds
+            EntryOutput(named.name, position) for position, kind in enumerate(given) if kind in declared.kinds
         ]
         if not fitting:
             takers = [
                 name
                 for name, other in drafts.items()
-                if name != draft.name and set(other.stage.outputs) & set(declared.kinds)
+                if name != entry.name and set(other.entry.stage.outputs) & set(declared.kinds)
             ]
             faults.add(
-                f"the slot {slot!r} of {draft.name!r} (stage {draft.stage.name}) takes "
-                f"{either(declared.kinds)}, and {named.name!r} (stage {giver.stage.name}) gives "
-                f"{' and '.join(giver.stage.outputs)}",
+                f"the slot {slot!r} of {entry.name!r} (stage {entry.stage.name}) takes "
+                f"{either(declared.kinds)}, and {named.name!r} (stage {giver.entry.stage.name}) gives "
+                f"{' and '.join(given)}",
                 f"these fit: {', '.join(takers)}" if takers else None,
                 named.location,
             )
@@ -59,10 +58,10 @@ def _wire_slot(
     return tuple(found)
 
 
-def _tell_unknown(draft: Draft, named: Named, all_names: list[str], faults: Faults) -> None:
-    """Tell that an entry is not there, in the words of the file that names it."""
+def _note_unknown(user: str, named: Named, all_names: list[str], faults: Faults) -> None:
+    """Note that an entry is not there, in the words of the file that names it."""
     prefix = named.prefix
-    here = [name.removeprefix(prefix) for name in all_names if name.startswith(prefix) and name != draft.name]
+    here = [name.removeprefix(prefix) for name in all_names if name.startswith(prefix) and name != user]
     written = named.name.removeprefix(prefix)
     inside = [name for name in here if name.startswith(f"{written}.")]
     if inside:
@@ -91,7 +90,7 @@ def in_order(drafts: Mapping[str, Draft], faults: Faults) -> list[str]:
             if state.get(wanted) == 1:
                 names = [each for each, _ in path]
                 circle = names[names.index(wanted) :]
-                _tell_circle(drafts, circle, faults)
+                _note_circle(drafts, circle, faults)
             elif wanted not in state:
                 state[wanted] = 1
                 path.append((wanted, _feeds(drafts, wanted)))
@@ -103,12 +102,12 @@ def _feeds(drafts: Mapping[str, Draft], name: str) -> list[str]:
     return [each for each in dict.fromkeys(named) if each in drafts]
 
 
-def _tell_circle(drafts: Mapping[str, Draft], circle: list[str], faults: Faults) -> None:
+def _note_circle(drafts: Mapping[str, Draft], circle: list[str], faults: Faults) -> None:
     first = drafts[circle[0]]
     wanted = circle[1] if len(circle) > 1 else circle[0]
     place = next(
         (named.location for slot in first.slots.values() for named in slot if named.name == wanted),
-        first.location,
+        first.entry.location,
     )
     message = " needs ".join([*circle, circle[0]])
     faults.add(f"the entries form a circle: {message}", "one of these inputs must come from elsewhere", place)

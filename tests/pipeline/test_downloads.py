@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.core.errors import NeedsContent, RequestError
 from gravel.pipeline.datasets.downloads import Download, Downloads
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.stages.errors import StageError

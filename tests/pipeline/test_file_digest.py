@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.unknown import NeedsContent
+from gravel.pipeline.core.errors import GravelError, NeedsContent, RequestError
 from gravel.pipeline.datasets import file_digest
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.stages.stage import FileInput

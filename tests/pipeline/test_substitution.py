@@ -11,6 +11,7 @@ from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import MapNode, Text, parse
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.scalars import plain_value, to_text
+from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import Filled, fill, references
 from gravel.pipeline.workflow.values import Values
 
@@ -21,9 +22,10 @@ def values_of(text: str, **overrides: str) -> Values:
     assert isinstance(root, MapNode)
     assert not problems
     faults = Faults()
-    values = read_values(root.items.get("parameters"), root.items.get("matrix"), overrides, source, faults)
+    scope = Scope(source, Path("t"), root, faults)
+    read_values(scope, overrides, {})
     faults.raise_if_any()
-    return values
+    return scope.values
 
 
 def parameters(text: str, **overrides: str) -> dict[str, object]:

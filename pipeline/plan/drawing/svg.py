@@ -8,43 +8,31 @@ from html import escape
 
 from gravel.pipeline.plan.drawing.graph import Box
 
-FILL = {
-    "": "#f2f2f2",
-    "cached": "#cdeac0",
-    "will run": "#ffe5a0",
-    "waits": "#fff4d6",
-    "not needed": "#eeeeee",
-    "not run": "#eeeeee",
-    "cannot run": "#f7b5b0",
-    "computed": "#cfe3f7",
-    "running": "#ffe5a0",
-    "waiting": "#fff4d6",
-    "failed": "#f7b5b0",
-    "skipped": "#eeeeee",
-    "interrupted": "#f9d7b5",
+COLOURS = {
+    "": ("#f2f2f2", "#2a2f37"),
+    "cached": ("#cdeac0", "#25462b"),
+    "will run": ("#ffe5a0", "#57450f"),
+    "waits": ("#fff4d6", "#3d361d"),
+    "not needed": ("#eeeeee", "#24282e"),
+    "not run": ("#eeeeee", "#24282e"),
+    "cannot run": ("#f7b5b0", "#5d2623"),
+    "computed": ("#cfe3f7", "#1f3f5e"),
+    "running": ("#ffe5a0", "#57450f"),
+    "waiting": ("#fff4d6", "#3d361d"),
+    "failed": ("#f7b5b0", "#5d2623"),
+    "skipped": ("#eeeeee", "#24282e"),
+    "interrupted": ("#f9d7b5", "#553517"),
 }
-"""Colour of a box by its state, as forecast or as it came."""
-
-DARK = {
-    "": "#2a2f37",
-    "cached": "#25462b",
-    "will run": "#57450f",
-    "waits": "#3d361d",
-    "not needed": "#24282e",
-    "not run": "#24282e",
-    "cannot run": "#5d2623",
-    "computed": "#1f3f5e",
-    "running": "#57450f",
-    "waiting": "#3d361d",
-    "failed": "#5d2623",
-    "skipped": "#24282e",
-    "interrupted": "#553517",
-}
-"""The same by night; on paper it is always day."""
+"""Colours of a box by its state, by day and by night; on paper it is always day."""
 
 HEIGHT, GAP, BETWEEN, MARGIN = 36, 14, 70, 16
 PLAIN, SOFT = ' fill="#111" class="dag-text"', ' fill="#555" class="dag-soft"'
 LETTER = 7.2  # width of a letter of 12 px monospace
+
+
+def colours_of(state: str) -> tuple[str, str]:
+    """Return the colours of a state, by day and by night."""
+    return COLOURS.get(state, COLOURS[""])
 
 
 def draw_svg(boxes: Sequence[Box], title: str) -> str:
@@ -104,7 +92,7 @@ def _direct_feeds(boxes: Sequence[Box]) -> dict[str, list[str]]:
 
 def _style(states: set[str]) -> str:
     """Attributes hold the colours of the day, so that what reads no style sheet has them."""
-    fills = " ".join(f".{_class(state)}{{fill:{DARK.get(state, DARK[''])}}}" for state in sorted(states))
+    fills = " ".join(f".{_class(state)}{{fill:{colours_of(state)[1]}}}" for state in sorted(states))
     rest = ".dag-text{fill:#e6e9ee} .dag-soft{fill:#a8b2bf} .dag-line,.dag-box{stroke:#7b8490}"
     return f"<style>@media screen and (prefers-color-scheme:dark){{{fills} {rest}}}</style>"
 
@@ -140,6 +128,6 @@ def _box(box: Box, place: tuple[float, float, float]) -> str:
     )
     rectangle = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{HEIGHT}" rx="6" '
-        f'fill="{FILL.get(box.state, FILL[""])}" stroke="#666" class="dag-box {_class(box.state)}"/>'
+        f'fill="{colours_of(box.state)[0]}" stroke="#666" class="dag-box {_class(box.state)}"/>'
     )
     return f"<g>{rectangle}{text}</g>"

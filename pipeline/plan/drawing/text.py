@@ -1,10 +1,12 @@
-"""A tree of text: each box stands once, under the last of those that feed it; the others are named."""
+"""A plan as text: a tree for the terminal, and DOT for Graphviz."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 
 from gravel.pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.drawing.svg import colours_of
 
 MAX_NAMED = 2  # further feeders named beside a box; more are counted
 
@@ -43,3 +45,21 @@ def _words(box: Box, place: dict[str, int], paint: Callable[[str, str], str]) ->
             return
     if box.state:
         yield paint(f"[{box.state}]", box.state)
+
+
+def draw_dot(boxes: Sequence[Box], title: str) -> str:
+    """Write boxes as a directed graph from left to right."""
+    lines = [
+        f"digraph {json.dumps(title)} {{",
+        "  rankdir=LR;",
+        '  node [shape=box, style="rounded,filled"];',
+    ]
+    for box in boxes:
+        label = "\n".join(
+            filter(None, (box.name, f"({box.stage})" if box.stage != box.name else "", box.note))
+        )
+        colour, _ = colours_of(box.state)
+        lines.append(f'  {json.dumps(box.name)} [label={json.dumps(label)}, fillcolor="{colour}"];')
+    for box in boxes:
+        lines += [f"  {json.dumps(feed)} -> {json.dumps(box.name)};" for feed in box.feeds]
+    return "\n".join([*lines, "}"]) + "\n"
