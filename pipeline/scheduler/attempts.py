@@ -232,7 +232,8 @@ class Attempts:
     def published(self, node: Node, committed: Committed) -> None:
         """A result is in the cache, or cannot be brought there: then its stage run has failed."""
         if committed.problem is not None and node.state != FAILED:
-            failure = Failure("disk", f"its result cannot be recorded: {committed.problem}")
+            message, hint = committed.problem
+            failure = Failure("disk", f"its result cannot be recorded: {message}", hint)
             self._resolver.fail(node, failure)
 
     def drop(self, node: Node, *, keep_lock: bool = False) -> None:

@@ -43,12 +43,16 @@ class Result:
     outputs: tuple[Prepared, ...]
 
 
+Problem = tuple[str, str | None]
+"""What went wrong, and what to do about it."""
+
+
 @dataclass(frozen=True)
 class Committed:
     """A result is published, or, with a problem, is not."""
 
     key: str
-    problem: str | None = None
+    problem: Problem | None = None
 
 
 class Committer:
@@ -139,7 +143,7 @@ class Committer:
 
     def _commit(self, batch: Sequence[Result]) -> None:
         drafts: dict[str, list[Draft]] = {}
-        problems: dict[str, str] = {}
+        problems: dict[str, Problem] = {}
         for result in batch:
             try:
                 drafts[result.key] = [draft(self._cache, each) for each in result.outputs if each.is_new]
@@ -188,5 +192,7 @@ class Committer:
         self._unsynced.append(self._cache.root / recipe.name)
 
 
-def _described(error: Exception) -> str:
-    return str(error) if isinstance(error, GravelError) else f"{type(error).__name__}: {error}"
+def _described(error: Exception) -> Problem:
+    if isinstance(error, GravelError):
+        return str(error), error.problems[0].hint
+    return f"{type(error).__name__}: {error}", None

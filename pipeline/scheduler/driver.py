@@ -302,6 +302,10 @@ class Driver:
             case "lost" | "out_of_memory":
                 self._losses.lose(node, failure)
             case _:
+                if failure.kind == "disk" and self._started is not None:
+                    self._publish_all(
+                        self._started.cluster
+                    )  # what it reads may have failed for the same cause
                 self._attempts.drop(node)
                 self._resolver.fail(node, failure)
 
@@ -310,21 +314,28 @@ class Driver:
             self._report_fetches()
             self._digests.fetches.stop()
         hurry = self._interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
+        if self._started is not None:
+            self._publish_all(self._started.cluster)  # a run is not done before all of it is published
         self._attempts.close()
         if self._started is None:
             return
-        self._report_what_is_published(self._started.cluster)
         for node in self._nodes:
             if node.resident_at is not None and not hurry:
                 self._started.cluster.release(node.resident_at, node.ids or ())
         self._started.close(hurry=hurry)
 
-    def _report_what_is_published(self, cluster: Cluster) -> None:
-        """Handle what the last results came to: a run is not done before all of it is published."""
+    def _publish_all(self, cluster: Cluster) -> None:
+        """Have all results published and handle what came of it, before anything else that has happened."""
+        self._attempts.committer.flush()
+        others: list[object] = []
         while True:
             try:
                 event = cluster.events.get_nowait()
             except queue.Empty:
-                return
+                break
             if isinstance(event, Committed):
-                self._attempts.published(self._nodes[event.key], event)
+                self._handle(event)
+            else:
+                others.append(event)
+        for event in others:
+            cluster.events.put(event)

@@ -204,10 +204,16 @@ class Resolver:
     def fail(self, node: Node, failure: Failure) -> None:
         """Fail a node and skip everything that rests on it, but for what gathers other data sets too.
 
-        What runs already, on a result that cannot be published, goes on: it has what it reads.
+        What runs already, on a result that cannot be published, goes on: it has what it reads. If it fails in
+        turn it counts as skipped: one cause is reported once.
         """
-        node.state = FAILED
-        self._report.failed(node, failure, self._nodes.ids)
+        cause = next((source for source in node.sources if source.state in (FAILED, SKIPPED)), None)
+        if cause is None:
+            node.state = FAILED
+            self._report.failed(node, failure, self._nodes.ids)
+        else:
+            node.state = SKIPPED
+            self._report.skipped(node, cause.key)
         data_sets = self._nodes.plan.workflow.datasets
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
