@@ -12,7 +12,7 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.records.checking import is_record
 from gravel.pipeline.records.event_log import LOG, follow, read_log
 from gravel.pipeline.records.reading import still_runs
-from gravel.pipeline.records.record import FORMAT
+from gravel.pipeline.records.record import is_newer
 from gravel.pipeline.store.obstacles import what_is
 from gravel.pipeline.store.sharing import is_own
 
@@ -76,7 +76,7 @@ def _read(cache: Cache, run: str) -> tuple[dict[str, Any] | None, float, str | N
         isinstance(record.get(name, []), list) for name in ("recipes", "artifacts")
     ):
         return None, found[1], f"{path} is not the record of a run"
-    if record.get("format", 1) > FORMAT:
+    if is_newer(record):
         return None, found[1], f"{path} is of format {record['format']}, which a newer gravel wrote"
     if record.get("state") == "running" and is_record(record):
         unread = follow(record, read_log(path.parent))

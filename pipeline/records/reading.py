@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.checking import is_record
 from gravel.pipeline.records.event_log import follow, read_log
-from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, log_name
+from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
 from gravel.pipeline.store.obstacles import open_regular
 from gravel.pipeline.store.sharing import is_own
 
@@ -36,7 +36,7 @@ def read_run(folder: Path) -> dict[str, Json] | None:
             record: dict[str, Json] = json.loads(file.read().decode())
     except (OSError, ValueError, RecursionError):
         return None
-    if not is_record(record) or record.get("format", 1) > FORMAT:
+    if not is_record(record) or is_newer(record):
         return None
     if record["state"] == "running":
         unread = follow(record, read_log(folder))

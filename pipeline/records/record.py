@@ -37,6 +37,13 @@ FORMAT = 2
 BEFORE_STAGES = b', "stages": ['
 """What comes in the file before the stage runs, which are its largest part; within a text it cannot occur."""
 
+
+def is_newer(record: Mapping[str, Json]) -> bool:
+    """Say whether a newer gravel wrote a record."""
+    stated = record.get("format")
+    return isinstance(stated, int) and stated > FORMAT
+
+
 LOG_INTERVAL = 0.5
 """Seconds for which a change may wait for others before it is in the log."""
 

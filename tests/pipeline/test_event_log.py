@@ -128,6 +128,14 @@ def test_a_record_of_a_newer_gravel_is_named_and_kept(record: RunRecord, tmp_pat
     assert "format 99" in past_runs(Cache(tmp_path), None).unreadable[record.run]
 
 
+@pytest.mark.parametrize("stated", ["two", None, [], 1.5, True])
+def test_a_format_that_is_no_number_is_not_newer(record: RunRecord, tmp_path: Path, stated: object) -> None:
+    path = record.folder / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": stated}))
+    assert read_run(record.folder) is not None
+    assert past_runs(Cache(tmp_path), None).unreadable == {}
+
+
 def test_gc_keeps_what_a_run_that_was_killed_has_logged(record: RunRecord, tmp_path: Path) -> None:
     path = record.folder / "run.json"
     path.write_text(path.read_text().replace('"pid": ', '"pid": 99999'))
