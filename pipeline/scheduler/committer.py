@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -110,8 +109,9 @@ class Committer:
         self._thread.join()
         self._thread = None
         try:
-            with suppress(OSError):  # what was published is there, and the next run would find it damaged
-                self._disk.sync(self._unsynced)
+            self._disk.sync(self._unsynced)
+        except OSError as error:
+            self._cache.say(f"the disk may lack the last records ({error}); they are made again if it does")
         finally:
             self._disk.close()
         for output in self._superseded:

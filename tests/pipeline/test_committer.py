@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.disk import Disk
 from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.publishing import publish
+from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.store.writer import ArtifactWriter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
@@ -166,3 +168,21 @@ def test_without_one_wait_for_all_each_file_is_waited_for(
     monkeypatch.setattr(os, "fsync", lambda handle: (each.append(handle), fsync(handle)))
     assert run(plan_of(stage_run("a", MAKE)), tmp_path).exit_code == 0
     assert len(each) > 5
+
+
+def test_a_disk_that_fails_at_the_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    cache = Cache(tmp_path, said.append)
+    tmp_path.joinpath("data").mkdir()
+    publisher = committer.Committer(cache, RecipeLocks(tmp_path, "none"), lambda committed: None)
+    publisher._disk = Disk(tmp_path)
+    publisher._thread = threading.Thread(target=publisher._work, daemon=True)
+    publisher._thread.start()
+
+    def fails(self: Disk, files: Iterable[Path]) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(Disk, "sync", fails)
+    publisher.close()
+    assert len(said) == 1
+    assert "the disk may lack the last records" in said[0]
