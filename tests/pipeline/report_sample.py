@@ -161,15 +161,15 @@ def write_sample(folder: Path) -> tuple[Path, list[str]]:
         for each in one
         if each["kind"] == "figure" and each["part"] != "data"
     ]
-    return _written(folder, parts, made), titles
+    return write_made(folder, parts, made), titles
 
 
 def write_report(folder: Path, parts: dict[str, dict[str, Any]]) -> Path:
     """Write the page of a run with these reports, each of these labelled artifacts."""
-    return _written(folder, parts, {name: sections(inputs) for name, inputs in parts.items()})
+    return write_made(folder, parts, {name: sections(inputs) for name, inputs in parts.items()})
 
 
-def _written(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str, Any]]]) -> Path:
+def write_made(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str, Any]]]) -> Path:
     keys = [key for inputs in parts.values() for key in inputs]
     runs = [stage_run(key) for key in dict.fromkeys(keys)]
     runs += [stage_run(name, stage="report", upstream=list(parts[name]), outputs=[name]) for name in parts]
