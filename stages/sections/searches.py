@@ -73,7 +73,7 @@ def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
-    """Draw, for every run, the share of sources at or below a rate."""
+    """Draw, for every run, the share of sources at or below a rate; some search has to have one."""
     names = short_labels([label for label, _ in members])
     found = {
         name: sorted(rates(one.searches, "edges")) for name, (_, one) in zip(names, members, strict=True)
@@ -84,8 +84,6 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     about = "Each point is one search; the curve is the share of searches at or below a rate."
     if without:
         about += f" {without:,} that reached no edge {'has' if without == 1 else 'have'} no rate."
-    if not any(data.values()):
-        return {"kind": "figure", "title": "Rate over sources", "about": about, "data": data}
     drawn = [(place, name, corners) for place, (name, corners) in enumerate(data.items()) if corners]
     lines, rules = [], []
     for place, name, corners in drawn:

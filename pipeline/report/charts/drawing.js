@@ -2,7 +2,7 @@
 // setting, again when one of these changes, and in daylight for paper.
 
 const PLOTS = {curves: curvesPlot, rows: rowsPlot, cells: cellsPlot};
-const LEAST = {curves: 270, rows: 320, cells: 150};  // width of a panel in pixels
+const LEAST = {curves: 250, rows: 270, cells: 150};  // width of a panel in pixels
 const PAPER_WIDTH = 640;
 
 const state = new WeakMap();

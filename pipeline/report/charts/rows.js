@@ -1,6 +1,6 @@
 // Panels of named rows with bars, points and ranges.
 
-const ROW = 21;
+const ROW = 20;
 
 function rowEnds(panel, room, look) {
   const axis = panel.axis ?? {}, values = panel.names.map(() => 0);
