@@ -54,9 +54,19 @@ def _of_curves(panel: Curves) -> Iterator[dict[str, Cell]]:
     for (x, _), record in sorted(found.items(), key=lambda item: item[0]):
         record |= {span.name: "yes" for span in panel.spans if span.name and span.first <= x <= span.last}
         yield record
-    for rule in panel.rules:
-        if rule.name:
-            yield {"line": rule.name, along if rule.axis == "x" else _name(panel.y, "value"): rule.at}
+
+
+def _rules(chart: Chart) -> str:
+    """Say where the lines across panels are."""
+    told = [
+        f"{panel.title} {rule.name}: {_name(axis, rule.axis)} {cell_text(rule.at)}".strip()
+        for panel in chart.panels
+        if isinstance(panel, Curves)
+        for rule in panel.rules
+        for axis in [panel.x if rule.axis == "x" else panel.y]
+        if rule.name
+    ]
+    return f"Lines across: {'; '.join(told)}." if told else ""
 
 
 def _of_rows(panel: Rows) -> Iterator[dict[str, Cell]]:
@@ -93,6 +103,7 @@ def shown_table(chart: Chart) -> dict[str, Any]:
     """Return the table as texts, and in words how much of it that is."""
     columns, rows = chart_table(chart)
     most = max(1, MAX_CELLS // max(1, len(columns)))
+    left_out = f"The first {most:,} of {len(rows):,} rows; report.json has all." if len(rows) > most else ""
     return {
         "columns": columns,
         "words": [any(isinstance(row[place], str) for row in rows) for place in range(len(columns))],
@@ -100,7 +111,5 @@ def shown_table(chart: Chart) -> dict[str, Any]:
             [cell_text(cell, column) for cell, column in zip(row, columns, strict=True)]
             for row in rows[:most]
         ],
-        "left_out": f"The first {most:,} of {len(rows):,} rows; report.json has all."
-        if len(rows) > most
-        else "",
+        "about": f"{_rules(chart)} {left_out}".strip(),
     }

@@ -85,7 +85,7 @@ function cellsPlot(panel, look, width) {
   const none = {paths: () => null, points: {show: false}, auto: false};
   const made = options(look, width, tall, {x: side("x"), y: {...side("y"), dir: -1}}, [columns, rows], [{}, none],
     {draw: [paintCells(panel, look, count)]});
-  made.cursor = {...made.cursor, x: false, y: false, points: {show: false}};
+  made.cursor.points = {show: false};
   const middle = [...Array(count.columns).keys()].map(at => at + 0.5);
   return {options: made, data: [middle, middle.map(() => null)], ends, read, step, zooms: ["x", "y"],
     scales: {x: "linear", y: "linear"}, across: "", up: ""};

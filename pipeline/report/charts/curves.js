@@ -101,29 +101,44 @@ function curvesPlot(panel, look, width) {
   if (panel.stacked) order.reverse();
   const data = [rows.map(row => row.x),
     ...order.map(place => rows.map(row => (logarithmic && row.values[place] <= 0 ? null : row.values[place])))];
+  // The nearest by distance on the axis, or the bar that the pointer is over.
+  const nearest = u => {
+    const [to] = measureOf(x.scale), value = u.posToVal(u.cursor.left, "x");
+    const inside = rows.findIndex(row => panel.lines.some((line, place) => line.until
+      && row.places[place] !== null && value >= row.x && value < line.until[row.places[place]]));
+    if (inside >= 0) return inside;
+    let found = null, least = Infinity;
+    rows.forEach((row, at) => {
+      const far = Math.abs(to(row.x) - to(value));
+      if (row.x >= u.scales.x.min && row.x <= u.scales.x.max && far < least) [found, least] = [at, far];
+    });
+    return found;
+  };
   const read = u => {
-    const at = u.cursor.idx;
-    if (at === null || at === undefined || !rows[at]) return null;
+    const at = nearest(u);
+    if (at === null) return null;
     const line = panel.lines.find((each, place) => each.until && rows[at].places[place] !== null);
     const until = line ? ` to ${written(line.until[line.x.indexOf(rows[at].x)] - 1, x.unit)}` : "";
     const values = panel.lines.flatMap((each, place) => {
       const found = rows[at].places[place];
       return found === null || each.y[found] === null ? []
-        : [{name: each.name, color: each.color ?? 0, dash: each.dash, block: each.draw === "bars" || panel.stacked,
+        : [{name: each.name, color: each.color ?? 0, dash: each.dash, block: each.draw === "bars" || each.draw === "points" || panel.stacked,
           text: written(each.y[found], y.unit)}];
     });
-    return {head: `${x.label ?? ""} ${written(rows[at].x, x.unit)}${until}`.trim(), values};
+    return {at: u.valToPos(rows[at].x, "x"), head: `${x.label ?? ""} ${written(rows[at].x, x.unit)}${until}`.trim(), values};
   };
   const step = (u, right, down) => {
     const inside = rows.map((row, at) => [row.x, at]).filter(([value]) => value >= u.scales.x.min && value <= u.scales.x.max);
     if (!inside.length) return null;
-    const now = inside.findIndex(([, at]) => at === u.cursor.idx), by = right || -down;
+    const now = inside.findIndex(([, at]) => at === (u.cursor.left >= 0 ? nearest(u) : null)), by = right || -down;
     const next = now < 0 ? (by > 0 ? 0 : inside.length - 1) : Math.max(0, Math.min(inside.length - 1, now + by));
     return {left: u.valToPos(inside[next][0], "x"), top: u.over.clientHeight / 3};
   };
   const series = [{}, ...order.map(place => seriesOf(panel.lines[place], panel, look, logarithmic))];
   const made = options(look, width, look.height, {x: scaleOf(x, ends.x), y: scaleOf(y, ends.y)},
     [numberAxis(look, 2, "x", x), numberAxis(look, 3, "y", y)], series, {drawAxes: [paintBehind(panel, drawn, look)]});
+  made.cursor.dataIdx = (u, place, closest) => (u.cursor.left >= 0 ? nearest(u) : closest);
+  made.cursor.points = {one: false, size: (u, place) => (panel.lines[order[place - 1]]?.draw === "bars" ? 0 : 7)};
   return {options: made, data, ends, read, step, zooms: ["x"], scales: {x: x.scale, y: y.scale}, across: x.label,
     up: y.label};
 }

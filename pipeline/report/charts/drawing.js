@@ -2,7 +2,6 @@
 // setting, again when one of these changes, and in daylight for paper.
 
 const PLOTS = {curves: curvesPlot, rows: rowsPlot, cells: cellsPlot};
-const LEAST = {curves: 250, rows: 270, cells: 150};  // width of a panel in pixels
 const PAPER_WIDTH = 640;
 
 const state = new WeakMap();
@@ -17,13 +16,19 @@ function colorsOf(figure) {
   };
 }
 
+// Pixels that a panel needs to be read.
+function leastWidth(panel) {
+  if (panel.kind !== "cells") return panel.kind === "rows" ? 270 : 250;
+  return panel.values ? 90 + 36 * panel.columns.length : 150;
+}
+
 // What the legend names: each name once, over all panels.
 function entries(chart) {
   const found = new Map();
   const add = each => { if (each.name && !found.has(each.name)) found.set(each.name, each); };
   for (const panel of chart.panels) {
     for (const line of panel.lines ?? [])
-      add({name: line.name, color: line.color ?? 0, dash: line.dash, block: line.draw === "bars" || panel.stacked, line: true});
+      add({name: line.name, color: line.color ?? 0, dash: line.dash, block: line.draw === "bars" || line.draw === "points" || panel.stacked, line: true});
     for (const each of panel.series ?? [])
       if (each.in_legend ?? true) add({name: each.name, color: each.color ?? 0, block: true, line: true});
     for (const span of panel.spans ?? []) add({name: span.name, color: span.color ?? "grey", block: true});
@@ -66,12 +71,13 @@ function drawPanel(figure, own, panel, look, width, reset, voice) {
     "aria-label": label});
   const box = element("div", {class: "values", hidden: ""});
   plot.colors = look.colors;
+  plot.line = element("div", {class: "at", hidden: ""});
   plot.options.hooks.setCursor = [() => showReading(plot, box)];
   plot.options.hooks.setScale = [() => { reset.hidden = !own.plots.some(each => each.u.status && isZoomed(each)); }];
   plot.options.cursor.bind.dblclick = () => () => { showAll(plot); return null; };
   own.plots.push(plot);
   plot.u = new uPlot(plot.options, plot.data, (u, start) => { plot.u = u; holder.append(u.root); start(); });
-  plot.u.over.append(box);
+  plot.u.over.append(plot.line, box);
   listen(plot, holder, box, voice);
   const across = plot.across ? [element("p", {class: "unit across"}, plot.across)] : [];
   return element("div", {class: "panel"}, ...title, ...up, holder, ...across);
@@ -85,7 +91,7 @@ function draw(figure, paper = false) {
   for (const plot of own.plots) plot.u.destroy();
   own.plots = [];
   own.width = paper ? 0 : room;
-  const least = Math.max(...own.chart.panels.map(panel => LEAST[panel.kind]));
+  const least = Math.max(...own.chart.panels.map(leastWidth));
   const columns = Math.max(1, Math.min(own.chart.columns ?? 3, own.chart.panels.length, Math.floor((room + 16) / (least + 16))));
   const size = paper ? 2 : 1, colors = colorsOf(figure);
   const largest = Math.min(...own.chart.panels.map(panel => panel.kind !== "cells" ? 720 : panel.values ? 560 : 330));

@@ -10,9 +10,10 @@ function widthOf(text, font) {
 
 function shortened(text, room, font) {
   if (widthOf(text, font) <= room) return text;
+  const ends = length => `${text.slice(0, Math.ceil(length / 2))}…${text.slice(text.length - Math.floor(length / 2))}`;
   let length = text.length;
-  while (length > 1 && widthOf(`${text.slice(0, length)}…`, font) > room) length -= 1;
-  return `${text.slice(0, length)}…`;
+  while (length > 2 && widthOf(ends(length), font) > room) length -= 1;
+  return ends(length);  // runs differ in either end
 }
 
 // `look` has the sizes and colours of this drawing: `size` is 2 for paper, else 1.
@@ -69,10 +70,9 @@ function options(look, width, height, scales, axes, series, hooks) {
     legend: {show: false},
     padding: [8 * look.size, 14 * look.size, 0, 0],
     cursor: {
-      x: true,
+      x: false,
       y: false,
       drag: {x: true, y: true, uni: 24, setScale: true},
-      points: {size: 7, one: false},
       bind: {dblclick: () => () => null},
     },
   };

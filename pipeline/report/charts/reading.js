@@ -21,6 +21,8 @@ function swatch(each, colors) {
 function showReading(plot, box) {
   const told = plot.u.cursor.left >= 0 ? plot.read(plot.u) : null;
   box.hidden = told === null;
+  plot.line.hidden = told?.at === undefined;
+  if (told?.at !== undefined) plot.line.style.left = `${Math.round(told.at)}px`;
   if (told === null) return "";
   const rows = told.values.map(each => element("div", {}, swatch(each, plot.colors),
     element("span", {}, each.name), element("b", {}, each.text)));

@@ -109,7 +109,7 @@ function rowsPlot(panel, look, width) {
   const none = {paths: () => null, points: {show: false}, auto: false};
   const made = options(look, width, tall, scales, [named, numberAxis(look, 2, "y", axis)], [{}, none],
     {draw: [paintRows(panel, look)]});
-  made.cursor = {...made.cursor, x: false, y: false, points: {show: false}};
+  made.cursor.points = {show: false};
   return {options: made, data: [panel.names.map((_, at) => at), panel.names.map(() => null)], ends, read, step,
     zooms: ["y"], scales: {x: "linear", y: axis.scale}, across: axis.label, up: ""};
 }

@@ -11,8 +11,14 @@ FEW_DECADES = 2.5
 """Over so few decades an axis has room for the labels 1, 2 and 5 of each."""
 
 
+MAX_POWERS = 6
+"""Powers of two that are named: `256 KiB` is wide."""
+
+
 def set_axis(axes: Any, which: str, axis: Axis, ends: tuple[float, float] | None = None) -> None:
     """Give the axis `which`, x or y, its scale, ends, label and marks; `ends` are those of its values."""
+    from matplotlib.ticker import LogLocator
+
     drawn = getattr(axes, f"{which}axis")
     set_scale, set_limits = getattr(axes, f"set_{which}scale"), getattr(axes, f"set_{which}lim")
     if axis.scale in ("log2", "log10"):
@@ -22,6 +28,8 @@ def set_axis(axes: Any, which: str, axis: Axis, ends: tuple[float, float] | None
     if axis.low is not None or axis.high is not None:
         set_limits(axis.low, axis.high)
     getattr(axes, f"set_{which}label")(axis.label, fontsize=8.5)
+    if axis.scale == "log2" and axis.ticks is None:
+        drawn.set_major_locator(LogLocator(base=2, numticks=MAX_POWERS))
     if axis.unit == "bytes":
         drawn.set_major_formatter(_bytes)
     elif axis.scale == "log2":

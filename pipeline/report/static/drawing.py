@@ -50,6 +50,7 @@ def inline_svg(chart: Chart) -> str:
     """Return a chart as an SVG element whose text is text, in the colour of the page's."""
     buffer = io.StringIO()
     with _figure(chart, {"svg.fonttype": "none"}) as figure:
+        figure.patch.set_visible(False)
         # `savefig` would lay out and draw all of it once before, to no effect on what is written.
         figure.canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
@@ -98,7 +99,6 @@ def _height(panel: Curves | Rows | Cells, width: float, titled: bool) -> float:
 
 
 def _paint(figure: Any, chart: Chart, rows: int, columns: int, width: float) -> None:
-    figure.patch.set_visible(False)
     same = len({panel.names if isinstance(panel, Rows) else None for panel in chart.panels}) == 1
     named = same and isinstance(chart.panels[0], Rows)
     axes = figure.subplots(rows, columns, squeeze=False, sharey=named)

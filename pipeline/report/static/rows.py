@@ -12,6 +12,8 @@ from gravel.stages.charts import Rows, RowSeries
 ROW = 0.22
 """Inches of a row with one bar."""
 MAX_HEIGHT = 12.0
+MAX_NAME = 36
+"""Letters of a name; a longer one would leave no room for what is drawn."""
 
 
 def rows_height(panel: Rows) -> float:
@@ -50,9 +52,15 @@ def paint_rows(axes: Any, panel: Rows) -> None:
     set_axis(axes, "x", panel.axis, _ends(panel))
     if any(each.words for each in panel.series):
         _leave_room(axes, panel)
-    axes.set_yticks(places, panel.names)
+    axes.set_yticks(places, [_shortened(name) for name in panel.names])
     axes.set_ylim(len(panel.names) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
+
+
+def _shortened(name: str) -> str:
+    """Leave both ends of a long name: runs differ in either."""
+    half = MAX_NAME // 2
+    return name if len(name) <= MAX_NAME else f"{name[:half]}…{name[-half:]}"
 
 
 def _colors(each: RowSeries) -> str | list[str]:
