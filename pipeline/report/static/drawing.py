@@ -113,7 +113,7 @@ def _paint(figure: Any, chart: Chart, rows: int, columns: int, width: float) -> 
         if isinstance(panel, Curves):
             paint_curves(each, panel)
         elif isinstance(panel, Rows):
-            paint_rows(each, panel)
+            paint_rows(each, panel, letters=8 if columns == 1 else 7)
         else:
             paint_cells(each, panel)
         each.patch.set_visible(False)

@@ -23,8 +23,8 @@ def rows_height(panel: Rows) -> float:
     return min(MAX_HEIGHT, 0.8 + row * len(panel.names))
 
 
-def paint_rows(axes: Any, panel: Rows) -> None:
-    """Draw every row of a panel, the first on top."""
+def paint_rows(axes: Any, panel: Rows, *, letters: float) -> None:
+    """Draw every row of a panel, the first on top, with words of this size."""
     places = range(len(panel.names))
     bars = [each for each in panel.series if each.draw == "bar"]
     below = [0.0] * len(panel.names)
@@ -48,7 +48,7 @@ def paint_rows(axes: Any, panel: Rows) -> None:
                 below = [start + (value or 0) for start, value in zip(below, each.values, strict=True)]
         else:
             _marks(axes, each, values)
-        _words(axes, each)
+        _words(axes, each, letters)
     set_axis(axes, "x", panel.axis, _ends(panel))
     if any(each.words for each in panel.series):
         _leave_room(axes, panel)
@@ -78,12 +78,14 @@ def _marks(axes: Any, each: RowSeries, values: list[float]) -> None:
     )
 
 
-def _words(axes: Any, each: RowSeries) -> None:
+def _words(axes: Any, each: RowSeries, letters: float) -> None:
     for place, (value, text) in enumerate(zip(each.values, each.words or (), strict=False)):
         if value is not None:
             ends = [value, each.high[place]] if each.high is not None else [value]
             at = max(end for end in ends if end is not None)
-            axes.annotate(text, (at, place), (4, 0), textcoords="offset points", va="center", fontsize=7)
+            axes.annotate(
+                text, (at, place), (4, 0), textcoords="offset points", va="center", fontsize=letters
+            )
 
 
 def _leave_room(axes: Any, panel: Rows) -> None:
