@@ -72,11 +72,13 @@ class Node:
         "depth",
         "extents",
         "forced",
+        "in_memory",
         "losses",
         "need",
         "open",
         "parameters",
         "position",
+        "previous_ids",
         "rank_group",
         "recipe",
         "replaced",
@@ -106,7 +108,8 @@ class Node:
         self.rank_group: tuple[str, ...] = ()
         self.attempt = self.losses = self.damages = 0
         self.forced = run.forced
-        self.computed = False
+        self.computed = self.in_memory = False
+        self.previous_ids: tuple[str, ...] | None = None
         self.threads = 1
         self.began: float | None = None
         self.asked_by: tuple[Node, ...] = ()

@@ -8,10 +8,11 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from gravel.pipeline.workers.peak import give_back_free_memory
-from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot
+from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot, Written
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
 from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
+from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import Artifact
 from gravel.stages.rank_group import run_in_threads
 
@@ -22,10 +23,18 @@ Result = TypeVar("Result")
 class InlineServices:
     """A stage's environment in the driver's process."""
 
-    def __init__(self, key: str, tell: Callable[[Progress], None]) -> None:
+    def __init__(
+        self,
+        key: str,
+        tell: Callable[[Progress], None],
+        write_behind: WriteBehind,
+        written: Callable[[Written], None],
+    ) -> None:
         self._key = key
         self._tell = tell
         self.reserved = 0
+        self.write_behind = write_behind
+        self.written = written
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function here, item by item."""
@@ -54,6 +63,7 @@ class InlineCluster:
         self.events: SimpleQueue[object] = SimpleQueue()
         self._assign = worker_slot
         self._progress = progress
+        self._write_behind = WriteBehind()
 
     @property
     def worker_slots(self) -> tuple[WorkerSlot, ...]:
@@ -74,7 +84,7 @@ class InlineCluster:
         def fetch(name: str, worker_slot: str | None) -> Artifact:
             return read_resident(name)
 
-        services = InlineServices(task.key, self._progress)
+        services = InlineServices(task.key, self._progress, self._write_behind, self.events.put)
         started, clock = time.time(), time.perf_counter()
         try:
             outcome = run_within(task.time_limit, lambda: run_stage(task, services, fetch))
@@ -110,4 +120,5 @@ class InlineCluster:
         release_resident(resident)
 
     def close(self, *, hurry: bool = False) -> None:
-        """Nothing was started."""
+        """End the thread that writes results."""
+        self._write_behind.stop()
