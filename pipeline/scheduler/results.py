@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.scheduler.committer import Committed, Committer, Result
-from gravel.pipeline.scheduler.node import DONE, FAILED, WAITING, Node
+from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
 from gravel.pipeline.scheduler.provenance import provenance
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
@@ -28,6 +28,7 @@ class Results:
         self._state = state
         self._attempts = attempts
         self._records: dict[str, RecipeRecord] = {}
+        self._early: dict[str, Written] = {}
         self._unrecorded: dict[str, Failure] = {}
         self.committer = Committer(state.cache, state.locks, self._committed)
 
@@ -70,6 +71,9 @@ class Results:
             self._attempts.short.note(node.run.stage.name, outcome.seconds)
         state.report.finished(node, outcome)
         self._renew_readers(node)
+        early = self._early.pop(node.key, None)
+        if early is not None:
+            self.written(node, early)
         self._attempts.release_unneeded()
 
     def _renew_readers(self, node: Node) -> None:
@@ -84,6 +88,9 @@ class Results:
 
     def written(self, node: Node, written: Written) -> None:
         """A result that is in memory was written; its record follows. Or it cannot be, and stays there."""
+        if node.state == RUNNING and node.attempt == written.attempt:
+            self._early[node.key] = written  # it came before the end of the stage was heard of
+            return
         if not self._state.residency.written(node.key, written.attempt):
             for output in written.prepared:
                 output.drop()
