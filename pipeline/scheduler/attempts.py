@@ -194,11 +194,12 @@ class Attempts:
     def release(self, node: Node) -> None:
         """Let go of a result in memory."""
         assert self._state.cluster is not None
-        self._state.cluster.release(node.resident_at or "", node.ids or ())
+        for worker_slot in {node.resident_at or "", *node.copies}:
+            self._state.cluster.release(worker_slot, node.ids or ())
         self.forget(node)
 
     def forget(self, node: Node) -> bool:
         """A result is in memory no longer; says whether the cache lacks it, and was to have it."""
-        node.resident_at = None
+        node.resident_at, node.copies = None, frozenset()
         self._placement.release_resident(node)
         return self._state.residency.forget(node)

@@ -151,10 +151,9 @@ class Placement:
         for admission in self._admissions.values():
             admission.release(node.key)
 
-    def keep_resident(self, node: Node, size: int) -> None:
-        """Count a result in memory on the host where it is."""
-        assert node.resident_at is not None
-        self._admissions[self._hosts[node.resident_at]].keep_resident(node.key, size)
+    def keep_resident(self, node: Node, size: int, worker_slot: str) -> None:
+        """Count a result in the memory of a worker slot's host."""
+        self._admissions[self._hosts[worker_slot]].keep_resident(node.key, size)
 
     def release_resident(self, node: Node) -> None:
         """A result is in memory no longer."""

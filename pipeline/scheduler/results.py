@@ -41,6 +41,7 @@ class Results:
         state = self._state
         problem = self._changed_files(node)
         worker_slot = node.worker_slot
+        self._note_copies(node, outcome)
         if problem is not None:
             for output in outcome.prepared:
                 output.drop()
@@ -63,7 +64,7 @@ class Results:
         node.computed, node.forced = True, False
         if not node.run.keep or outcome.behind:
             node.resident_at = worker_slot
-            state.placement.keep_resident(node, outcome.bytes)
+            state.placement.keep_resident(node, outcome.bytes, node.resident_at or "")
         if outcome.behind:
             state.residency.add(node)
         node.state = DONE
@@ -75,6 +76,17 @@ class Results:
         if early is not None:
             self.written(node, early)
         self._attempts.release_unneeded()
+
+    def _note_copies(self, node: Node, outcome: StageOutcome) -> None:
+        """A result that came from another host is in memory twice, for others that read it there."""
+        assert node.worker_slot is not None
+        for source in node.sources:
+            if source.resident_at is None or source.resident_at == node.worker_slot:
+                continue
+            if set(source.ids or ()) & set(outcome.copied):
+                source.copies |= {node.worker_slot}
+                size = sum(extent.bytes for extent in source.extents)
+                self._state.placement.keep_resident(source, size, node.worker_slot)
 
     def _renew_readers(self, node: Node) -> None:
         """A result that was lost came out different: whoever read what was lost reads again."""

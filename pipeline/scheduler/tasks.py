@@ -47,7 +47,7 @@ def make_task(
         scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
         log=record.log_path(node.key),
         resident={
-            name: worker_slot
+            name: (worker_slot, *sorted(nodes[ref.run].copies))
             for slot, refs in node.run.inputs.items()
             for name, ref in zip(inputs[slot], refs, strict=True)
             if (worker_slot := nodes[ref.run].resident_at) is not None

@@ -147,12 +147,14 @@ class DaskCluster:
     def _addressed(self, task: StageTask, where: Assignment) -> StageTask:
         from dataclasses import replace
 
-        resident = {
-            name: None if worker_slot in (None, where.worker_slot) else self._address[worker_slot]
-            for name, worker_slot in task.resident.items()
-        }
+        hosts = {worker_slot.name: worker_slot.host for worker_slot in self._worker_slots}
+        own = where.worker_slot
+        addresses: dict[str, str | None] = {}
+        for name, worker_slots in task.resident.items():
+            near = next((each for each in worker_slots if hosts[each] == hosts[own]), worker_slots[0])
+            addresses[name] = None if own in worker_slots else self._address[near]
         rank_group = tuple(self._address[worker_slot] for worker_slot in where.rank_group)
-        return replace(task, resident=resident, rank_group=rank_group)
+        return replace(task, addresses=addresses, rank_group=rank_group)
 
     def _on_done(self, names: Sequence[tuple[str, int]], future: Any) -> None:
         if future.status == "cancelled":

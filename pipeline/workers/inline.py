@@ -80,14 +80,13 @@ class InlineCluster:
             self._run(task)
 
     def _run(self, task: StageTask) -> None:
-
-        def fetch(name: str, worker_slot: str | None) -> Artifact:
-            return read_resident(name)
+        def here(address: str, function: Callable[..., Result], *arguments: object) -> Result:
+            return function(*arguments)
 
         services = InlineServices(task.key, self._progress, self._write_behind, self.events.put)
         started, clock = time.time(), time.perf_counter()
         try:
-            outcome = run_within(task.time_limit, lambda: run_stage(task, services, fetch))
+            outcome = run_within(task.time_limit, lambda: run_stage(task, services, here))
         except TimeIsUp:
             assert task.time_limit is not None
             took = time.perf_counter() - clock

@@ -16,10 +16,8 @@ from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
-from gravel.pipeline.workers.resident import read_resident
 from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifacts import Artifact
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
 
@@ -55,19 +53,20 @@ def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     # Workers of an existing cluster have the mask of whoever started them.
     os.umask(mask_for(tasks[0].cache.root))
 
-    def fetch(name: str, address: str | None) -> Artifact:
-        if address is None:
-            return read_resident(name)
-        client = get_client()
-        resident: Artifact = client.submit(
-            read_resident, name, workers=[address], allow_other_workers=False, pure=False, priority=20
-        ).result()
-        return resident
+    def submit(address: str, function: Callable[..., Result], *arguments: object) -> Result:
+        answer: Result = (
+            get_client()
+            .submit(
+                function, *arguments, workers=[address], allow_other_workers=False, pure=False, priority=20
+            )
+            .result()
+        )
+        return answer
 
     def run(task: StageTask) -> StageOutcome:
         if task.time_limit is not None:
             get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
-        return run_stage(task, DaskServices(task), fetch)
+        return run_stage(task, DaskServices(task), submit)
 
     return [run(task) for task in tasks]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,14 @@ RESIDENT: dict[str, Artifact] = {}
 """This process's results by id."""
 
 _owners: Counter[str] = Counter()
+_shared: dict[str, Callable[[], None]] = {}
 _lock = threading.Lock()
+
+
+def when_released(name: str, call: Callable[[], None]) -> None:
+    """Have something called when a result is forgotten."""
+    with _lock:
+        _shared[name] = call
 
 
 def keep_resident(names: tuple[str, ...], artifacts: tuple[Artifact, ...]) -> None:
@@ -47,6 +55,8 @@ def release_resident(names: tuple[str, ...]) -> None:
             if _owners[name] <= 0:
                 RESIDENT.pop(name, None)
                 del _owners[name]
+                if (stop := _shared.pop(name, None)) is not None:
+                    stop()
 
 
 def read_only(artifact: Artifact) -> Artifact:
@@ -54,7 +64,7 @@ def read_only(artifact: Artifact) -> Artifact:
     import numpy
 
     def locked(value: Any) -> Any:
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             return {name: locked(array) for name, array in value.items()}
         if not isinstance(value, numpy.ndarray):
             return value

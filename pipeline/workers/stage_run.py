@@ -9,15 +9,17 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import Failure, explain_error
+from gravel.pipeline.workers.hand_over import HandOver
 from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
+    from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
 
 
@@ -42,12 +45,13 @@ class StageTask:
     """A stage run with everything decided, ready to travel.
 
     `attempt` counts how often it was submitted. `inputs` holds artifact ids by slot; those that start with
-    `recipe:` are results in the memory of the worker at `resident[id]`, and `records` has the records of
-    those that the run has not published yet. `host` is the driver's: who runs elsewhere brings its results to
-    the disk itself. `rank_group` holds the addresses of the workers reserved for `context.rank_group`.
-    `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
-    `contents` has the digests of the files that the recipe names, by location. With `in_memory` the result
-    stays in the worker's memory and is written behind it.
+    `recipe:` are nowhere but in workers' memory. `resident` has the worker slots that have an input in
+    memory, `addresses` the address of the nearest of them (None for the stage's own), and `records` the
+    records of inputs that the run has not published yet. `host` is the driver's: who runs elsewhere brings
+    its results to the disk itself. `rank_group` holds the addresses of the workers reserved for
+    `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
+    the driver's process. `contents` has the digests of the files that the recipe names, by location. With
+    `in_memory` the result stays in the worker's memory and is written behind it.
     """
 
     key: str
@@ -62,13 +66,14 @@ class StageTask:
     keep: bool
     scratch: Path
     log: Path | None
-    resident: Mapping[str, str | None]
+    resident: Mapping[str, tuple[str, ...]]
     records: Mapping[str, ArtifactRecord] = field(default_factory=dict)
     host: str = ""
     rank_group: tuple[str, ...] = ()
     time_limit: float | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
+    addresses: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class StageOutcome:
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
-    with `behind` they follow in a `Written`.
+    with `behind` they follow in a `Written`. `copied` are inputs that are in this worker's memory now, too.
     `remarks` are what the stage has to say of its result.
     """
 
@@ -99,14 +104,13 @@ class StageOutcome:
     remarks: tuple[str, ...] = ()
     prepared: tuple[Prepared, ...] = ()
     behind: bool = False
+    copied: tuple[str, ...] = ()
 
 
-def run_stage(
-    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact]
-) -> StageOutcome:
+def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
     """Run one stage to its result; never raises, except KeyboardInterrupt.
 
-    `fetch(id, address)` brings a result from the memory of the worker at that address.
+    `submit(address, function, *arguments)` runs a function in the worker at that address.
     """
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
     import zarr  # noqa: F401
@@ -115,13 +119,14 @@ def run_stage(
 
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
+    hand_over = HandOver(submit, log.write)
     peak = Peak(device=task.machine.backend == "cuda")
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
     try:
         _limit_threads(task)
         with peak, quiet:
-            outcome = _compute(task, services, fetch, log)
+            outcome = _compute(task, services, hand_over, log)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -142,6 +147,7 @@ def run_stage(
         seconds=time.perf_counter() - clock,
         peak_host_bytes=peak.host_bytes + services.extra_host_bytes(),
         peak_device_bytes=peak.device_bytes,
+        copied=tuple(hand_over.copied),
         host=socket.gethostname(),
         process=os.getpid(),
     )
@@ -155,12 +161,10 @@ def _limit_threads(task: StageTask) -> None:
     set_threads(task.machine.threads)
 
 
-def _compute(
-    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact], log: StageLog
-) -> StageOutcome:
+def _compute(task: StageTask, services: Services, hand_over: HandOver, log: StageLog) -> StageOutcome:
     inputs: dict[str, Any] = {}
     for slot, ids in task.inputs.items():
-        loaded = tuple(_input(task, name, fetch) for name in ids)
+        loaded = tuple(_input(task, name, hand_over) for name in ids)
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
     downloaded = _download(task, services, log)
     if task.in_memory or not task.keep:
@@ -186,21 +190,26 @@ def _compute(
     )
 
 
-def _input(task: StageTask, name: str, fetch: Callable[[str, str | None], Artifact]) -> Artifact:
+def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
     """Take an input from memory, here or in another worker, or from the store."""
-    here = RESIDENT.get(name)
-    artifact = here if here is not None else _elsewhere(task, name, fetch)
+    artifact = RESIDENT.get(name) or _elsewhere(task, name, hand_over)
     # Its own stages are tested not to write into what they read; NumPy sees to it that others do not.
     return artifact if task.stage.origin is None else read_only(artifact)
 
 
-def _elsewhere(task: StageTask, name: str, fetch: Callable[[str, str | None], Artifact]) -> Artifact:
+def _elsewhere(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
+    is_stored = not name.startswith(PREFIX) and (name in task.records or task.cache.is_here(name))
     if name in task.resident or name.startswith(PREFIX):
+        stored = partial(_stored, task, name) if is_stored else None
         try:
-            return fetch(name, task.resident.get(name))
+            return hand_over.bring(name, task.addresses.get(name), stored)
         except DamagedArtifact:
-            if name.startswith(PREFIX) or not task.cache.is_here(name):
+            if not is_stored:
                 raise
+    return _stored(task, name)
+
+
+def _stored(task: StageTask, name: str) -> Artifact:
     record = task.records.get(name)
     if record is None:
         return task.cache.open(name)
