@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.workers.mapped import Mapped, host_identity, map_shared, share
@@ -115,6 +113,8 @@ def first_bytes(name: str, where: Elsewhere) -> Any:
 
 
 def _sample(artifact: Artifact, where: Elsewhere) -> Any:
+    import numpy
+
     array = _array(artifact, where)
     rows = max(1, len(array) * SAMPLE_BYTES // where.bytes)
     return numpy.asarray(array[:rows])

@@ -12,8 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.workers.resident import read_resident, when_released
 
@@ -89,6 +87,8 @@ def map_shared(mapped: Mapped, artifact_id: str) -> Artifact:
 
     Pages that are written to become this process's own. Raises `DamagedArtifact` if the memory is gone.
     """
+    import numpy
+
     values: dict[str, Any] = {}
     try:
         with open(mapped.path, "rb") as file:  # noqa: PTH123 (a descriptor of another process)
@@ -109,6 +109,8 @@ def map_shared(mapped: Mapped, artifact_id: str) -> Artifact:
 
 
 def _copy(artifact: Artifact) -> tuple[int, Mapped]:
+    import numpy
+
     regions, sources, size = [], [], 0
     for field, name, array in _large_arrays(artifact):
         regions.append(Region(field, name, size, array.dtype.str, array.shape))
@@ -127,6 +129,8 @@ def _copy(artifact: Artifact) -> tuple[int, Mapped]:
 
 
 def _large_arrays(artifact: Artifact) -> Iterator[tuple[str, str | None, NDArray[Any]]]:
+    import numpy
+
     for each in fields(artifact):
         value = getattr(artifact, each.name)
         pairs = value.items() if isinstance(value, Mapping) else [(None, value)]

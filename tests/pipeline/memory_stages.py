@@ -18,9 +18,13 @@ from tests.pipeline.tiny_stages import Tiny, mark
 
 
 class Sized(Tiny):
-    """`count` numbers are made; `spoil` writes into an input, `random` makes other ones each time."""
+    """`count` numbers are made, which takes `lasts` seconds or more.
+
+    `spoil` writes into an input, `random` makes other numbers each time.
+    """
 
     count: int = 4
+    lasts: float = 0.0
     spoil: bool = False
     random: bool = False
     die_after: str = ""
@@ -28,6 +32,7 @@ class Sized(Tiny):
 
 def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph:
     """Make numbers that rest on the inputs', and note when that began and where."""
+    began = time.monotonic()
     mark(parameters)
     time.sleep(parameters.sleep)
     total = parameters.value
@@ -41,9 +46,12 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
     if parameters.die_after and not Path(parameters.die_after).exists():
         Path(parameters.die_after).touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    sink = context.sink(numpy.int64)
+    sink = context.sink(numpy.int64, rows=parameters.count)
     for start in range(0, parameters.count, 1 << 20):
-        sink.append(numpy.arange(start, min(parameters.count, start + (1 << 20))) + total)
+        numbers = numpy.arange(start, min(parameters.count, start + (1 << 20)))
+        numbers += total
+        sink.append(numbers)
+    time.sleep(max(0.0, began + parameters.lasts - time.monotonic()))
     context.remark(
         f"in process {os.getpid()}, inputs in {[type(each.row_offsets).__name__ for each in inputs]}"
     )
