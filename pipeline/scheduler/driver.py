@@ -42,7 +42,7 @@ from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.kinds import is_address
 from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Progress, Written
 from gravel.pipeline.workers.resident import PREFIX
-from gravel.pipeline.workers.stage_run import StageOutcome
+from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.artifacts import Artifact, Json
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ DEVICE_USABLE = 0.95
 """Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""
 
 RESIDENT_SHARE = 0.5
-"""Share of the host memory that results may take between stages, if nothing is said: stages need the rest."""
+"""Default share of the host memory for results that stay in memory between stages, which need the rest."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Progress
-from gravel.pipeline.workers.stage_run import StageOutcome
+from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.stage import Need
 
 if TYPE_CHECKING:

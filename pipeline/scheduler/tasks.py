@@ -9,7 +9,7 @@ from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.workers.stage_run import StageTask
+from gravel.pipeline.workers.stage_task import StageTask
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

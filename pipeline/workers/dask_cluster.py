@@ -24,7 +24,7 @@ from gravel.pipeline.workers.protocol import (
 )
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.software import SAME
-from gravel.pipeline.workers.stage_run import StageOutcome, StageTask
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.artifacts import Artifact
 
 REPLACE_LIMIT = 90.0

@@ -10,7 +10,8 @@ from typing import TypeVar
 from gravel.pipeline.workers.peak import give_back_free_memory
 from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot, Written
 from gravel.pipeline.workers.resident import read_resident, release_resident
-from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
+from gravel.pipeline.workers.stage_run import run_stage
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import Artifact

@@ -16,7 +16,8 @@ from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
-from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
+from gravel.pipeline.workers.stage_run import run_stage
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken

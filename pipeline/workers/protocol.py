@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.failure import Failure
-    from gravel.pipeline.workers.stage_run import StageOutcome, StageTask
+    from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
     from gravel.stages.artifacts import Artifact
 
 

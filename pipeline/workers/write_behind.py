@@ -15,7 +15,7 @@ from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.stage_log import StageLog
 
 if TYPE_CHECKING:
-    from gravel.pipeline.workers.stage_run import StageTask
+    from gravel.pipeline.workers.stage_task import StageTask
     from gravel.stages.artifacts import Artifact
 
 

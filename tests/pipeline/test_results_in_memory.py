@@ -19,7 +19,7 @@ from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.pipeline.workers import mapped, resident
+from gravel.pipeline.workers import inline, mapped, resident, write_behind
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import Artifact, EdgeList, Graph
 from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, sized
@@ -191,14 +191,18 @@ def test_results_above_the_budget_are_written_as_they_are_made(tmp_path: Path, b
 def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[tuple[str, ...]] = []
     release = resident.release_resident
-    from gravel.pipeline.workers import inline
 
     def noted(names: tuple[str, ...]) -> None:
         left.append(names)
         release(names)
 
+    def at_once(self: WriteBehind, *result: Any) -> None:
+        *given, tell = result
+        tell(self._write(write_behind._Result(*given, tell)))
+
     monkeypatch.setattr(inline, "release_resident", noted)
-    fills = [sized(f"f{place}", FILL, count=MIB, value=place, sleep=0.2) for place in range(4)]
+    monkeypatch.setattr(WriteBehind, "add", at_once)
+    fills = [sized(f"f{place}", FILL, count=MIB, value=place) for place in range(4)]
     plan = plan_of(*fills, sized("z", LOOK, *(f"f{place}" for place in range(4))))
     outcome = run(plan, tmp_path, resident_memory="2200000")
     assert outcome.exit_code == 0
