@@ -1,4 +1,4 @@
-"""report: figures and tables made from any artifacts, as data that a page can show and a program can read."""
+"""report: charts and tables made from any artifacts, as data that a page can show and a program can read."""
 
 from __future__ import annotations
 
