@@ -93,7 +93,7 @@ def command(
 
 def _write_charts(record: Mapping[str, Any], cache: Cache, form: str, target: str | None) -> int:
     from gravel.pipeline.report.page import report_artifacts
-    from gravel.pipeline.report.static import write_figures
+    from gravel.pipeline.report.static.files import write_figures
 
     for path in write_figures(Path(target or "figures"), report_artifacts(record, cache), form):
         click.echo(str(path))

@@ -58,7 +58,7 @@ def _of_curves(panel: Curves) -> Iterator[dict[str, Cell]]:
 
 def _rules(chart: Chart) -> str:
     """Say where the lines across panels are."""
-    told = [
+    found = [
         f"{panel.title} {rule.name}: {_name(axis, rule.axis)} {cell_text(rule.at)}".strip()
         for panel in chart.panels
         if isinstance(panel, Curves)
@@ -66,7 +66,7 @@ def _rules(chart: Chart) -> str:
         for axis in [panel.x if rule.axis == "x" else panel.y]
         if rule.name
     ]
-    return f"Lines across: {'; '.join(told)}." if told else ""
+    return f"Lines across: {'; '.join(found)}." if found else ""
 
 
 def _of_rows(panel: Rows) -> Iterator[dict[str, Cell]]:

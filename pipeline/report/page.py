@@ -262,7 +262,7 @@ def _figure(section: Mapping[str, Json], static: bool) -> dict[str, Json]:
     chart = Chart.model_validate(section["chart"])
     shown = {"numbers": shown_table(chart), "wide": len(chart.panels) > 1, "chart": "", "svg": ""}
     if static:
-        from gravel.pipeline.report.static import inline_svg
+        from gravel.pipeline.report.static.drawing import inline_svg
 
         shown["svg"] = inline_svg(chart)
     else:

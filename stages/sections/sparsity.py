@@ -22,6 +22,9 @@ BLOCKS = 96
 ARCS_OF_A_BLOCK_ROW = 1 << 18
 """Arcs counted in a row of blocks at most: 1,000 for each block on average, by which its shade is settled."""
 
+WHOLE = 1 << 21
+"""Arcs up to which all are read at once: rows of blocks share chunks, and each is unpacked but once."""
+
 PIECES = 8
 """Ranges that a sample is taken in, so that it reads few chunks and yet spreads over the whole row."""
 
@@ -93,11 +96,12 @@ def _density(one: Graph) -> NDArray[Any]:
     offsets = numpy.asarray(one.row_offsets)[edges].astype(numpy.int64)
     area = numpy.outer(numpy.diff(edges), numpy.diff(edges))
     counts = numpy.zeros((blocks, blocks))
+    stored = one.column_indices if one.arc_count > WHOLE else numpy.asarray(one.column_indices[:])
     for row in range(blocks):
         start, end = int(offsets[row]), int(offsets[row + 1])
         taken = 0
         for low, high in _sample(start, end):
-            columns = numpy.asarray(one.column_indices[low:high]).astype(numpy.int64)
+            columns = numpy.asarray(stored[low:high]).astype(numpy.int64)
             counts[row] += numpy.bincount(numpy.searchsorted(bounds, columns, side="right"), minlength=blocks)
             taken += high - low
         if taken:

@@ -85,13 +85,15 @@ def compare(
 
     Links that were measured stand in the place of those that are known of such machines.
     """
-    from gravel.kernels.partition.model import calibrated, predict
-
     groups: dict[tuple[str, bool], list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:
         split = split_of(label, one) if "partition" in one.graph and one.searches else None
         if split is not None and (told(one) or split.ranks == 1) and computed(one) > 0:
             groups.setdefault((one.backend, transport_of(one) == "nccl"), []).append((label, split, one))
+    if not groups:
+        return []  # the import that follows brings Numba
+    from gravel.kernels.partition.model import calibrated, predict
+
     found = []
     for (_, over_nccl), group in groups.items():
         base_label, base, first = min(group, key=lambda run: run[1].ranks)
