@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_val
 from gravel.stages.addresses import shown
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.errors import StageError
-from gravel.stages.generators import GeneratorSource, generated_parts
+from gravel.stages.generators import GeneratorSource, fits_device, generated_parts, generated_there
 from gravel.stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import FileInput, Parameters, Stage
@@ -109,9 +109,13 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
     from gravel.kernels.generate import size
     from gravel.kernels.index import index_dtype
 
-    vertices = size(source.name, **source.arguments()).vertices
-    dtype = index_dtype(vertices)
-    ends = context.sink(dtype), context.sink(dtype)
+    made = size(source.name, **source.arguments())
+    vertices, dtype = made.vertices, index_dtype(made.vertices)
+    if context.keeps_in_memory and fits_device(source, context.machine):
+        there = generated_there(source)
+        edges = EdgeList(source=there[0], target=there[1], vertex_count=vertices, undirected=True)
+        return edges, VertexIds(vertex_count=vertices)
+    ends = context.sink(dtype, rows=made.edges), context.sink(dtype, rows=made.edges)
     for part in generated_parts(context, source, memory):
         for sink, indices in zip(ends, part, strict=True):
             sink.append(indices)

@@ -127,13 +127,16 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     same = parameters.method == "original" and isinstance(input.column_indices, numpy.ndarray)
     column_indices = None if same else context.sink(input.column_indices.dtype, rows=input.arc_count)
     measured = OrderStatistics()
-    row_offsets.append(offsets[:1])
     made = renumbered(context, machine, parameters.method, input, offsets, permutation, held)
     del held
+    if not input.vertex_count:
+        row_offsets.append(offsets)
+    is_first = True
     for part in made:
-        row_offsets.append(part.row_offsets[1:])
+        row_offsets.append(part.row_offsets if is_first else part.row_offsets[1:], given=part.given)
         if column_indices is not None:
-            column_indices.append(part.column_indices)
+            column_indices.append(part.column_indices, given=part.given)
+        is_first = False
         measured = measured.joined(part.statistics)
         context.progress(int(part.row_offsets[-1]), input.arc_count, "arcs")
     context.log(

@@ -52,14 +52,21 @@ class _Output:
 
         self._offsets = context.sink(numpy.int64)
         self._columns = context.sink(dtype)
-        self._offsets.append(numpy.zeros(1, numpy.int64))
+        self.started = False
         self.arcs = 0
         self.loops = 0
 
+    def whole(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
+        """Take all rows at once, without copying them."""
+        self._offsets.append(row_offsets, given=True)
+        self._columns.append(columns, given=True)
+        self.arcs, self.loops = len(columns), loops
+
     def add(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
         row_offsets += self.arcs
-        self._offsets.append(row_offsets[1:])
+        self._offsets.append(row_offsets[1:] if self.started else row_offsets)
         self._columns.append(columns)
+        self.started = True
         self.arcs += len(columns)
         self.loops += loops
 
@@ -145,15 +152,19 @@ def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicate
 
 def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
     from gravel.kernels.csr import build
+    from gravel.kernels.placement.device_copies import to_host
 
     budget = context.machine.device_memory
     twice = 1 + (edges.direction == "both")
     per_arc = DEVICE_BYTES_PER_ARC + 2 * edges.dtype.itemsize
     if per_arc * twice * edges.count + DEVICE_BYTES_PER_ROW * edges.vertices <= budget:
-        pair = _upload(edges.parts(1), edges.count, edges.dtype)
+        pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
         rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
         del pair
-        _download(rows, output)
+        if context.keeps_in_memory:
+            output.whole(to_host(rows.row_offsets), to_host(rows.column_indices), rows.loop_count)
+        else:
+            _download(rows, output)
         return
     counts = _counted(edges)
     ranges = _spooled(context, edges, counts[2:], budget, per_arc, DEVICE_BYTES_PER_ROW)

@@ -107,19 +107,19 @@ class ArraySink:
         with storage_errors(self._root):
             folder.mkdir(parents=True)
 
-    def append(self, rows: NDArray[Any]) -> None:
+    def append(self, rows: NDArray[Any], *, given: bool = False) -> None:
         """Add rows at the end; they are copied before this returns.
 
         Values are converted to the sink's dtype; raises ValueError if an integer does not survive that.
         """
         if self.closed is not None:
             raise ValueError("the array is closed")
-        given = numpy.asarray(rows)
-        if given.ndim != 1 + len(self.row_shape) or given.shape[1:] != self.row_shape:
-            given = given.reshape(-1, *self.row_shape)
-        array = numpy.ascontiguousarray(given, dtype=self.dtype)
-        if not numpy.can_cast(given.dtype, self.dtype, "same_kind") and not numpy.array_equal(array, given):
-            raise ValueError(f"rows of {given.dtype} hold values that {self.dtype} cannot")
+        own = numpy.asarray(rows)
+        if own.ndim != 1 + len(self.row_shape) or own.shape[1:] != self.row_shape:
+            own = own.reshape(-1, *self.row_shape)
+        array = numpy.ascontiguousarray(own, dtype=self.dtype)
+        if not numpy.can_cast(own.dtype, self.dtype, "same_kind") and not numpy.array_equal(array, own):
+            raise ValueError(f"rows of {own.dtype} hold values that {self.dtype} cannot")
         self._rows += len(array)
         if array.size:
             view = array.reshape(-1).view(numpy.uint8).data

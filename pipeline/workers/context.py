@@ -78,6 +78,7 @@ class WorkerContext:
         self._last_progress = 0.0
         self.remarks: list[str] = []
         self.reserved = services.reserved
+        self.keeps_in_memory = writer is None
 
     @property
     def scratch(self) -> Path:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
 
+DEVICE_SHARE = 0.5
+"""Share of a GPU's memory for results that stay there between stages."""
+
 
 def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
     """Run one stage to its result; never raises, except KeyboardInterrupt.
@@ -96,6 +99,7 @@ def _compute(task: StageTask, services: Services, hand_over: HandOver, log: Stag
         loaded = tuple(_input(task, name, hand_over) for name in ids)
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
     downloaded = _download(task, services, log)
+    task = _with_room_on_device(task)
     if task.in_memory or not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
@@ -117,6 +121,18 @@ def _compute(task: StageTask, services: Services, hand_over: HandOver, log: Stag
         remarks=tuple(context.remarks),
         prepared=prepared,
     )
+
+
+def _with_room_on_device(task: StageTask) -> StageTask:
+    """Let the GPU keep what the stage leaves room for; returns the task with the memory that is left."""
+    if task.machine.backend != "cuda":
+        return task
+    from gravel.kernels.placement.device_copies import COPIES
+
+    memory = task.machine.device_memory
+    COPIES.budget = int(memory * DEVICE_SHARE) if task.in_memory else 0
+    COPIES.make_room(memory - task.device_bytes)
+    return replace(task, machine=replace(task.machine, device_memory=memory - COPIES.bytes))
 
 
 def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
