@@ -39,7 +39,8 @@ def _own_arena(found: re.Match[str]) -> str:
 
 
 def _wrapper(name: str, parameters: str) -> str:
-    kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in parameters.split(",")]
+    plain = parameters.replace("__restrict__", "")
+    kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in plain.split(",")]
     unpacked = ", ".join(f"*static_cast<{kind}*>(arguments[{i}])" for i, kind in enumerate(kinds))
     return _WRAPPER.format(name=name, unpacked=unpacked)
 
