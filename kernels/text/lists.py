@@ -8,7 +8,8 @@ import numpy
 
 from gravel.kernels.jit import serial
 from gravel.kernels.text import BAD_WEIGHT, FINE, MISSING_WEIGHT, OUT_OF_RANGE, TOO_MANY_ROWS
-from gravel.kernels.text.numbers import BLANK, COMMENT, NEWLINE, read_decimal, read_integer
+from gravel.kernels.text.kinds import BLANK, COMMENT, NEWLINE
+from gravel.kernels.text.numbers import read_decimal, read_integer
 
 ROW, TOKEN, LINE, IN_COMMENT, PENDING = 0, 1, 2, 3, 4
 """Entries of the state: row, numbers read of it, lines ended, in a comment, neighbour without its weight."""

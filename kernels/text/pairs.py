@@ -17,7 +17,8 @@ from gravel.kernels.text import (
     TOO_FEW,
     TOO_MANY,
 )
-from gravel.kernels.text.numbers import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER, read_decimal, read_integer
+from gravel.kernels.text.kinds import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER
+from gravel.kernels.text.numbers import read_decimal, read_integer
 
 SHORT = 18
 """Digits that cannot overflow 63 bits."""

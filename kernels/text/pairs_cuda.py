@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from gravel.kernels.cuda import load
-from gravel.kernels.text.numbers import byte_kinds
+from gravel.kernels.text.kinds import byte_kinds
 
 SOURCE = "kernels/text/pairs.cu"
 TILE = 4096  # bytes, as in pairs.cu
@@ -44,7 +44,7 @@ class PairParser:
     Parameters
     ----------
     columns, source_column, target_column, weight_column, prefix, low, high : as of `pairs.parse_pairs`.
-    delimiter, comments : as of `numbers.byte_kinds`.
+    delimiter, comments : as of `kinds.byte_kinds`.
     piece_bytes : the most that a piece takes.
     block : threads of a block, a multiple of 32.
 
@@ -82,17 +82,17 @@ class PairParser:
     def count(self, text: Any, first: int, end: int) -> Counted:
         """Count the rows and lines of text[first:end]; it must stay until `parse` has returned.
 
-        `text` is uint8 on the device, its length a multiple of 16 that is at least `end`. The piece begins with
-        a line and ends with a line's end.
+        `text` is uint8 on the device, its length a multiple of 16 that is at least `end`. The piece begins
+        with a line and ends with a line's end.
         """
         self._text = text, numpy.uint64(first), numpy.uint64(end)
         tiles = -(-end // TILE)
         module = load(SOURCE, ID="u32")
         grid = (min(tiles, MOST_BLOCKS),), (self._block,)
-        arguments = (*self._text, self._kinds, numpy.uint64(tiles), self._rows, self._lines)
-        module.get_function("count_rows")(*grid, arguments)
-        arguments = self._rows, self._lines, numpy.uint64(tiles), self._results
-        module.get_function("scan_tiles")((1,), (SCAN_BLOCK,), arguments)
+        tables = self._rows, self._lines
+        counting = *self._text, self._kinds, numpy.uint64(tiles), *tables
+        module.get_function("count_rows")(*grid, counting)
+        module.get_function("scan_tiles")((1,), (SCAN_BLOCK,), (*tables, numpy.uint64(tiles), self._results))
         found = self._results.get()
         self._counted = Counted(int(found[0]), int(found[1]))
         return self._counted

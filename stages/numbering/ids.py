@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.ids import BLOCK, count_before, mark, members, rank
+from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
 from gravel.stages.numbering.sparse import SparseIds
 
 Ids = NDArray[numpy.int64]

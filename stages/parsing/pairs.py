@@ -44,7 +44,7 @@ class _Parsed:
 
 def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
-    from gravel.kernels.text.numbers import byte_kinds
+    from gravel.kernels.text.kinds import byte_kinds
 
     kinds = byte_kinds(grammar.delimiter, grammar.comments)
     blocks = lines.blocks()

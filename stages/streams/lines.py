@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from gravel.stages.errors import StageError
-from gravel.stages.streams.stream import ByteStream, DamagedStream
+from gravel.stages.streams.stream import ByteStream, UnplacedError
 
 LONGEST_LINE = 1 << 20
 """A header or an edge that takes more bytes than this is none."""
@@ -40,8 +40,8 @@ class LineStream:
         )
 
     def placed(self, error: StageError) -> StageError:
-        """Say which line a damaged stream broke off in."""
-        if not isinstance(error, DamagedStream) or error.line is not None:
+        """Say which line a stream broke off in, or which is too long."""
+        if not isinstance(error, UnplacedError) or error.line is not None:
             return error
         line = self.line + 1 + self._rest.count(b"\n", self._at)
         return StageError(error.message, hint=error.hint, file=error.file, line=line)
@@ -50,7 +50,7 @@ class LineStream:
         """Return the next line without its end, or None at the end of the file."""
         while (cut := self._rest.find(b"\n", self._at)) < 0 and not self._ended:
             if len(self._rest) - self._at > LONGEST_LINE:
-                self._too_long()
+                raise self.placed(self.too_long())
             try:
                 block = self._pull()
             except StageError as error:
@@ -85,18 +85,29 @@ class LineStream:
         """Yield the rest cut between numbers, so that a line may be of any length; it ends in a newline."""
         return self._aligned(b" \t\n\r")
 
+    def take_rest(self) -> tuple[bytes, bool]:
+        """Take what was read of the stream and not handed out; and whether the stream has ended."""
+        rest, self._rest, self._at = self._rest[self._at :], b"", 0
+        return rest, self._ended
+
     def _aligned(self, ends: bytes, *, holds_back: bool = False) -> Iterator[bytes]:
-        block, self._rest, self._at = self._rest[self._at :], b"", 0
+        block, _ = self.take_rest()
         carry = b""
         while True:
             cut = max(block.rfind(ends[i : i + 1]) for i in range(len(ends)))
             if cut >= 0:
-                yield b"".join((carry, memoryview(block)[: cut + 1]))
+                whole = b"".join((carry, memoryview(block)[: cut + 1]))
+                long = long_line(whole) if ends == b"\n" else -1
+                if long >= 0:
+                    if long:
+                        yield whole[:long]
+                    raise self.too_long()
+                yield whole
                 carry = block[cut + 1 :]
             else:
                 carry += block
-                if len(carry) > LONGEST_LINE:
-                    self._too_long()
+            if len(carry) > LONGEST_LINE:
+                raise self.too_long()
             if self._ended:
                 break
             block = self._pull()
@@ -105,10 +116,11 @@ class LineStream:
         elif carry:
             yield carry + b"\n"
 
-    def _too_long(self) -> NoReturn:
-        self.fail(
+    def too_long(self) -> UnplacedError:
+        """Say that the next line is longer than lines may be."""
+        return UnplacedError(
             f"a line of more than {LONGEST_LINE:,} bytes was found; short lines of text were expected",
-            line=self.line + 1,
+            file=self.stream.location,
             hint="name the format with `format`, if this is not plain text",
         )
 
@@ -116,3 +128,15 @@ class LineStream:
         block = next(self.stream, b"")
         self._ended = not block
         return block
+
+
+def long_line(text: bytes) -> int:
+    """Return where the first line of more than `LONGEST_LINE` bytes begins in whole lines, or -1."""
+    begin = 0
+    # What lies between the line ends that are found is shorter.
+    while len(text) - begin > LONGEST_LINE:
+        end = text.rfind(b"\n", begin, begin + LONGEST_LINE + 1)
+        if end < 0:
+            return begin
+        begin = end + 1
+    return -1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
+import stat
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
 from gravel.stages.addresses import shown
@@ -22,8 +24,19 @@ READ = 1 << 20
 """Bytes of the stored file read at once by default."""
 
 
-class DamagedStream(StageError):
+class UnplacedError(StageError):
+    """What is wrong behind the last whole line that was handed out; who counts lines can name it."""
+
+
+class DamagedStream(UnplacedError):
     """A compressed file that breaks off or cannot be decompressed."""
+
+
+class OpenFile(NamedTuple):
+    """A local file whose content is the stream's, and where what was not handed out begins."""
+
+    descriptor: int
+    offset: int
 
 
 def open_stream(location: str, *, sha256: str | None = None, piece: int = READ) -> ByteStream:
@@ -49,6 +62,7 @@ class ByteStream:
         self._hash = hashlib.sha256() if sha256 else None
         self._stored = self._read_stored()
         self._pending: deque[bytes] = deque()
+        self._handed_out = 0
         self._pool: ThreadPoolExecutor | None = None
         self._future: Future[bytes | None] | None = None
         try:
@@ -95,16 +109,16 @@ class ByteStream:
         return self
 
     def __next__(self) -> bytes:
-        if self._pending:
-            return self._pending.popleft()
-        block = self._next_content()
+        block = self._pending.popleft() if self._pending else self._next_content()
         if block is None:
             raise StopIteration
+        self._handed_out += len(block)
         return block
 
     def put_back(self, block: bytes) -> None:
         """Return bytes that were read; they come next."""
         if block:
+            self._handed_out -= len(block)
             self._pending.appendleft(block)
 
     def finish(self) -> None:
@@ -140,6 +154,24 @@ class ByteStream:
         except OSError as error:
             raise explain(error, str(copy)) from None
         return copy
+
+    def take_file(self) -> OpenFile | None:
+        """Leave the rest to whoever reads a file at several places at once: nothing is left for this stream.
+
+        Returns None where the content must pass through here: it is compressed, comes from elsewhere or must
+        be hashed.
+        """
+        if self.compression is not None or self._packed or self._hash is not None:
+            return None
+        try:
+            descriptor = self._raw.fileno()
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+        except (AttributeError, OSError):  # file systems of URLs
+            return None
+        self._ended = True
+        self._pending.clear()
+        return OpenFile(descriptor, self._handed_out)
 
     def _next_content(self) -> bytes | None:
         if self._ended:
