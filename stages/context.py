@@ -39,6 +39,7 @@ class Context(Protocol):
 
     machine: Machine
     reserved: int  # workers that are kept for `gang`, 0 where it would run in this process
+    keeps_device_arrays: bool  # whether arrays of results may be CuPy's
 
     @property
     def scratch(self) -> Path:
@@ -121,6 +122,8 @@ class MemorySink:
 
 class PlainContext:
     """A context without workers, cache or progress: everything in this process, in order."""
+
+    keeps_device_arrays = False
 
     def __init__(self, machine: Machine | None = None, scratch: Path | None = None) -> None:
         self.machine = machine or Machine(backend="cpu", threads=os.cpu_count() or 1, host_memory=1 << 32)

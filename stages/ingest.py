@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gravel.stages.context import Context
+    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.readers import Chunk, Header
     from gravel.stages.streams import ByteStream
 
@@ -121,6 +122,7 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
 
 def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
     from gravel.stages.detection import choose_reader
+    from gravel.stages.ingest_device import device_text
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.readers import Reading
     from gravel.stages.streams import file_size, open_stream
@@ -135,6 +137,8 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
+            stored = file_size(location)
+            device = device_text(context, choice.reader, stored, memory)
             reading = Reading(
                 stream,
                 context.scratch,
@@ -144,9 +148,11 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 context.log,
                 context.remark,
                 parameters.allow_short,
+                device,
             )
             header, chunks = choice.reader.read(reading)
-            edges = _numbered(context, header, _watched(context, stream, chunks, file_size(location)), memory)
+            watched = _watched(context, stream, chunks, stored)
+            edges = _numbered(context, header, watched, device, memory)
             stream.finish()
         except StageError:
             # A file that is not the one that was meant explains whatever else is wrong with it.
@@ -154,6 +160,20 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             raise
     context.log(f"{len(edges[0].source):,} edges, {edges[0].vertex_count:,} vertices")
     return edges
+
+
+def _numbered(
+    context: Context, header: Header, chunks: Iterator[Chunk], device: DeviceText | None, memory: int
+) -> tuple[EdgeList, VertexIds]:
+    if device is None:
+        from gravel.stages.numbering.edges import numbered
+
+        return numbered(context, header, chunks, memory)
+    from gravel.stages.ingest_device import device_room
+    from gravel.stages.numbering.on_device import numbered_on_device
+
+    room = device_room(context.machine, device)
+    return numbered_on_device(context, header, chunks, device, memory=memory, room=room)
 
 
 def block_bytes(memory: int, threads: int) -> int:
@@ -188,62 +208,6 @@ def _watched(
         context.progress(stream.position, total, "B")
 
 
-def _numbered(
-    context: Context, header: Header, chunks: Iterator[Chunk], memory: int
-) -> tuple[EdgeList, VertexIds]:
-    import numpy
-
-    from gravel.stages.numbering.ids import IdSet
-    from gravel.stages.numbering.ranks import ranked
-    from gravel.stages.numbering.spool import NARROW, Spool
-
-    if header.vertex_count is not None:
-        ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
-        return _written(context, header, chunks, header.vertex_count, header.first_id), ids
-    occurring = IdSet(context.scratch, memory // 2)
-    spool = Spool(context.scratch, memory // 8, weighted=header.weighted)
-    try:
-        for chunk in chunks:
-            high = max(occurring.add(chunk.source), occurring.add(chunk.target))
-            spool.append(chunk, narrow=high < NARROW)
-        occurring.finish()
-        edges = ranked(spool, occurring, context.scratch, memory // 8, weighted=header.weighted)
-        written = _written(context, header, edges, occurring.count, 0)
-        if occurring.consecutive:
-            return written, VertexIds(first=occurring.first, vertex_count=occurring.count)
-        sink = context.sink(numpy.int64)
-        for block in occurring.blocks(1 << 20):
-            sink.append(block)
-        return written, VertexIds(ids=sink.close(), vertex_count=occurring.count)
-    finally:
-        occurring.close()
-        spool.close()
-
-
-def _written(
-    context: Context, header: Header, chunks: Iterator[Chunk], vertices: int, first: int
-) -> EdgeList:
-    import numpy
-
-    from gravel.kernels.index import index_dtype
-
-    dtype = index_dtype(vertices)
-    source, target = context.sink(dtype), context.sink(dtype)
-    weight = context.sink(numpy.float64) if header.weighted else None
-    for chunk in chunks:
-        source.append((chunk.source - first).astype(dtype) if first else chunk.source.astype(dtype))
-        target.append((chunk.target - first).astype(dtype) if first else chunk.target.astype(dtype))
-        if weight is not None and chunk.weight is not None:
-            weight.append(chunk.weight)
-    return EdgeList(
-        source=source.close(),
-        target=target.close(),
-        weight=weight.close() if weight is not None else None,
-        vertex_count=vertices,
-        undirected=header.undirected,
-    )
-
-
 def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
     return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
 
@@ -257,6 +221,7 @@ STAGE = Stage(
     outputs=("EdgeList", "VertexIds"),
     run=ingest,
     estimate=estimate,
+    cuda=True,
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),

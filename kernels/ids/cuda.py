@@ -25,11 +25,16 @@ def bitmap_bytes(span: int) -> int:
     return span // 8 + 3 * 4 * (span // GROUP_BITS + 1)
 
 
-def shifted(ids: Any, first: int, dtype: Any) -> Any:
-    """Return `ids - first` as vertices of uint32 or uint64."""
+def _vertices(ids: Any, dtype: Any) -> Any:
+    """Return where the vertices of these ids go: over them, where they take as many bytes."""
     import cupy
 
-    out = cupy.empty(len(ids), dtype)
+    return ids if ids.dtype == dtype else cupy.empty(len(ids), dtype)
+
+
+def shifted(ids: Any, first: int, dtype: Any) -> Any:
+    """Return `ids - first` as vertices of uint32 or uint64; `ids` is used up."""
+    out = _vertices(ids, dtype)
     if len(ids):
         _launch("shift_ids", len(ids), ids.dtype, dtype, (ids, len(ids), first, out))
     return out
@@ -63,10 +68,8 @@ class Bitmap:
         self.count = int(self._before[-1:].get()[0])
 
     def ranks(self, ids: Any, dtype: Any) -> Any:
-        """Return how many ids of the set are smaller than each of these, which are in it."""
-        import cupy
-
-        out = cupy.empty(len(ids), dtype)
+        """Return how many ids of the set are smaller than each of these, which are in it and are used up."""
+        out = _vertices(ids, dtype)
         if len(ids):
             arguments = ids, len(ids), self._base, self._words, self._before, out
             _launch("rank_ids", len(ids), ids.dtype, dtype, arguments)

@@ -74,6 +74,8 @@ class WorkerContext:
     Sinks write into the artifact that is being made, or into memory where the result is not kept.
     """
 
+    keeps_device_arrays = False
+
     def __init__(
         self,
         machine: Machine,

@@ -35,8 +35,8 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
     """
     import numpy
 
-    from gravel.kernels.text.lists import LINE, ROW, new_state, parse_lists
     from gravel.kernels.text.kinds import byte_kinds
+    from gravel.kernels.text.lists import LINE, ROW, new_state, parse_lists
 
     kinds = byte_kinds("", grammar.comments)
     state = new_state()

@@ -44,10 +44,20 @@ class _Parsed:
 
 def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
+    if reading.device is not None:
+        from gravel.stages.parsing.pairs_device import read_pairs_on_device
+
+        return read_pairs_on_device(reading, reading.device, lines, grammar)
+    return read_blocks(reading, lines, lines.blocks(), grammar)
+
+
+def read_blocks(
+    reading: Reading, lines: LineStream, blocks: Iterator[bytes], grammar: PairGrammar
+) -> Iterator[Chunk]:
+    """Yield the edges of blocks of whole lines, the next ones of `lines`; raises as `read_pairs` does."""
     from gravel.kernels.text.kinds import byte_kinds
 
     kinds = byte_kinds(grammar.delimiter, grammar.comments)
-    blocks = lines.blocks()
     pending: deque[tuple[bytes, Future[_Parsed]]] = deque()
     broken: StageError | None = None
     ended = False

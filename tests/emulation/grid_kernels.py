@@ -92,8 +92,12 @@ class Array(numpy.ndarray):
     def data(self) -> Any:  # type: ignore[override]
         return types.SimpleNamespace(ptr=self.ctypes.data)
 
-    def get(self) -> numpy.ndarray:
-        return numpy.array(self)
+    def get(self, out: Any = None) -> numpy.ndarray:
+        if out is None:
+            return numpy.array(self)
+        assert (out.shape, out.dtype) == (self.shape, self.dtype)
+        out[...] = self
+        return out  # type: ignore[no-any-return]
 
     def set(self, values: Any, stream: Any = None) -> None:
         self[...] = values
