@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy
@@ -43,6 +44,7 @@ class TextBuffers:
         # The memory of the device comes from a pool: what used it before must have ended.
         cupy.cuda.get_current_stream().synchronize()
         self.buffers = [buffer(-(-size // ALIGNED) * ALIGNED, numpy.uint8) for _ in range(buffers)]
+        self._staging: Any = None
         self._pinned: dict[int, Pinned | None] = {}
         self._turn = 0
 
@@ -60,10 +62,15 @@ class TextBuffers:
         ready.record(self._stream)
         return Uploaded(text[:size], first - begin, end - begin, ready)
 
-    def download(self, array: Any) -> Any:
-        """Yield an array of the device in parts on the host; each is valid until the next is asked for."""
-        host = self.buffers[0]
-        self._pin(host)
+    def download(self, array: Any) -> Iterator[Any]:
+        """Yield an array of the device in parts on the host; each is valid until the next is asked for.
+
+        They lie in one more buffer, since the others may be filled meanwhile.
+        """
+        if self._staging is None:
+            self._staging = buffer(len(self.buffers[0]), numpy.uint8)
+            self._pin(self._staging)
+        host = self._staging
         step = len(host) // array.dtype.itemsize
         for first in range(0, len(array), step):
             part = array[first : first + step]

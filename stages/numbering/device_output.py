@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class _Sunk:
     """A column that the host takes in parts."""
 
-    def __init__(self, context: Context, text: TextBuffers, dtype: Any) -> None:
-        self._sink, self._text = context.sink(dtype), text
+    def __init__(self, context: Context, text: TextBuffers, dtype: Any, rows: int | None) -> None:
+        self._sink, self._text = context.sink(dtype, rows=rows), text
 
     def append(self, array: Any) -> None:
         for part in self._text.download(array):
@@ -48,13 +48,23 @@ class _Kept:
 
 
 class DeviceOutput:
-    """An edge list that grows by arrays of the device; `vertices` of type `dtype`."""
+    """An edge list that grows by arrays of the device, with vertices of type `dtype`.
+
+    `rows` is the number of edges where that is known; `kept` leaves them on the device.
+    """
 
     def __init__(
-        self, context: Context, header: Header, text: TextBuffers, dtype: Any, *, kept: bool
+        self,
+        context: Context,
+        header: Header,
+        text: TextBuffers,
+        dtype: Any,
+        *,
+        rows: int | None = None,
+        kept: bool,
     ) -> None:
         def column(dtype: Any) -> _Kept | _Sunk:
-            return _Kept(dtype) if kept else _Sunk(context, text, dtype)
+            return _Kept(dtype) if kept else _Sunk(context, text, dtype, rows)
 
         self._undirected = header.undirected
         self._source, self._target = column(dtype), column(dtype)

@@ -169,7 +169,7 @@ class _Edges:
         dtype = index_dtype(count)
         consecutive = self._most - first + 1 == count
         kept = self._context.keeps_device_arrays and self._spool is None
-        output = DeviceOutput(self._context, self._header, device.text, dtype, kept=kept)
+        output = DeviceOutput(self._context, self._header, device.text, dtype, rows=self._count, kept=kept)
         for source, target, weight in self._pieces(last=True):
             if consecutive:
                 source, target = shifted(source, first, dtype), shifted(target, first, dtype)

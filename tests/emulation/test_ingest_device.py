@@ -170,6 +170,17 @@ def test_compressed_files(tmp_path: Path, suffix: str, cut: int, piece: int) -> 
     compare(path, sha256="0" * 64)
 
 
+def test_what_comes_back_does_not_lie_where_text_is_read() -> None:
+    text = upload_cuda.TextBuffers(100, buffers=2, texts=1)
+    given = grid_kernels.on_device(numpy.arange(77, dtype=numpy.uint32))
+    parts = []
+    for part in text.download(given):
+        assert not any(numpy.shares_memory(part, buffer) for buffer in text.buffers)
+        parts.append(part.copy())
+    assert len(parts) == 3
+    numpy.testing.assert_array_equal(numpy.concatenate(parts), given)
+
+
 def test_pieces_shrink_where_there_is_less_room_than_stated(
     tmp_path: Path, on_cpu: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,7 +285,6 @@ def data_files() -> list[str]:
 
 
 @needs_data
-@pytest.mark.slow
 @pytest.mark.parametrize("name", data_files())
 def test_real_files(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest_device, "LARGEST_PIECE", 1 << 18)
