@@ -49,12 +49,11 @@ def test_real_files(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(DATA / name)
 
 
-@pytest.mark.parametrize(
-    ("highest", "room"), [(1 << 20, ROOM), (1 << 62, ROOM), (1 << 20, 24 << 20), (1 << 62, 24 << 20)]
-)
+@pytest.mark.parametrize("highest", [1 << 20, 1 << 62])
+@pytest.mark.parametrize("room", [ROOM, 20 << 20])
 def test_a_large_file(tmp_path: Path, highest: int, room: int) -> None:
     path = tmp_path / "list.txt"
-    pairs = numpy.random.default_rng(1).integers(0, highest, (600_000, 2))
+    pairs = numpy.random.default_rng(1).integers(0, highest, (1_500_000, 2))
     path.write_bytes(b"".join([b"%d\t%d\r\n" % (u, v) for u, v in pairs.tolist()]))
     log = compare(path, room=room, memory="64MiB")
     assert any("the GPU parses it" in line for line in log)
