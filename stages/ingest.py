@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gravel.stages.context import Context
-    from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.readers import Chunk, Header
+    from gravel.stages.readers import Chunk, Header, Reading
     from gravel.stages.streams import ByteStream
 
 
@@ -152,7 +151,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             )
             header, chunks = choice.reader.read(reading)
             watched = _watched(context, stream, chunks, stored)
-            edges = _numbered(context, header, watched, device, memory)
+            edges = _numbered(context, header, watched, reading, memory)
             stream.finish()
         except StageError:
             # A file that is not the one that was meant explains whatever else is wrong with it.
@@ -163,12 +162,13 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
 
 
 def _numbered(
-    context: Context, header: Header, chunks: Iterator[Chunk], device: DeviceText | None, memory: int
+    context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, memory: int
 ) -> tuple[EdgeList, VertexIds]:
+    device = reading.device
     if device is None:
         from gravel.stages.numbering.edges import numbered
 
-        return numbered(context, header, chunks, memory)
+        return numbered(context, header, chunks, reading, memory)
     from gravel.stages.ingest_device import device_room
     from gravel.stages.numbering.on_device import numbered_on_device
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.atomics import fetch_or
 from gravel.kernels.jit import serial
 
 BLOCK = 8
@@ -23,7 +24,7 @@ _ONE = numpy.uint64(1)
 def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[Any]) -> Any:
     """Add ids (int64) to the set; those that it does not cover go to `outside`.
 
-    Returns how many did, and the largest id.
+    Several threads may add to one bitmap. Returns how many went outside, and the largest id.
     """
     span = numpy.uint64(64 * len(bitmap))
     left_out = 0
@@ -37,7 +38,7 @@ def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[An
             bit = _ONE << (offset & numpy.uint64(63))
             # Most ids are known already: a read leaves the cache line shared and clean.
             if not bitmap[word] & bit:
-                bitmap[word] |= bit
+                fetch_or(bitmap, numpy.intp(word), bit)
         else:
             outside[left_out] = ids[i]
             left_out += 1
@@ -69,10 +70,13 @@ def count_before(bitmap: NDArray[Any], before: NDArray[Any]) -> None:
 def rank(
     bitmap: NDArray[Any], before: NDArray[Any], base: int, ids: NDArray[Any], ranks: NDArray[Any]
 ) -> None:
-    """Write each id's rank within the bitmap to `ranks` (int64); where it does not cover an id, nothing."""
+    """Write each id's rank within the bitmap to `ranks`; where it does not cover an id, nothing.
+
+    `ranks` may be `ids`.
+    """
     span = numpy.uint64(64 * len(bitmap))
     for i in range(len(ids)):
-        offset = numpy.uint64(ids[i] - base)
+        offset = numpy.uint64(numpy.int64(ids[i]) - base)
         if offset < span:
             word = numpy.int64(offset >> numpy.uint64(6))
             first = word // BLOCK * BLOCK

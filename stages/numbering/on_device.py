@@ -67,7 +67,10 @@ def _on_device(chunk: Chunk) -> tuple[Any, Any, Any | None]:
 
     if backend_of(chunk.source) == "cuda":
         return chunk.source, chunk.target, chunk.weight
-    ends = (cupy.asarray(ids.view(numpy.uint64)) for ids in (chunk.source, chunk.target))
+    ends = (
+        cupy.asarray(ids if ids.dtype == numpy.uint32 else ids.view(numpy.uint64))
+        for ids in (chunk.source, chunk.target)
+    )
     return *ends, cupy.asarray(chunk.weight) if chunk.weight is not None else None
 
 
@@ -194,8 +197,8 @@ class _Edges:
         ids = IdSet(self._context.scratch, self._memory // 2)
         try:
             for chunk in self._spool:
-                ids.add(chunk.source)
-                ids.add(chunk.target)
+                ids.add(chunk.source.astype(numpy.int64, copy=False))
+                ids.add(chunk.target.astype(numpy.int64, copy=False))
             return from_spool(self._context, self._header, self._spool, ids, self._memory)
         finally:
             ids.close()

@@ -121,11 +121,11 @@ class _Parser:
 
     def on_host(self, piece: Piece) -> Iterator[Chunk]:
         """Parse a piece as strictly as without a device."""
-        from gravel.stages.parsing.pairs import read_blocks
+        from gravel.stages.parsing.pairs import parse_pieces
 
         self._on_host += 1
-        blocks = _blocks(piece.tobytes(), self._reading.block_bytes)
-        yield from read_blocks(self._reading, self._lines, blocks, self._grammar)
+        parts = _parts(piece, self._reading.block_bytes)
+        yield from parse_pieces(self._reading, self._lines, parts, lambda part: None, self._grammar)
 
     def tell(self) -> None:
         """Log how much of the text the device did not parse."""
@@ -136,10 +136,11 @@ class _Parser:
             )
 
 
-def _blocks(text: bytes, size: int) -> Iterator[bytes]:
-    """Cut whole lines into blocks of whole lines, each of about so many bytes."""
+def _parts(piece: Piece, size: int) -> Iterator[Piece]:
+    """Cut whole lines into pieces of whole lines, each of about so many bytes."""
+    text = piece.tobytes()
     begin = 0
     while begin < len(text):
         cut = text.find(b"\n", min(begin + size, len(text) - 1)) + 1
-        yield text[begin:cut]
+        yield Piece(piece.buffer, piece.first + begin, piece.first + cut)
         begin = cut

@@ -37,6 +37,10 @@ class Chunk(NamedTuple):
     bounds: tuple[int, int] | None = None  # the smallest and the largest id
 
 
+class Digested(Chunk):
+    """A chunk that `Reading.digest` has seen; it stays valid."""
+
+
 @dataclass(frozen=True)
 class Header:
     """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None)."""
@@ -55,9 +59,12 @@ class Counts:
     edges: int | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reading:
     """Everything a reader may use: the bytes, the budget, and where to put what it must set aside.
+
+    `digest` may be set before the first chunk is asked for: a reader that parses on several threads then has
+    each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
     that is `on_device` parses.
@@ -72,6 +79,7 @@ class Reading:
     remark: Callable[[str], None]
     allow_short: bool = False
     device: DeviceText | None = None
+    digest: Callable[[Chunk], Digested] | None = None
 
 
 @dataclass(frozen=True)

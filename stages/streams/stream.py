@@ -159,9 +159,9 @@ class ByteStream:
         """Leave the rest to whoever reads a file at several places at once: nothing is left for this stream.
 
         Returns None where the content must pass through here: it is compressed, comes from elsewhere or must
-        be hashed.
+        be hashed. So it does when the file was taken before.
         """
-        if self.compression is not None or self._packed or self._hash is not None:
+        if self._ended or self.compression is not None or self._packed or self._hash is not None:
             return None
         try:
             descriptor = self._raw.fileno()

@@ -89,6 +89,23 @@ def test_a_mark_of_byte_order_and_lines_put_back(tmp_path: Path) -> None:
     assert found == b"1 2\n3 4\n5\n"
 
 
+def test_what_was_held_back_comes_once(tmp_path: Path) -> None:
+    data = b"".join(b"%d %d\n" % (i, i * i) for i in range(500))
+    path = written(tmp_path, data + b"7 8")
+    buffers = [numpy.zeros(buffer_bytes(100), numpy.uint8) for _ in range(2)]
+    with open_stream(path, piece=64) as stream:
+        lines = LineStream(stream)
+        lines.holds_back = True
+        for expected in (data, b"7 8\n"):
+            with Pieces(lines, buffers, 2) as pieces:
+                found = b""
+                for each in pieces:
+                    found += each.tobytes()
+                    pieces.release(each)
+            assert found == expected
+            lines.take_held_back()
+
+
 def test_several_reads_fill_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.stages.streams.pieces.READ_BYTES", 3)
     data = b"".join(b"%d %d\n" % (i, i * i) for i in range(500))
