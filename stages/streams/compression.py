@@ -10,6 +10,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 MAGIC = {
@@ -68,21 +69,30 @@ def _joined(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
         yield b"".join(held)
 
 
+_inflater: Any = zlib
+with suppress(ImportError):  # there is none for some processors
+    # Intel's decoder is 2.5 times as fast.
+    from isal import isal_zlib
+
+    _inflater = isal_zlib
+
+
 class _Gzip:
-    """zlib's decoder with the face of bz2's and lzma's."""
+    """The decoder of zlib, or of isal, with the face of bz2's and lzma's."""
 
     def __init__(self) -> None:
-        self._decoder = zlib.decompressobj(wbits=31)
+        self._decoder: Any = _inflater.decompressobj(wbits=31)
         self._pending = b""
         self._full = False
 
     @property
     def eof(self) -> bool:
-        return self._decoder.eof
+        return bool(self._decoder.eof)
 
     @property
     def unused_data(self) -> bytes:
-        return self._decoder.unused_data
+        unused: bytes = self._decoder.unused_data
+        return unused
 
     @property
     def needs_input(self) -> bool:
@@ -90,7 +100,7 @@ class _Gzip:
         return not self._pending and not self._full and not self._decoder.eof
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        made = self._decoder.decompress(self._pending + data, max_length)
+        made: bytes = self._decoder.decompress(self._pending + data, max_length)
         self._pending = self._decoder.unconsumed_tail
         self._full = len(made) == max_length
         return made
@@ -135,7 +145,7 @@ def _members(make: Callable[[], Any], raw: Iterator[bytes], piece: int, kind: st
             data = b""
             if made:
                 yield made
-    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+    except (zlib.error, _inflater.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
         raise BadCompression(f"the {kind} stream is damaged: {error}") from None
 
 
