@@ -3,7 +3,7 @@
 // Contract: text[first, end) is whole lines; text is readable up to the next multiple of 16, and begins at one.
 // A row is a line that is neither blank nor a comment. `count_rows` counts rows and line ends of each tile of
 // TILE bytes, where a row belongs to the tile of the line end before it, and the first row to the tile of `first`.
-// `scan_tiles` (one block) turns the rows of tiles into the rows before them. `parse_rows` writes row i of the
+// `scan_tiles` turns the rows of tiles into the rows before them. `parse_rows` writes row i of the
 // piece to source[i], target[i] and, with a weight column, weight[i]. Blocks are any multiple of 32 up to 1024.
 //
 // results: rows, line ends, the least place of a row that the reader of the CPU must judge (all ones for none),
@@ -12,27 +12,9 @@
 //
 // variants ID: u32 u64
 #include "kernels/text/numbers.cuh"
+#include "kernels/text/tiles.cuh"
 
-constexpr u32 SHARE = 16;           // bytes of text that a thread owns at a time
-constexpr u32 SHARES = 256;         // of a tile
-constexpr u64 TILE = SHARE * SHARES;
 constexpr u32 ROWS = 0, LINES = 1, FAULT = 2, LEAST_ID = 3, MOST_ID = 4;
-
-// One bit for each byte of a share that is a line end within [first, end).
-__device__ __forceinline__ u32 line_ends(const u8* text, u64 begin, u64 first, u64 end) {
-    u32 found = 0;
-    const u64* words = reinterpret_cast<const u64*>(text + begin);
-    for (u32 half = 0; half < 2; half++) {
-        const u64 low = 0x7f7f7f7f7f7f7f7full;
-        const u64 x = words[half] ^ 0x0a0a0a0a0a0a0a0aull;
-        // The top bit of each byte that is a line end; gathered into 8 bits by one multiplication.
-        const u64 tops = ~(((x & low) + low) | x | low);
-        found |= u32(((tops >> 7) * 0x0102040810204080ull) >> 56) << 8 * half;
-    }
-    if (begin < first) found &= first - begin >= SHARE ? 0u : 0xffffu << (first - begin);
-    if (end - begin < SHARE) found &= (1u << (end - begin)) - 1;
-    return found;
-}
 
 // Whether the line that begins at `place` holds an edge; `place` moves to its first character that is no blank.
 __device__ __forceinline__ bool is_row(const u8* text, const u8* kinds, u64& place) {
@@ -72,23 +54,6 @@ extern "C" __global__ void count_rows(const u8* __restrict__ text, u64 first, u6
         if (threadIdx.x == 0) rows[tile] = total;
         block_exclusive_sum(line_count, scratch, total);
         if (threadIdx.x == 0) lines[tile] = total;
-    }
-}
-
-extern "C" __global__ void scan_tiles(u32* rows, const u32* lines, u64 tiles, u64* results) {
-    __shared__ u32 scratch[WARP + 1];
-    u32 rows_before = 0, lines_before = 0, total;
-    for (u64 first = 0; first < tiles; first += blockDim.x) {
-        const u64 tile = first + threadIdx.x;
-        const u32 before = block_exclusive_sum(tile < tiles ? rows[tile] : 0u, scratch, total);
-        if (tile < tiles) rows[tile] = rows_before + before;
-        rows_before += total;
-        block_exclusive_sum(tile < tiles ? lines[tile] : 0u, scratch, total);
-        lines_before += total;
-    }
-    if (threadIdx.x == 0) {
-        results[ROWS] = rows_before;
-        results[LINES] = lines_before;
     }
 }
 

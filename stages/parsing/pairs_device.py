@@ -6,18 +6,16 @@ same files are accepted and the same line is named.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gravel.kernels.cuda.room import is_out_of_memory
-from gravel.stages.errors import StageError
+from gravel.stages.parsing.device import HostPieces
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams.pieces import Piece, Pieces
+from gravel.stages.streams.stream import UnplacedError
 
 if TYPE_CHECKING:
-    from gravel.kernels.text.pairs_cuda import Parsed
-    from gravel.kernels.text.upload_cuda import Uploaded
+    from gravel.kernels.text.pairs_cuda import PairParser, Parsed
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.pairs import PairGrammar
     from gravel.stages.streams import LineStream
@@ -33,82 +31,60 @@ def read_pairs_on_device(
 
     Raises StageError naming the first bad line.
     """
-    waiting: deque[tuple[Piece, Uploaded]] = deque()
-    broken: StageError | None = None
-    ended = False
+    from gravel.stages.parsing.pairs import parse_pieces
+
+    parser = _Narrowing(_parser(grammar, len(device.text.buffers[0])))
+    counts = HostPieces()
     with Pieces(lines, device.text.buffers, reading.threads) as pieces:
-        parser = _Parser(reading, device, lines, grammar)
-        following = iter(pieces)
-        while waiting or not ended:
-            # One piece is on its way to the device while the one before it is parsed.
-            while not ended and len(waiting) < 2:
-                try:
-                    piece = next(following, None)
-                except StageError as error:
-                    broken, piece = error, None
-                ended = piece is None
-                if piece is not None:
-                    waiting.append((piece, device.text.upload(*piece)))
-            if not waiting:
-                break
-            piece, uploaded = waiting.popleft()
-            chunk = parser.parse(uploaded)
-            if chunk is None:
-                yield from parser.on_host(piece)
-                pieces.release(piece)
-                continue
-            pieces.release(piece)
-            if len(chunk.source):
-                yield chunk
-    parser.tell()
-    if broken is not None:
-        raise lines.placed(broken)
-
-
-class _Parser:
-    def __init__(self, reading: Reading, device: DeviceText, lines: LineStream, grammar: PairGrammar) -> None:
-        from gravel.kernels.text.pairs_cuda import PairParser
-
-        self._reading, self._device, self._lines, self._grammar = reading, device, lines, grammar
-        self._parser = PairParser(
-            columns=grammar.columns,
-            source_column=grammar.source_column,
-            target_column=grammar.target_column,
-            weight_column=grammar.weight_column,
-            prefix=ord(grammar.prefix) if grammar.prefix else -1,
-            delimiter=grammar.delimiter,
-            comments=grammar.comments,
-            low=grammar.low,
-            high=grammar.high,
-            piece_bytes=len(device.text.buffers[0]),
-        )
-        self._narrow = True
-        self._pieces = self._on_host = 0
-
-    def parse(self, uploaded: Uploaded) -> Chunk | None:
-        """Parse a piece on the device; None if the host must do it."""
-        self._pieces += 1
-        uploaded.wait()
-        counted = self._parser.count(uploaded.text, uploaded.first, uploaded.end)
         try:
-            parsed = self._roomy()
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            self._device.make_room()
-            try:
-                parsed = self._roomy()
-            except Exception as again:
-                if not is_out_of_memory(again):
-                    raise
-                return None
-        if not parsed.fine:
-            return None
-        self._lines.line += counted.lines
-        return Chunk(parsed.source, parsed.target, parsed.weight, (parsed.least, parsed.most))
+            for piece, text in device.uploaded(pieces):
+                counts.all += 1
+                line_count = parser.count(text.text, text.first, text.end)
+                parsed = device.with_room(parser.parse)
+                if parsed is None or not parsed.fine:
+                    counts.on_host += 1
+                    parts = _parts(piece, reading.block_bytes)
+                    yield from parse_pieces(reading, lines, parts, lambda part: None, grammar)
+                    pieces.release(piece)
+                    continue
+                lines.line += line_count
+                pieces.release(piece)
+                if len(parsed.source):
+                    yield Chunk(parsed.source, parsed.target, parsed.weight, (parsed.least, parsed.most))
+        except UnplacedError as error:
+            raise lines.placed(error) from None
+    counts.tell(reading.log)
 
-    def _roomy(self) -> Parsed:
-        """Parse into 32 bits as long as ids have room there."""
+
+def _parser(grammar: PairGrammar, piece_bytes: int) -> PairParser:
+    from gravel.kernels.text.pairs_cuda import PairParser
+
+    return PairParser(
+        columns=grammar.columns,
+        source_column=grammar.source_column,
+        target_column=grammar.target_column,
+        weight_column=grammar.weight_column,
+        prefix=ord(grammar.prefix) if grammar.prefix else -1,
+        delimiter=grammar.delimiter,
+        comments=grammar.comments,
+        low=grammar.low,
+        high=grammar.high,
+        piece_bytes=piece_bytes,
+    )
+
+
+class _Narrowing:
+    """Parses into 32 bits as long as ids have room there."""
+
+    def __init__(self, parser: PairParser) -> None:
+        self._parser = parser
+        self._narrow = True
+
+    def count(self, text: object, first: int, end: int) -> int:
+        """Count the lines of a piece, which `parse` then parses."""
+        return self._parser.count(text, first, end).lines
+
+    def parse(self) -> Parsed:
         import numpy
 
         if self._narrow:
@@ -118,22 +94,6 @@ class _Parser:
             del parsed
             self._narrow = False
         return self._parser.parse(numpy.uint64)
-
-    def on_host(self, piece: Piece) -> Iterator[Chunk]:
-        """Parse a piece as strictly as without a device."""
-        from gravel.stages.parsing.pairs import parse_pieces
-
-        self._on_host += 1
-        parts = _parts(piece, self._reading.block_bytes)
-        yield from parse_pieces(self._reading, self._lines, parts, lambda part: None, self._grammar)
-
-    def tell(self) -> None:
-        """Log how much of the text the device did not parse."""
-        if self._on_host:
-            self._reading.log(
-                f"{self._on_host:,} of {self._pieces:,} pieces were parsed by the CPU: the GPU reads whole "
-                "numbers and short decimals, and needs room for them"
-            )
 
 
 def _parts(piece: Piece, size: int) -> Iterator[Piece]:

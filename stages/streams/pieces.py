@@ -72,13 +72,22 @@ class Pieces:
     lines : the text; where it holds back, a last line without an end is left with it.
     buffers : uint8 of `buffer_bytes` each; at least one more than are kept unreleased.
     threads : that read.
+    any_length : lines may be of any length; a piece of one that is too long to be carried ends at a blank.
 
     Raises StageError where the text cannot be read on, after all whole lines before that were handed out.
 
     """
 
-    def __init__(self, lines: LineStream, buffers: Sequence[NDArray[Any]], threads: int) -> None:
+    def __init__(
+        self,
+        lines: LineStream,
+        buffers: Sequence[NDArray[Any]],
+        threads: int,
+        *,
+        any_length: bool = False,
+    ) -> None:
         self._lines = lines
+        self._any_length = any_length
         self._free = deque(buffers)
         self._rest, ended = lines.take_rest()
         self._file = None if ended else lines.stream.take_file()
@@ -116,10 +125,12 @@ class Pieces:
                 self._lines.stream.position += count
             first = RESERVE - len(carry)
             buffer[first:RESERVE] = memoryview(carry)
-            cut = _after_last_newline(buffer, RESERVE, end)
+            cut = _after_last(b"\n", buffer, RESERVE, end)
+            if self._any_length and end - (cut or first) > LONGEST_LINE:
+                cut = max(_after_last(blank, buffer, RESERVE, end) for blank in (b"\n", b" ", b"\t", b"\r"))
             if cut:
                 carry = buffer[cut:end].tobytes()
-                long = _long_line(buffer, first, cut)
+                long = 0 if self._any_length else _long_line(buffer, first, cut)
                 if long:
                     if long > first:
                         yield Piece(buffer, first, long)
@@ -207,12 +218,12 @@ def _done(value: int) -> Future[int]:
     return future
 
 
-def _after_last_newline(buffer: NDArray[Any], begin: int, end: int) -> int:
-    """Return the place behind the last line end, 0 if there is none."""
+def _after_last(byte: bytes, buffer: NDArray[Any], begin: int, end: int) -> int:
+    """Return the place behind the last of these bytes, 0 if there is none."""
     step = 1 << 12
     while end > begin:
         first = max(begin, end - step)
-        found = buffer[first:end].tobytes().rfind(b"\n")
+        found = buffer[first:end].tobytes().rfind(byte)
         if found >= 0:
             return first + found + 1
         end, step = first, 2 * step
@@ -222,7 +233,7 @@ def _after_last_newline(buffer: NDArray[Any], begin: int, end: int) -> int:
 def _long_line(buffer: NDArray[Any], begin: int, end: int) -> int:
     """Return where the first line begins that is too long, 0 if there is none; `end` is a line's end."""
     while end - begin > LONGEST_LINE:
-        after = _after_last_newline(buffer, begin, begin + LONGEST_LINE + 1)
+        after = _after_last(b"\n", buffer, begin, begin + LONGEST_LINE + 1)
         if not after:
             return begin
         begin = after

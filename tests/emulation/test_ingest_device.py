@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from gravel.kernels.ids import cuda as ids_cuda
-from gravel.kernels.text import pairs_cuda, upload_cuda
+from gravel.kernels.text import lists_cuda, pairs_cuda, upload_cuda
 from gravel.stages import ingest_device
 from gravel.stages.readers import all_readers
 from gravel.stages.streams.pieces import buffer_bytes
@@ -32,7 +32,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     fake = numpy_as_cupy.module()
     fake.unique = numpy_as_cupy._passed_on(numpy.unique)
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in (pairs_cuda, ids_cuda):
+    for module in (pairs_cuda, lists_cuda, ids_cuda):
         monkeypatch.setattr(module, "load", grid_kernels.load)
     monkeypatch.setattr(upload_cuda, "pin", lambda host: host)
     monkeypatch.setattr(ingest_device, "LEAST_TEXT", 0)
@@ -71,6 +71,18 @@ def test_other_lines(tmp_path: Path, name: str, piece: int) -> None:
     assert any("the GPU parses it" in line for line in log)
     compare(path, allow_short=True, weights=False, keeps=True)
     compare(path, room=5 * ingest_device.text_bytes(piece))
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if ".graph" in name])
+@pytest.mark.parametrize("longest", [3, 9])
+def test_rows_that_are_cut(tmp_path: Path, name: str, longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.stages.streams.pieces.LONGEST_LINE", longest)
+    path = tmp_path / name
+    text = OTHERS[name].replace("0.30000000000000004", "7.5")
+    for size in (1, 5, 30):
+        monkeypatch.setattr(ingest_device, "LARGEST_PIECE", size)
+        path.write_bytes(text.encode("latin-1"))
+        compare(path)
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
@@ -160,9 +172,10 @@ def test_many_files_drawn_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", data_files())
 def test_real_files(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest_device, "LARGEST_PIECE", 1 << 18)
-    compare(DATA / name)
+    log = compare(DATA / name)
+    assert not any("were parsed by the CPU" in line for line in log)
 
 
-def test_every_format_with_edges_in_lines_is_read_on_devices() -> None:
+def test_every_format_of_text_is_read_on_devices() -> None:
     named = {name for name, reader in all_readers().items() if reader.on_device}
-    assert named == {"dimacs", "edge_list", "lightgraphs", "matrix_market", "pace"}
+    assert named == set(all_readers()) - {"numpy", "parquet"}
