@@ -93,6 +93,7 @@ class LineStream:
     def _aligned(self, ends: bytes, *, holds_back: bool = False) -> Iterator[bytes]:
         block, _ = self.take_rest()
         carry = b""
+        within = False  # a line that was handed out in part
         while True:
             cut = max(block.rfind(ends[i : i + 1]) for i in range(len(ends)))
             if cut >= 0:
@@ -102,6 +103,7 @@ class LineStream:
                     if long:
                         yield whole[:long]
                     raise self.too_long()
+                within = not whole.endswith(b"\n")
                 yield whole
                 carry = block[cut + 1 :]
             else:
@@ -113,7 +115,7 @@ class LineStream:
             block = self._pull()
         if holds_back and carry.strip():
             self.held_back = carry
-        elif carry:
+        elif carry or within:
             yield carry + b"\n"
 
     def too_long(self) -> UnplacedError:

@@ -114,7 +114,7 @@ class Pieces:
 
     def __iter__(self) -> Iterator[Piece]:
         carry = b""
-        ended = False
+        ended = within = False  # within a line that was handed out in part
         while not ended:
             self._read_ahead()
             filling = self._filling.popleft()
@@ -135,6 +135,7 @@ class Pieces:
                     if long > first:
                         yield Piece(buffer, first, long)
                     raise self._lines.too_long()
+                within = buffer[cut - 1] != _NEWLINE
                 yield Piece(buffer, first, cut)
             else:
                 carry = buffer[first:end].tobytes()
@@ -143,13 +144,13 @@ class Pieces:
                 raise self._lines.too_long()
         if self._error is not None:
             raise self._error
-        yield from self._last(carry)
+        yield from self._last(carry, within)
 
-    def _last(self, carry: bytes) -> Iterator[Piece]:
+    def _last(self, carry: bytes, within: bool) -> Iterator[Piece]:
         """Yield a last line without an end, or leave it with the lines."""
         if self._lines.holds_back and carry.strip():
             self._lines.held_back = carry
-        elif carry:
+        elif carry or within:
             # No read is under way: those beyond the end of the file found nothing, and are waited for.
             for filling in self._filling:
                 filling.wait()
