@@ -1,7 +1,8 @@
 """ingest: a file, a URL or a generator becomes an edge list by internal index, and a table of the file's ids.
 
 An internal index is the rank of the file's id, ascending. Where a format states its vertices, an index is
-one subtraction away and edges pass straight through. Else they are spooled until all ids are known.
+one subtraction away and edges pass straight through. Else they are spooled until all ids are known. Text is
+parsed by all cores or by a GPU (`ingest_device`).
 """
 
 from __future__ import annotations
@@ -83,7 +84,11 @@ class IngestParameters(Parameters):
 
 
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
-    """Read or generate the edges; raises StageError for whatever is wrong with the input."""
+    """Read or generate the edges; raises StageError for whatever is wrong with the input.
+
+    On a GPU, text of 4 MiB or more is parsed and its ids are numbered there, with the same result. What does
+    not fit the GPU is set aside on the host, and what the GPU cannot parse is left to the CPU; the log says so.
+    """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
     else:
