@@ -87,7 +87,7 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
     """Read or generate the edges; raises StageError for whatever is wrong with the input.
 
     On a GPU, text of 4 MiB or more is parsed and its ids are numbered there, with the same result. What does
-    not fit the GPU is set aside on the host, and what the GPU cannot parse is left to the CPU; the log says so.
+    not fit there is set aside on the host, and what a GPU cannot parse is left to the CPU; the log says so.
     """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
