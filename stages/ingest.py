@@ -134,7 +134,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
     memory = working_memory(parameters, context.machine)
     threads = max(1, context.machine.threads)
     piece = block_bytes(memory, threads)
-    with open_stream(location, sha256=parameters.sha256, piece=piece) as stream:
+    with open_stream(location, sha256=parameters.sha256, piece=piece, threads=threads) as stream:
         try:
             data = stream.peek(HEAD_BYTES)
             head = Head(data, whole=len(data) < HEAD_BYTES)

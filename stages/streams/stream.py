@@ -39,9 +39,11 @@ class OpenFile(NamedTuple):
     offset: int
 
 
-def open_stream(location: str, *, sha256: str | None = None, piece: int = READ) -> ByteStream:
-    """Open a path or URL; `piece` bounds the bytes handled at once. Raises StageError."""
-    return ByteStream(location, open_raw(location), sha256, piece)
+def open_stream(
+    location: str, *, sha256: str | None = None, piece: int = READ, threads: int = 1
+) -> ByteStream:
+    """Open a path or URL; `piece` bounds the bytes handled at once, by `threads`. Raises StageError."""
+    return ByteStream(location, open_raw(location), sha256, piece, threads)
 
 
 class ByteStream:
@@ -51,13 +53,16 @@ class ByteStream:
     `position`, the stored bytes read so far.
     """
 
-    def __init__(self, location: str, raw: BinaryIO, sha256: str | None, piece: int) -> None:
+    def __init__(
+        self, location: str, raw: BinaryIO, sha256: str | None, piece: int, threads: int = 1
+    ) -> None:
         self.location = location
         full_name = PurePosixPath(urlsplit(shown(location)).path if is_url(location) else location).name
         self.name, self.name_compression = split_name(full_name)
         self.position = 0
         self._raw = raw
         self._piece = piece
+        self._threads = threads
         self._sha256 = sha256.lower() if sha256 else None
         self._hash = hashlib.sha256() if sha256 else None
         self._stored = self._read_stored()
@@ -206,7 +211,7 @@ class ByteStream:
     def _decompressed(self, first: bytes) -> Iterator[bytes]:
         made = 0
         try:
-            blocks = decompress(self.compression, self._chain(first), self._piece)
+            blocks = decompress(self.compression, self._chain(first), self._piece, self._threads)
             head = next(blocks, b"")
             whole = itertools.chain([head], blocks) if head else blocks
             for block in graph_of(whole, self.location) if is_archive(head) else whole:
