@@ -62,6 +62,10 @@ class TextBuffers:
         ready.record(self._stream)
         return Uploaded(text[:size], first - begin, end - begin, ready)
 
+    def wait(self) -> None:
+        """Return when no copy is under way, so that the buffers may go."""
+        self._stream.synchronize()
+
     def download(self, array: Any) -> Iterator[Any]:
         """Yield an array of the device in parts on the host; each is valid until the next is asked for.
 

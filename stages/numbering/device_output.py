@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import EdgeList
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ class _Sunk:
         self._sink, self._text = context.sink(dtype, rows=rows), text
 
     def append(self, array: Any) -> None:
+        if backend_of(array) == "cpu":
+            self._sink.append(array)
+            return
         for part in self._text.download(array):
             self._sink.append(part)
 
@@ -71,7 +75,7 @@ class DeviceOutput:
         self._weight = column(numpy.float64) if header.weighted else None
 
     def append(self, source: Any, target: Any, weight: Any | None) -> None:
-        """Add edges at the end."""
+        """Add edges at the end; arrays of the host only where none is kept on the device."""
         self._source.append(source)
         self._target.append(target)
         if self._weight is not None and weight is not None:

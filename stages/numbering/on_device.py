@@ -39,9 +39,7 @@ def numbered_on_device(
         dtype = index_dtype(header.vertex_count)
         output = DeviceOutput(context, header, device.text, dtype, kept=context.keeps_device_arrays)
         for chunk in chunks:
-            source, target, weight = _on_device(chunk)
-            first = header.first_id
-            output.append(shifted(source, first, dtype), shifted(target, first, dtype), weight)
+            output.append(*_shifted(chunk, header.first_id, dtype, kept=context.keeps_device_arrays))
         ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
         return output.close(header.vertex_count), ids
     edges = _Edges(context, header, memory, room)
@@ -56,6 +54,18 @@ def numbered_on_device(
     finally:
         device.make_room = _nothing
         edges.close()
+
+
+def _shifted(chunk: Chunk, first: int, dtype: Any, *, kept: bool) -> tuple[Any, Any, Any | None]:
+    """Subtract the first id, on the device if it has room or must have it."""
+    try:
+        source, target, weight = _on_device(chunk)
+    except Exception as error:
+        if kept or not is_out_of_memory(error):
+            raise
+        source, target = ((ids - first).astype(dtype) for ids in (chunk.source, chunk.target))
+        return source, target, chunk.weight
+    return shifted(source, first, dtype), shifted(target, first, dtype), weight
 
 
 def _nothing() -> None:

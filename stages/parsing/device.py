@@ -40,20 +40,23 @@ class DeviceText:
         broken: StageError | None = None
         ended = False
         following = iter(pieces)
-        while True:
-            while not ended and len(waiting) < 2:
-                try:
-                    piece = next(following, None)
-                except StageError as error:
-                    broken, piece = error, None
-                ended = piece is None
-                if piece is not None:
-                    waiting.append((piece, self.text.upload(*piece)))
-            if not waiting:
-                break
-            piece, uploaded = waiting.popleft()
-            uploaded.wait()
-            yield piece, uploaded
+        try:
+            while True:
+                while not ended and len(waiting) < 2:
+                    try:
+                        piece = next(following, None)
+                    except StageError as error:
+                        broken, piece = error, None
+                    ended = piece is None
+                    if piece is not None:
+                        waiting.append((piece, self.text.upload(*piece)))
+                if not waiting:
+                    break
+                piece, uploaded = waiting.popleft()
+                uploaded.wait()
+                yield piece, uploaded
+        finally:
+            self.text.wait()
         if broken is not None:
             raise broken
 

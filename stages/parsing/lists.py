@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams import LineStream
+from gravel.stages.streams.pieces import Pieces, buffer_bytes
 from gravel.stages.streams.stream import UnplacedError
 
 if TYPE_CHECKING:
@@ -43,11 +44,15 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
     import numpy
 
     rows = Rows(lines, grammar)
-    try:
-        for piece in lines.pieces():
-            yield from rows.parse(numpy.frombuffer(piece, numpy.uint8))
-    except UnplacedError as error:
-        raise lines.placed(error) from None
+    # One is parsed, one is read.
+    buffers = [numpy.empty(buffer_bytes(reading.block_bytes), numpy.uint8) for _ in range(2)]
+    with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
+        try:
+            for piece in pieces:
+                yield from rows.parse(piece.buffer[piece.first : piece.end])
+                pieces.release(piece)
+        except UnplacedError as error:
+            raise lines.placed(error) from None
     return rows.count
 
 

@@ -73,14 +73,14 @@ def read_lists_on_device(
 
 
 def _parts(piece: Piece, size: int) -> Iterator[NDArray[Any]]:
-    """Cut a piece between numbers into parts of about so many bytes, for which there is memory."""
+    """Cut a piece into parts of about so many bytes: after lines, or within one between numbers."""
     text = piece.tobytes()
     begin = 0
     while begin < len(text):
         end = min(begin + size, len(text))
-        cut = max(text.rfind(blank, begin, end) for blank in (b"\n", b" ", b"\t", b"\r")) + 1
-        if not cut:
-            # A number that is longer than the part, which is an error.
-            cut = len(text)
+        cut = text.rfind(b"\n", begin, end) + 1
+        cut = cut or max(text.rfind(blank, begin, end) for blank in (b" ", b"\t", b"\r")) + 1
+        # A number that is longer than the part is an error.
+        cut = cut or len(text)
         yield piece.buffer[piece.first + begin : piece.first + cut]
         begin = cut

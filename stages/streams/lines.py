@@ -1,8 +1,7 @@
-"""Text in lines and in blocks of whole lines; lines count from 1 in the decompressed file."""
+"""The first lines of a text; lines count from 1 in the decompressed file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NoReturn
 
 from gravel.stages.errors import StageError
@@ -15,10 +14,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineStream:
-    """Lines of a `ByteStream`: a few one by one, then the rest in blocks.
+    """Lines of a `ByteStream`, one by one; the rest is read in pieces (`gravel.stages.streams.pieces`).
 
-    `line` is the number of the line that was read last, and of the line before a block. With `holds_back` a
-    last line without an end is not part of the blocks, and is `held_back` when they have ended.
+    `line` is the number of the line that was read last, and of the line before a piece. With `holds_back` a
+    last line without an end is not part of the pieces, and is `held_back` when they have ended.
     """
 
     def __init__(self, stream: ByteStream) -> None:
@@ -72,51 +71,15 @@ class LineStream:
         self._rest, self._at, self._endless = line + end + self._rest[self._at :], 0, False
         self.line -= 1
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the rest in whole lines; the last one gets a newline if it has none."""
-        return self._aligned(b"\n", holds_back=self.holds_back)
-
     def take_held_back(self) -> None:
-        """Put the line that was held back where the next blocks begin."""
+        """Put the line that was held back where the next pieces begin."""
         if self.held_back is not None:
             self._rest, self._at, self.held_back, self.holds_back = self.held_back + b"\n", 0, None, False
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the rest cut between numbers, so that a line may be of any length; it ends in a newline."""
-        return self._aligned(b" \t\n\r")
 
     def take_rest(self) -> tuple[bytes, bool]:
         """Take what was read of the stream and not handed out; and whether the stream has ended."""
         rest, self._rest, self._at = self._rest[self._at :], b"", 0
         return rest, self._ended
-
-    def _aligned(self, ends: bytes, *, holds_back: bool = False) -> Iterator[bytes]:
-        block, _ = self.take_rest()
-        carry = b""
-        within = False  # a line that was handed out in part
-        while True:
-            cut = max(block.rfind(ends[i : i + 1]) for i in range(len(ends)))
-            if cut >= 0:
-                whole = b"".join((carry, memoryview(block)[: cut + 1]))
-                long = long_line(whole) if ends == b"\n" else -1
-                if long >= 0:
-                    if long:
-                        yield whole[:long]
-                    raise self.too_long()
-                within = not whole.endswith(b"\n")
-                yield whole
-                carry = block[cut + 1 :]
-            else:
-                carry += block
-            if len(carry) > LONGEST_LINE:
-                raise self.too_long()
-            if self._ended:
-                break
-            block = self._pull()
-        if holds_back and carry.strip():
-            self.held_back = carry
-        elif carry or within:
-            yield carry + b"\n"
 
     def too_long(self) -> UnplacedError:
         """Say that the next line is longer than lines may be."""
@@ -130,15 +93,3 @@ class LineStream:
         block = next(self.stream, b"")
         self._ended = not block
         return block
-
-
-def long_line(text: bytes) -> int:
-    """Return where the first line of more than `LONGEST_LINE` bytes begins in whole lines, or -1."""
-    begin = 0
-    # What lies between the line ends that are found is shorter.
-    while len(text) - begin > LONGEST_LINE:
-        end = text.rfind(b"\n", begin, begin + LONGEST_LINE + 1)
-        if end < 0:
-            return begin
-        begin = end + 1
-    return -1

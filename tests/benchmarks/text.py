@@ -274,6 +274,7 @@ def on_device(path: Path, chosen: argparse.Namespace, expected: Any, row: Callab
             print(f"{'':>10} the same as on the CPU: {same(found, expected)}")
             del found
     ingest_device.LARGEST_PIECE = 32 << 20
+    tell_peak(path, on_gpu)
     small = Machine("cuda", chosen.threads, 64 << 30, 400 << 20)
     seconds, found = best(1, lambda: read(path, small))
     row("400 MiB of the device: ingest, result on the host", seconds)
@@ -281,6 +282,22 @@ def on_device(path: Path, chosen: argparse.Namespace, expected: Any, row: Callab
     others(path, chosen, on_gpu, row)
     if chosen.data:
         compare_folder(chosen.data, (Machine("cpu", chosen.threads, 64 << 30), on_gpu))
+
+
+def tell_peak(path: Path, on_gpu: Machine) -> None:
+    """Print the device memory that the stage states and what its pool has grown to."""
+    import cupy
+
+    from gravel.stages.ingest import STAGE
+
+    pool = cupy.get_default_memory_pool()
+    stated = STAGE.estimate(IngestParameters(file=str(path), memory=MEMORY), {}, on_gpu).device_bytes
+    for context, where in ((PlainContext, "host"), (Kept, "device")):
+        pool.free_all_blocks()
+        before = pool.total_bytes()
+        read(path, on_gpu, context)
+        grown = (pool.total_bytes() - before) / 1e6
+        print(f"device memory, result on the {where}: {stated / 1e6:,.0f} MB stated, {grown:,.0f} MB taken")
 
 
 def steps(path: Path, threads: int, text: Any, repeat: int, row: Callable[..., None]) -> None:
@@ -301,6 +318,7 @@ def others(path: Path, chosen: argparse.Namespace, on_gpu: Machine, row: Callabl
         on_cpu = Machine("cpu", chosen.threads, 64 << 30)
         seconds, found = best(chosen.repeat, lambda: read(sparse, on_gpu, Kept))
         row("ids of 64 bits, far apart: ingest, result on the device", seconds, size)
+        tell_peak(sparse, on_gpu)
         print(f"{'':>10} the same as on the CPU: {same(found, read(sparse, on_cpu))}")
         with sparse.open("ab") as file:
             file.write(b"1 x\n")

@@ -149,6 +149,23 @@ def test_an_allocation_that_fails_moves_edges_to_the_host(
     assert failing == 0 or any("set aside on the host" in line for line in log)
 
 
+@pytest.mark.parametrize("name", ["road.gr", "plain.graph", "web.graph-txt", "square.mtx"])
+def test_a_device_that_has_no_room_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise OutOfMemoryError
+
+    path = tmp_path / name
+    path.write_bytes(OTHERS[name].encode("latin-1"))
+    monkeypatch.setattr(ingest_device, "LARGEST_PIECE", 10)
+    monkeypatch.setattr(pairs_cuda.PairParser, "parse", refuse)
+    monkeypatch.setattr(lists_cuda.ListParser, "parse", refuse)
+    monkeypatch.setattr("gravel.stages.numbering.on_device._on_device", refuse)
+    log = compare(path)
+    assert any("were parsed by the CPU" in line for line in log)
+
+
 def check_drawn(folder: Path, seed: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, data, size in drawn(seed, count):
         path = folder / name

@@ -186,7 +186,7 @@ def test_urls_that_lead_nowhere(url):
     assert caught.value.hint
 
 
-def test_lines_before_blocks(tmp_path):
+def test_lines_one_by_one(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\n\nfour\nfive")
     with open_stream(str(path), piece=4) as stream:
@@ -194,4 +194,4 @@ def test_lines_before_blocks(tmp_path):
         assert [lines.readline(), lines.readline()] == [b"one", b"two"]
         lines.unread(b"two")
         assert lines.line == 1
-        assert b"".join(lines.blocks()) == b"two\n\nfour\nfive\n"
+        assert [lines.readline() for _ in range(5)] == [b"two", b"", b"four", b"five", None]
