@@ -26,10 +26,26 @@ _TEN = numpy.uint64(10)
 _FULL = numpy.uint64((1 << 63) // 10)
 
 
+SHORT = 18
+"""Digits that cannot overflow 63 bits."""
+
+
 @numba.njit(inline="always")
 def _digit(data: Any, place: Any) -> Any:
     """Return the digit at a place; 10 or more where there is none."""
     return numpy.uint8(data[numpy.uintp(place)] - 48)
+
+
+@numba.njit(inline="always")
+def digits_at(data: Any, place: Any) -> Any:
+    """Read digits, `SHORT` at most; returns their value and the place after them."""
+    value = numpy.int64(0)
+    digit = numpy.int64(data[numpy.uintp(place)]) - 48
+    while numpy.uint64(digit) < numpy.uint64(10):
+        value = value * 10 + digit
+        place += 1
+        digit = numpy.int64(data[numpy.uintp(place)]) - 48
+    return value, place
 
 
 @serial

@@ -31,7 +31,7 @@ from gravel.stages.sizes import Machine
 
 EDGE_FACTOR = 16
 CHUNK = 1 << 20
-MEMORY = 2 << 30
+MEMORY = 8 << 30
 
 
 def write_text(path: Path, scale: int, threads: int, spread: int = 1) -> None:
