@@ -43,7 +43,7 @@ class Context(Protocol):
 
     machine: Machine
     reserved: int  # workers that are kept for `rank_group`, 0 where it would run in this process
-    keeps_in_memory: bool  # what goes into sinks stays in memory: arrays that are `given` are not copied
+    keeps_device_arrays: bool  # whether arrays of results may be CuPy's
 
     @property
     def scratch(self) -> Path:
@@ -145,6 +145,8 @@ def _copy(rows: NDArray[Any], out: NDArray[Any]) -> None:
 class PlainContext:
     """A context without workers, cache or progress: everything in this process, in order."""
 
+    keeps_device_arrays = False
+
     def __init__(self, machine: Machine | None = None, scratch: Path | None = None) -> None:
         self.machine = machine or Machine(backend="cpu", threads=os.cpu_count() or 1, host_memory=1 << 32)
         self.scratch = scratch or Path(tempfile.mkdtemp(prefix="gravel-"))
@@ -152,7 +154,6 @@ class PlainContext:
             weakref.finalize(self, shutil.rmtree, self.scratch, True)
         self.messages: list[str] = []
         self.reserved = 0
-        self.keeps_in_memory = True
 
     def sink(
         self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None

@@ -220,15 +220,6 @@ def fits_device(source: GeneratorSource, machine: Machine) -> bool:
     return machine.backend == "cuda" and 0 < generated_device_bytes(source) <= machine.device_memory
 
 
-def generated_there(source: GeneratorSource) -> tuple[Any, Any]:
-    """Make all edges on the GPU; returns source and target in host memory, which the GPU keeps if it can."""
-    from gravel.kernels.generate import generate
-    from gravel.kernels.placement.device_copies import to_host
-
-    ends = generate(source.name, backend="cuda", **source.arguments())
-    return to_host(ends[0]), to_host(ends[1])
-
-
 def _make(item: tuple[str, dict[str, Any], int, int]) -> tuple[Any, Any]:
     from gravel.kernels.generate import generate
 

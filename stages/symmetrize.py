@@ -52,28 +52,28 @@ class _Output:
 
         self._offsets = context.sink(numpy.int64)
         self._columns = context.sink(dtype)
-        self.started = False
+        self._whole: Any = None
+        self._started = False
         self.arcs = 0
         self.loops = 0
 
-    def whole(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
-        """Take all rows at once, without copying them."""
-        self._offsets.append(row_offsets, given=True)
-        self._columns.append(columns, given=True)
-        self.arcs, self.loops = len(columns), loops
+    def whole(self, rows: Any) -> None:
+        """Take all rows as they are, on the device."""
+        self._whole = rows
+        self.arcs, self.loops = len(rows.column_indices), rows.loop_count
 
     def add(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
         row_offsets += self.arcs
-        self._offsets.append(row_offsets[1:] if self.started else row_offsets)
-        self._columns.append(columns)
-        self.started = True
+        self._offsets.append(row_offsets[1:] if self._started else row_offsets, given=True)
+        self._columns.append(columns, given=True)
+        self._started = True
         self.arcs += len(columns)
         self.loops += loops
 
     def close(self, edges: EdgeParts, keep_duplicates: bool) -> Graph:
         return Graph(
-            row_offsets=self._offsets.close(),
-            column_indices=self._columns.close(),
+            row_offsets=self._offsets.close() if self._whole is None else self._whole.row_offsets,
+            column_indices=self._columns.close() if self._whole is None else self._whole.column_indices,
             vertex_count=edges.vertices,
             arc_count=self.arcs,
             symmetric=edges.direction == "both",
@@ -152,7 +152,6 @@ def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicate
 
 def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
     from gravel.kernels.csr import build
-    from gravel.kernels.placement.device_copies import to_host
 
     budget = context.machine.device_memory
     twice = 1 + (edges.direction == "both")
@@ -161,8 +160,8 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
         pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
         rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
         del pair
-        if context.keeps_in_memory:
-            output.whole(to_host(rows.row_offsets), to_host(rows.column_indices), rows.loop_count)
+        if context.keeps_device_arrays:
+            output.whole(rows)
         else:
             _download(rows, output)
         return

@@ -78,7 +78,7 @@ class WorkerContext:
         self._last_progress = 0.0
         self.remarks: list[str] = []
         self.reserved = services.reserved
-        self.keeps_in_memory = writer is None
+        self.keeps_device_arrays = writer is None and machine.backend == "cuda"
 
     @property
     def scratch(self) -> Path:

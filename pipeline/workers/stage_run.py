@@ -22,6 +22,7 @@ from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
     extent_in_memory,
+    in_host_memory,
     keep_resident,
     read_only,
 )
@@ -196,6 +197,8 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
 
 
 def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: Services) -> StageOutcome:
+    if task.machine.backend == "cuda":
+        artifacts = tuple(map(in_host_memory, artifacts))
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 

@@ -27,14 +27,14 @@ class NewRows:
     """A range of new rows.
 
     `row_offsets` int64 (rows + 1,) of the new graph, `column_indices` (arcs,), valid until the next range
-    comes unless they are `given` away, and `statistics` that add up over the ranges to those of the whole
-    graph.
+    comes, and `statistics` that add up over the ranges to those of the whole graph. If they are the `whole`
+    graph, its arrays are on the device and stay valid.
     """
 
     row_offsets: NDArray[numpy.int64]
     column_indices: NDArray[Any]
     statistics: OrderStatistics
-    given: bool = False
+    whole: bool = False
 
 
 def row_ranges(offsets: NDArray[numpy.int64]) -> Iterator[tuple[int, int]]:
@@ -77,7 +77,7 @@ def renumbered(
         there, at_once = _readable(context, machine, graph, offsets, held)
         del held
         if at_once:
-            yield from _on_device(there, offsets, permutation, at_once, context.keeps_in_memory)
+            yield from _on_device(there, offsets, permutation, at_once, context.keeps_device_arrays)
             return
     from gravel.kernels.order.renumber import Renumbering
 
@@ -146,7 +146,7 @@ def _on_device(
     if whole and len(ranges) == 1:
         made = renumbering.rows(*ranges[0])
         measured = statistics(renumbering.row_offsets, made, 0)
-        yield NewRows(to_host(renumbering.row_offsets), to_host(made), measured, given=True)
+        yield NewRows(renumbering.row_offsets, made, measured, whole=True)
         return
     new = cupy.asnumpy(renumbering.row_offsets)
     staging = buffer(ARCS_AT_ONCE, columns.dtype)

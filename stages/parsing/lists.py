@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from gravel.stages.errors import StageError
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams import LineStream
+from gravel.stages.streams.pieces import Pieces, buffer_bytes
+from gravel.stages.streams.stream import UnplacedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -33,47 +37,92 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
 
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
+    if reading.device is not None:
+        from gravel.stages.parsing.lists_device import read_lists_on_device
+
+        return (yield from read_lists_on_device(reading, reading.device, lines, grammar))
     import numpy
 
-    from gravel.kernels.text.lists import LINE, ROW, new_state, parse_lists
-    from gravel.kernels.text.numbers import byte_kinds
-
-    kinds = byte_kinds("", grammar.comments)
-    state = new_state()
-    header = lines.line
-    source, target, weight = numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64), numpy.empty(0)
-    pieces = lines.pieces()
-    while True:
+    rows = Rows(lines, grammar)
+    # One is parsed, one is read.
+    buffers = [numpy.empty(buffer_bytes(reading.block_bytes), numpy.uint8) for _ in range(2)]
+    with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
         try:
-            piece = next(pieces, None)
-        except StageError as error:
-            lines.line = header + int(state[LINE])
+            for piece in pieces:
+                yield from rows.parse(piece.buffer[piece.first : piece.end])
+                pieces.release(piece)
+        except UnplacedError as error:
             raise lines.placed(error) from None
-        if piece is None:
-            break
-        most = len(piece) // 2 + 1
-        if len(source) < most:
-            source, target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
-            weight = numpy.empty(most if grammar.weighted else 0)
+    return rows.count
+
+
+class Rows:
+    """The rows of a text that is parsed piece by piece; a row may go on in the next piece."""
+
+    def __init__(self, lines: LineStream, grammar: ListGrammar) -> None:
+        import numpy
+
+        from gravel.kernels.text.kinds import byte_kinds
+        from gravel.kernels.text.lists import new_state
+
+        self._lines, self._grammar = lines, grammar
+        self._kinds = byte_kinds("", grammar.comments)
+        self._state = new_state()
+        self._source, self._target = numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64)
+        self._weight = numpy.empty(0)
+
+    @property
+    def count(self) -> int:
+        """Rows that have ended."""
+        from gravel.kernels.text.lists import ROW
+
+        return int(self._state[ROW])
+
+    @property
+    def begins(self) -> bool:
+        """Whether the next piece begins with a row."""
+        from gravel.kernels.text.lists import IN_COMMENT, TOKEN
+
+        return not self._state[TOKEN] and not self._state[IN_COMMENT]
+
+    def skip(self, lines: int) -> None:
+        """Count rows that were parsed elsewhere, each of one line."""
+        from gravel.kernels.text.lists import LINE, ROW
+
+        self._state[ROW] += lines
+        self._state[LINE] += lines
+        self._lines.line += lines
+
+    def parse(self, text: NDArray[Any]) -> Iterator[Chunk]:
+        """Yield the arcs of a piece; their arrays are reused. Raises StageError naming a bad line."""
+        import numpy
+
+        from gravel.kernels.text.lists import LINE, parse_lists
+
+        grammar, most = self._grammar, len(text) // 2 + 1
+        if len(self._source) < most:
+            self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
+            self._weight = numpy.empty(most if grammar.weighted else 0)
+        before = int(self._state[LINE])
         arcs, code, place = parse_lists(
-            numpy.frombuffer(piece, numpy.uint8),
-            kinds,
+            text,
+            self._kinds,
             grammar.rows,
             grammar.low,
             grammar.high,
             grammar.skip,
             grammar.weighted,
-            state,
-            source,
-            target,
-            weight,
+            self._state,
+            self._source,
+            self._target,
+            self._weight,
         )
-        lines.line = header + int(state[LINE])
+        self._lines.line += int(self._state[LINE]) - before
         if code:
-            _complain(lines, piece, int(code), int(place), grammar)
+            _complain(self._lines, text.tobytes(), int(code), int(place), grammar)
         if arcs:
-            yield Chunk(source[:arcs], target[:arcs], weight[:arcs] if grammar.weighted else None)
-    return int(state[ROW])
+            weight = self._weight[:arcs] if grammar.weighted else None
+            yield Chunk(self._source[:arcs], self._target[:arcs], weight)
 
 
 def _complain(lines: LineStream, piece: bytes, code: int, place: int, grammar: ListGrammar) -> None:
