@@ -117,8 +117,10 @@ class ArtifactWriter:
         shutil.rmtree(folder, ignore_errors=True)
         self._leases.pop(folder).end()
 
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
-        """Start an array that grows by appending rows of this shape."""
+    def sink(
+        self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
+    ) -> ArraySink:
+        """Start an array that grows by appending rows of this shape; how many come makes no difference."""
         sink = ArraySink(
             self._staged(),
             dtype,
