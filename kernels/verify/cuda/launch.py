@@ -45,5 +45,6 @@ def free_bytes() -> int:
     """Count what the device has left, with what CuPy's pool keeps and nobody uses."""
     import cupy
 
-    kept = cupy.get_default_memory_pool().free_bytes()
-    return int(cupy.cuda.runtime.memGetInfo()[0] + kept)
+    free: int = cupy.cuda.runtime.memGetInfo()[0]
+    kept: int = cupy.get_default_memory_pool().free_bytes()
+    return free + kept

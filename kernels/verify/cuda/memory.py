@@ -16,6 +16,9 @@ CHUNK = 4
 LONG = 2048
 """Arcs of the longest row that one warp examines (long_rows.cuh)."""
 
+PIECE_BYTES = 4 + 8 + 2 * 16
+"""Of a long row: its number, as it is listed, and its pieces, of which it has at most two for each LONG arcs."""
+
 MARGIN = 4 << 20
 """For counts, sources and what the memory pool rounds up."""
 
@@ -64,8 +67,7 @@ def plan_searches(graph: GraphSize, labels: LabelSize, symmetric: bool, room: in
     for words in widths if not graph.resident else ():
         # No row is longer than this, unless it has duplicates.
         least = min(graph.arcs, max(graph.vertices, 1 << 20))
-        rest = room - search_bytes(graph, labels, symmetric, words) - graph_bytes(graph, 0)
-        arcs = min(graph.arcs, rest // graph.width)
+        arcs = _arcs_within(graph, room - search_bytes(graph, labels, symmetric, words))
         if arcs >= least:
             size = search_bytes(graph, labels, symmetric, words) + graph_bytes(graph, arcs)
             return Batch(words, arcs, size)
@@ -81,7 +83,7 @@ def plan_components(graph: GraphSize, label_width: int, room: int) -> Batch | No
     whole = labels + graph_bytes(graph, None)
     if whole <= room:
         return Batch(0, None, whole)
-    arcs = min(graph.arcs, (room - labels - graph_bytes(graph, 0)) // graph.width)
+    arcs = _arcs_within(graph, room - labels)
     if graph.resident or arcs < min(graph.arcs, max(graph.vertices, 1 << 20)):
         return None
     return Batch(0, arcs, labels + graph_bytes(graph, arcs))
@@ -100,9 +102,15 @@ def search_bytes(graph: GraphSize, labels: LabelSize, symmetric: bool, words: in
     return graph.vertices * (each + table + tree + nearer) + long_rows + MARGIN
 
 
+def _arcs_within(graph: GraphSize, room: int) -> int:
+    """Count the arcs of a part of the rows that takes `room` bytes at most, offsets included."""
+    rest = room - graph_bytes(graph, 0)
+    return min(graph.arcs, rest * LONG // (graph.width * LONG + PIECE_BYTES))
+
+
 def graph_bytes(graph: GraphSize, arcs: int | None) -> int:
     """Count bytes of the rows with so many arcs at once, None for all, and of the pieces of long ones."""
     if graph.resident:
-        return graph.arcs // LONG * (4 + 2 * 16)
+        return graph.arcs // LONG * PIECE_BYTES
     several = graph.arcs if arcs is None else arcs
-    return 8 * (graph.vertices + 1) + graph.width * several + several // LONG * (4 + 2 * 16)
+    return 8 * (graph.vertices + 1) + graph.width * several + several // LONG * PIECE_BYTES
