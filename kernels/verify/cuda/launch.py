@@ -38,13 +38,12 @@ def kind_of(dtype: Any) -> int:
     if dtype.kind not in "iu":
         raise ValueError(f"labels are integers; found {dtype}")
     unsigned = dtype.kind == "u" and dtype.itemsize < 8
-    return dtype.itemsize | (16 if unsigned else 0)
+    return int(dtype.itemsize) | (16 if unsigned else 0)
 
 
 def free_bytes() -> int:
     """Count what the device has left, with what CuPy's pool keeps and nobody uses."""
     import cupy
 
-    free: int = cupy.cuda.runtime.memGetInfo()[0]
-    kept: int = cupy.get_default_memory_pool().free_bytes()
-    return free + kept
+    free = cupy.cuda.runtime.memGetInfo()[0]
+    return int(free) + int(cupy.get_default_memory_pool().free_bytes())

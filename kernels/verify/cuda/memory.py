@@ -17,7 +17,7 @@ LONG = 2048
 """Arcs of the longest row that one warp examines (long_rows.cuh)."""
 
 PIECE_BYTES = 4 + 8 + 2 * 16
-"""Of a long row: its number, as it is listed, and its pieces, of which it has at most two for each LONG arcs."""
+"""Of LONG arcs of long rows: a row and its pieces, as they are listed, and at most two pieces."""
 
 MARGIN = 4 << 20
 """For counts, sources and what the memory pool rounds up."""
