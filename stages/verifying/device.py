@@ -26,7 +26,7 @@ def verify_on_device(context: Context, graph: Graph, traversal: Traversal) -> Ve
     No more memory is taken than was stated, and no more than is free now. Where it runs out all the same,
     since another program took it meanwhile, the checks begin again with half as much.
     """
-    from gravel.kernels.verify.cuda.launch import free_bytes
+    from gravel.kernels.verify.cuda.launch import free_bytes, release_pool
 
     checked = checked_of(graph, traversal)
     stated = checked.planned(context.machine.device_memory)
@@ -40,9 +40,9 @@ def verify_on_device(context: Context, graph: Graph, traversal: Traversal) -> Ve
         try:
             return _verify(context, graph, traversal, batch)
         except MemoryError as error:
-            _release()
             context.log(f"GPU memory ran out ({error}); verifying again with half of {room:,} bytes")
-            room = min(batch.device_bytes // 2, free_bytes())
+        release_pool()
+        room = min(batch.device_bytes // 2, free_bytes())
 
 
 def checked_of(graph: Graph, traversal: Traversal) -> Checked:
@@ -98,10 +98,3 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
         **options,
     )
     return verified_searches(context, traversal, searches, ON)
-
-
-def _release() -> None:
-    """Give back what CuPy's pool keeps of the attempt that failed."""
-    import cupy
-
-    cupy.get_default_memory_pool().free_all_blocks()

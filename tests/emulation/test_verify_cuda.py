@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import shutil
 import sys
+import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -27,19 +29,59 @@ FORMS = ((True, True), (True, False), (False, True))
 """Which of distance and predecessor an answer has."""
 
 
-def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
+class Pool:
+    """Memory of an emulated device: what is taken now, the most that was, and what there is."""
+
+    def __init__(self) -> None:
+        self.used = self.peak = 0
+        self.limit = 1 << 40
+
+    def taken(self, shape: Any, dtype: Any, value: int) -> Any:
+        count = int(numpy.prod(shape))
+        size = count * numpy.dtype(dtype).itemsize
+        if self.used + size > self.limit:
+            raise MemoryError(f"out of memory allocating {size:,} bytes")
+
+        class Memory(bytearray):
+            pass
+
+        memory = Memory(bytes([value]) * size)
+        self.used += size
+        self.peak = max(self.peak, self.used)
+        weakref.finalize(memory, self._give, size)
+        array = numpy.frombuffer(memory, dtype) if size else numpy.empty(0, dtype)
+        return array.reshape(shape).view(grid_kernels.Array)
+
+    def _give(self, size: int) -> None:
+        self.used -= size
+
+    def free_bytes(self) -> int:
+        return 0
+
+    def free_all_blocks(self) -> None:
+        pass
+
+
+def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     fake: Any = numpy_as_cupy.module()
     fake.ascontiguousarray = lambda values: numpy.ascontiguousarray(values).view(grid_kernels.Array)
     fake.zeros_like = lambda values: numpy.zeros_like(values)
+    pool = Pool()
+    # What was never written must not look like zero.
+    fake.empty = lambda shape, dtype: pool.taken(shape, dtype, 0x5A)
+    fake.zeros = lambda shape, dtype: pool.taken(shape, dtype, 0)
+    fake.get_default_memory_pool = lambda: pool
+    fake.cuda.runtime = SimpleNamespace(memGetInfo=lambda: (pool.limit - pool.used, pool.limit))
     monkeypatch.setitem(sys.modules, "cupy", fake)
     monkeypatch.setattr("gravel.kernels.verify.cuda.launch.load", grid_kernels.load)
+    return pool
 
 
 @pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    emulate(monkeypatch)
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    return emulate(monkeypatch)
 
 
 def check_all(
@@ -281,3 +323,30 @@ def test_batches_are_as_large_as_what_is_free() -> None:
     batch = memory.plan_searches(resident, labels, True, 1 << 34)
     assert batch is not None
     assert batch.device_bytes < (1 << 34)
+
+
+@pytest.mark.parametrize("arcs", [None, 5000], ids=["whole", "in parts"])
+@pytest.mark.parametrize("searches", [1, 9, 64])
+@pytest.mark.parametrize("form", FORMS, ids=["both", "distance", "predecessor"])
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+def test_the_memory_is_what_is_stated(
+    pool: Pool, form: tuple[bool, bool], searches: int, arcs: int | None, symmetric: bool
+) -> None:
+    csr = csr_of(HUBS, symmetric=symmetric)
+    d, p = search(csr, 0)
+    # What the names of offenders take belongs to it.
+    d[7], p[7] = d[7] + 1, 7
+    labels = [numpy.stack([each] * searches) if has else None for each, has in zip((d, p), form, strict=True)]
+    graph = memory.GraphSize(len(d), len(csr[1]), 4)
+    sizes = memory.LabelSize(searches, *(4 * has for has in form))
+    planned = memory.plan_searches(graph, sizes, symmetric, ROOM)
+    assert planned is not None
+    stated = memory.search_bytes(graph, sizes, symmetric, planned.words)
+    stated += memory.graph_bytes(graph, arcs) - memory.MARGIN
+    batch = Batch(planned.words, arcs, 0)
+    list(bfs.check_searches(*csr, [0] * searches, *labels, symmetric=symmetric, room=ROOM, batch=batch))
+    # The counts of each search and what lists of rows and offenders take.
+    assert pool.peak <= stated + 400 * searches + 40_000
+    # A part has fewer rows than there is room for.
+    assert stated <= (1.2 if arcs is None else 1.4) * pool.peak
+    assert pool.used == 0

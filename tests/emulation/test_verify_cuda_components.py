@@ -9,10 +9,10 @@ import pytest
 
 from gravel.kernels.verify import check_components, check_parts
 from gravel.kernels.verify.cuda import components
-from gravel.kernels.verify.cuda.memory import Batch
+from gravel.kernels.verify.cuda.memory import MARGIN, Batch, GraphSize, plan_components
 from tests.emulation import grid_kernels
 from tests.emulation.grid_kernels import on_device
-from tests.emulation.test_verify_cuda import ROOM, Stored, emulate
+from tests.emulation.test_verify_cuda import ROOM, Pool, Stored, emulate
 from tests.kernels.cuda_case import names
 from tests.kernels.verify_damage import COMPONENT_DAMAGES, HUBS, ZOO, csr_of, damaged_components
 from tests.zoo import ZooGraph, scipy_components, zoo
@@ -23,8 +23,8 @@ EMPTY = next(graph for graph in zoo() if not graph.vertex_count)
 
 
 @pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    emulate(monkeypatch)
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    return emulate(monkeypatch)
 
 
 def check(csr: Any, labels: Any, symmetric: bool, place: Any = lambda array: array, **options: Any) -> bool:
@@ -96,3 +96,17 @@ def test_labels_of_another_graph_and_too_little_memory_are_refused() -> None:
         components.check_components(*csr, labels[:4], room=ROOM)
     with pytest.raises(MemoryError, match=r"needs [\d,]+ bytes, and 9 are free"):
         components.check_components(*csr, labels, room=9)
+
+
+@pytest.mark.parametrize("arcs", [None, 5000], ids=["whole", "in parts"])
+def test_the_memory_is_what_is_stated(pool: Pool, arcs: int | None) -> None:
+    csr = csr_of(HUBS, symmetric=True)
+    labels = scipy_components(*csr).astype(numpy.uint32)
+    labels[7] = 7
+    planned = plan_components(GraphSize(len(labels), len(csr[1]), 4), 4, ROOM)
+    assert planned is not None
+    stated = planned.device_bytes - MARGIN - (4 * (len(csr[1]) - arcs) if arcs else 0)
+    components.check_components(*csr, labels, symmetric=True, room=ROOM, batch=Batch(0, arcs, 0))
+    assert pool.peak <= stated + 2000
+    assert stated <= 1.2 * pool.peak
+    assert pool.used == 0

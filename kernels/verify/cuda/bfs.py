@@ -8,7 +8,7 @@ from typing import Any
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.verify.cuda.batch import SearchBatch, TooDeep
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of
+from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of, release_pool
 from gravel.kernels.verify.cuda.memory import Batch, plan_searches
 from gravel.kernels.verify.cuda.offenders import checks_of
 from gravel.kernels.verify.cuda.sizes import graph_size, label_size
@@ -73,6 +73,7 @@ def check_searches(
         current: SearchBatch | None = None
         while done < len(sources):
             if current is None:
+                release_pool()  # what labels that were too narrow have left is of other sizes
                 kernels = Kernels("kernels/verify/cuda/rows.cu", block, VERTEX=vertex, LABEL=LABELS[width])
                 at_once = min(planned.words * 4 >> width, len(sources))
                 current = SearchBatch(kernels, blocks, uploads, at_once, distance, predecessor, **options)

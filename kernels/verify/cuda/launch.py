@@ -41,6 +41,13 @@ def kind_of(dtype: Any) -> int:
     return int(dtype.itemsize) | (16 if unsigned else 0)
 
 
+def release_pool() -> None:
+    """Give back to the device what CuPy's pool keeps and nobody uses."""
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
 def free_bytes() -> int:
     """Count what the device has left, with what CuPy's pool keeps and nobody uses."""
     import cupy

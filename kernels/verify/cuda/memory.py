@@ -19,6 +19,9 @@ LONG = 2048
 PIECE_BYTES = 4 + 8 + 2 * 16
 """Of LONG arcs of long rows: a row and its pieces, as they are listed, and at most two pieces."""
 
+LEAST_PART = 1 << 20
+"""Arcs of the smallest part of the rows that is worth an upload of its own."""
+
 MARGIN = 4 << 20
 """For counts, sources and what the memory pool rounds up."""
 
@@ -65,10 +68,8 @@ def plan_searches(graph: GraphSize, labels: LabelSize, symmetric: bool, room: in
         if size <= room:
             return Batch(words, None, size)
     for words in widths if not graph.resident else ():
-        # No row is longer than this, unless it has duplicates.
-        least = min(graph.arcs, max(graph.vertices, 1 << 20))
         arcs = _arcs_within(graph, room - search_bytes(graph, labels, symmetric, words))
-        if arcs >= least:
+        if arcs >= _least_part(graph):
             size = search_bytes(graph, labels, symmetric, words) + graph_bytes(graph, arcs)
             return Batch(words, arcs, size)
     return None
@@ -84,7 +85,7 @@ def plan_components(graph: GraphSize, label_width: int, room: int) -> Batch | No
     if whole <= room:
         return Batch(0, None, whole)
     arcs = _arcs_within(graph, room - labels)
-    if graph.resident or arcs < min(graph.arcs, max(graph.vertices, 1 << 20)):
+    if graph.resident or arcs < _least_part(graph):
         return None
     return Batch(0, arcs, labels + graph_bytes(graph, arcs))
 
@@ -100,6 +101,11 @@ def search_bytes(graph: GraphSize, labels: LabelSize, symmetric: bool, words: in
     nearer = 4 * words if not (symmetric or labels.predecessor) else 0
     long_rows = graph.arcs // LONG * (4 * words)
     return graph.vertices * (each + table + tree + nearer) + long_rows + MARGIN
+
+
+def _least_part(graph: GraphSize) -> int:
+    """Count the arcs that a part must have room for: no row is longer, unless it has duplicates."""
+    return min(graph.arcs, max(graph.vertices, LEAST_PART))
 
 
 def _arcs_within(graph: GraphSize, room: int) -> int:
