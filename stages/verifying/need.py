@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gravel.kernels.verify.cuda.memory import (
+    MAX_THREADS,
     MAX_VERTICES,
+    STAGE_BYTES,
     Batch,
     GraphSize,
     LabelSize,
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 COMPILED = 44 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
 
-SENDING = 2 * (8 * 16 << 20)
+SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
 
 

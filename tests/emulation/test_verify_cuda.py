@@ -268,11 +268,13 @@ def test_large_arrays_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("gravel.kernels.placement.pinned.CudaHost", Host)
     monkeypatch.setattr("gravel.kernels.verify.cuda.upload.DIRECT_BYTES", 64)
-    monkeypatch.setattr("gravel.kernels.verify.cuda.upload.PIECE_BYTES", 1 << 10)
+    monkeypatch.setattr("gravel.kernels.verify.cuda.upload.STAGE_BYTES", 1 << 10)
     emulated: Any = sys.modules["cupy"]
 
     class Device:
-        id = 0
+        def __init__(self, number: int = 3) -> None:
+            self.id = number
+            assert number == 3
 
         def __enter__(self) -> None: ...
 
@@ -326,7 +328,7 @@ def test_batches_are_as_large_as_what_is_free() -> None:
 
 
 @pytest.mark.parametrize("arcs", [None, 5000], ids=["whole", "in parts"])
-@pytest.mark.parametrize("searches", [1, 9, 64])
+@pytest.mark.parametrize("searches", [1, 64])
 @pytest.mark.parametrize("form", FORMS, ids=["both", "distance", "predecessor"])
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
 def test_the_memory_is_what_is_stated(
@@ -334,9 +336,11 @@ def test_the_memory_is_what_is_stated(
 ) -> None:
     csr = csr_of(HUBS, symmetric=symmetric)
     d, p = search(csr, 0)
-    # What the names of offenders take belongs to it.
-    d[7], p[7] = d[7] + 1, 7
     labels = [numpy.stack([each] * searches) if has else None for each, has in zip((d, p), form, strict=True)]
+    # What the names of offenders take belongs to it.
+    for array, wrong in zip(labels, (2, 7), strict=True):
+        if array is not None:
+            array[-1, 7] = wrong
     graph = memory.GraphSize(len(d), len(csr[1]), 4)
     sizes = memory.LabelSize(searches, *(4 * has for has in form))
     planned = memory.plan_searches(graph, sizes, symmetric, ROOM)

@@ -16,8 +16,14 @@ CHUNK = 4
 LONG = 2048
 """Arcs of the longest row that one warp examines (long_rows.cuh)."""
 
-PIECE_BYTES = 4 + 8 + 2 * 16
+LIST_BYTES = 4 + 8 + 2 * 16
 """Of LONG arcs of long rows: a row and its pieces, as they are listed, and at most two pieces."""
+
+STAGE_BYTES = 4 << 20
+"""Of a pinned buffer, in which a piece of an array is sent."""
+
+MAX_THREADS = 8
+"""That send: one copies about 8 GB/s into pinned memory, and a link takes 50."""
 
 LEAST_PART = 1 << 20
 """Arcs of the smallest part of the rows that is worth an upload of its own."""
@@ -111,12 +117,12 @@ def _least_part(graph: GraphSize) -> int:
 def _arcs_within(graph: GraphSize, room: int) -> int:
     """Count the arcs of a part of the rows that takes `room` bytes at most, offsets included."""
     rest = room - graph_bytes(graph, 0)
-    return min(graph.arcs, rest * LONG // (graph.width * LONG + PIECE_BYTES))
+    return min(graph.arcs, rest * LONG // (graph.width * LONG + LIST_BYTES))
 
 
 def graph_bytes(graph: GraphSize, arcs: int | None) -> int:
     """Count bytes of the rows with so many arcs at once, None for all, and of the pieces of long ones."""
     if graph.resident:
-        return graph.arcs // LONG * PIECE_BYTES
+        return graph.arcs // LONG * LIST_BYTES
     several = graph.arcs if arcs is None else arcs
-    return 8 * (graph.vertices + 1) + graph.width * several + several // LONG * PIECE_BYTES
+    return 8 * (graph.vertices + 1) + graph.width * several + several // LONG * LIST_BYTES

@@ -9,13 +9,10 @@ from typing import Any
 
 from gravel.kernels.placement.pinned import Host, Pinned, PinnedRefused, buffer, pin
 from gravel.kernels.strategy import backend_of
+from gravel.kernels.verify.cuda.memory import MAX_THREADS, STAGE_BYTES
 
-PIECE_BYTES = 16 << 20
 DIRECT_BYTES = 1 << 20
 """An array of at most so many bytes is sent as it is."""
-
-MAX_THREADS = 8
-"""One copies about 8 GB/s into pinned memory, and a link takes 50."""
 
 
 class Uploads:
@@ -59,14 +56,14 @@ class Uploads:
 
         # What is written here may be memory that kernels of this stream still read.
         cupy.cuda.get_current_stream().synchronize()
-        step = PIECE_BYTES // out.itemsize
-        device = cupy.cuda.Device()
+        step = STAGE_BYTES // out.itemsize
+        device: int = cupy.cuda.Device().id
 
         def send_piece(start: int) -> None:
             stop = min(start + step, len(out))
             stage, stream = self._stages.get()
             try:
-                with device:
+                with cupy.cuda.Device(device):
                     values = stage[: (stop - start) * out.itemsize].view(out.dtype)
                     values[...] = array[first + start : first + stop]
                     out[start:stop].set(values, stream=stream)
@@ -83,7 +80,7 @@ class Uploads:
             import numpy
 
             for _ in range(self._threads):
-                stage = buffer(PIECE_BYTES, numpy.uint8)
+                stage = buffer(STAGE_BYTES, numpy.uint8)
                 try:
                     self._pinned.append(pin(stage, self._host))
                 except PinnedRefused as error:
