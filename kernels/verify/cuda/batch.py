@@ -139,20 +139,17 @@ class SearchBatch:
         labels = self.distances(low, len(sources))
         counts = cupy.zeros((len(sources), RULES), numpy.uint64)
         highest = cupy.zeros(len(sources), numpy.uint32)
-        self._check_vertices(labels, low, sources, counts, highest, NONE)
+        for place in range(len(sources)):
+            found = counts[place], highest[place : place + 1]
+            self._check_vertices(labels[place], low + place, *found, NONE)
         host[low : low + len(sources)] += counts.get().astype(numpy.int64)
         return labels, int(highest.get().max())
 
-    def _check_vertices(
-        self, labels: Any, low: int, sources: Sequence[int], counts: Any, highest: Any, bits: Any
-    ) -> None:
-        import cupy
-
+    def _check_vertices(self, labels: Any, place: int, counts: Any, highest: Any, bits: Any) -> None:
         kind = numpy.uint32(kind_of(labels.dtype))
-        given = cupy.asarray(numpy.array(sources, numpy.uint64))
-        asked = numpy.uint64(self._n), given, numpy.uint32(len(sources)), numpy.int64(self.limit)
-        end = counts, highest, bits
-        self._vertices.run("check_vertices", self._n, labels, kind, *self._parents_from(low), *asked, *end)
+        source, limit = numpy.uint64(self.sources[place]), numpy.int64(self.limit)
+        asked = *self._parents_from(place), numpy.uint64(self._n), source, limit
+        self._vertices.run("check_vertices", self._n, labels, kind, *asked, counts, highest, bits)
 
     def _parents_from(self, low: int) -> tuple[Any, Any]:
         if self.parents is None:
@@ -189,8 +186,7 @@ class SearchBatch:
 
         bits = cupy.zeros(self._n, numpy.uint8)
         counts, highest = cupy.zeros(RULES, numpy.uint64), cupy.zeros(1, numpy.uint32)
-        labels = self.distances(place, 1)
-        self._check_vertices(labels, place, [self.sources[place]], counts, highest, bits)
+        self._check_vertices(self.distances(place, 1)[0], place, counts, highest, bits)
         return bits
 
     def tree_bits(self, place: int) -> tuple[Any, Any]:

@@ -1,51 +1,49 @@
-// What is wrong with the vertices of searches by themselves, and levels counted along predecessors. The rules are
+// What is wrong with the vertices of a search by themselves, and levels counted along its predecessors. The rules are
 // those of kernels/verify/tree.py.
 //
-// Contract: labels of a search are n integers of a `kind` (integers.cuh), searches one after another; a kind of 0
-// says that there are none. n is below 2^31. counts[search * RULES + rule] gains the vertices that break a rule;
-// `bits`, unless null, gets those of each vertex of the last search. Any block that is a multiple of 32; grids stride.
+// Contract: labels are n integers of a `kind` (integers.cuh); a kind of 0 says that there are none. n is below 2^31.
+// counts[rule] gains the vertices that break a rule; `bits`, unless null, gets those of each vertex. Any block that is
+// a multiple of 32; grids stride.
 #include "kernels/cuda/types.cuh"
 #include "kernels/verify/cuda/integers.cuh"
 #include "kernels/verify/cuda/rules.cuh"
 
 constexpr u32 NOBODY = 0xffffffffu;
 
-// highest[search] becomes the largest distance that is in range.
+// *highest becomes the largest distance that is in range. A launch for each search: the distances of one are in the
+// cache when those of predecessors are looked up.
 extern "C" __global__ void check_vertices(const void* distance, u32 distance_kind, const void* predecessor,
-                                          u32 predecessor_kind, u64 n, const u64* sources, u32 searches, i64 limit,
-                                          u64* counts, u32* highest, u8* bits) {
-    for (u32 search = 0; search < searches; search++) {
-        const u64 source = sources[search], base = search * n;
-        u32 broken[4] = {0, 0, 0, 0}, deepest = 0;
-        for (u64 v = global_thread(); v < n; v += global_threads()) {
-            const i64 d = integer_at(distance, distance_kind, base + v);
-            const i64 p = predecessor_kind ? integer_at(predecessor, predecessor_kind, base + v) : -1;
-            u32 rule = RULES;
-            if (d < -1 || d > limit || p < -1 || p >= i64(n)) {
-                rule = RANGES;
-            } else {
-                if (d > deepest) deepest = u32(d);
-                if (v == source) {
-                    if (d != 0 || p != -1) rule = SOURCE;
-                } else if (d == 0) {
-                    rule = SOURCE;
-                } else if (predecessor_kind && (d == -1) != (p == -1)) {
-                    rule = TREE;
-                } else if (predecessor_kind && d != -1) {
-                    const i64 above = integer_at(distance, distance_kind, base + p);
-                    if (above != d - 1) rule = above == -1 ? TREE : TREE_LEVELS;
-                }
+                                          u32 predecessor_kind, u64 n, u64 source, i64 limit, u64* counts,
+                                          u32* highest, u8* bits) {
+    u32 broken[4] = {0, 0, 0, 0}, deepest = 0;
+    for (u64 v = global_thread(); v < n; v += global_threads()) {
+        const i64 d = integer_at(distance, distance_kind, v);
+        const i64 p = predecessor_kind ? integer_at(predecessor, predecessor_kind, v) : -1;
+        u32 rule = RULES;
+        if (d < -1 || d > limit || p < -1 || p >= i64(n)) {
+            rule = RANGES;
+        } else {
+            if (d > i64(deepest)) deepest = u32(d);
+            if (v == source) {
+                if (d != 0 || p != -1) rule = SOURCE;
+            } else if (d == 0) {
+                rule = SOURCE;
+            } else if (predecessor_kind && (d == -1) != (p == -1)) {
+                rule = TREE;
+            } else if (predecessor_kind && d != -1) {
+                const i64 above = integer_at(distance, distance_kind, p);
+                if (above != d - 1) rule = above == -1 ? TREE : TREE_LEVELS;
             }
-            for (u32 each = 0; each < 4; each++) broken[each] += rule == each;
-            if (bits) bits[v] = rule == RULES ? 0 : u8(1u << rule);
         }
-        for (u32 each = 0; each < 4; each++) {
-            const u32 sum = warp_sum(broken[each]);
-            if (lane_id() == 0 && sum) atomicAdd(&counts[search * RULES + each], u64(sum));
-        }
-        deepest = __reduce_max_sync(ALL_LANES, deepest);
-        if (lane_id() == 0 && deepest) atomicMax(&highest[search], deepest);
+        for (u32 each = 0; each < 4; each++) broken[each] += rule == each;
+        if (bits) bits[v] = rule == RULES ? 0 : u8(1u << rule);
     }
+    for (u32 each = 0; each < 4; each++) {
+        const u32 sum = warp_sum(broken[each]);
+        if (lane_id() == 0 && sum) atomicAdd(&counts[each], u64(sum));
+    }
+    deepest = __reduce_max_sync(ALL_LANES, deepest);
+    if (lane_id() == 0 && deepest) atomicMax(highest, deepest);
 }
 
 __device__ __forceinline__ u64 step_up(u32 ancestor, u32 steps) { return u64(ancestor) << 32 | steps; }
