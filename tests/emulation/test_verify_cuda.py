@@ -19,6 +19,7 @@ from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.grid_kernels import on_device
 from tests.kernels.cuda_case import LONG_PATH, names
 from tests.kernels.verify_damage import DAMAGES, HUBS, ZOO, csr_of, damaged, search
+from tests.parameters import slow_among
 from tests.zoo import ZooGraph
 
 GRID = next(graph for graph in ZOO if graph.name == "grid_13x17")
@@ -133,9 +134,13 @@ def test_all_damages_are_there() -> None:
     assert seen - {""} == set(DAMAGES)
 
 
-@pytest.mark.parametrize("words", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("block", [32, 64, 128])
-def test_every_block_and_batch(monkeypatch: pytest.MonkeyPatch, words: int, block: int) -> None:
+SHAPES = list(itertools.product((1, 2, 4, 8, 16), (32, 64, 128)))
+"""Words of a vertex's labels and threads of a block."""
+
+
+@pytest.mark.parametrize("shape", slow_among(SHAPES, {*SHAPES} - {(1, 32), (2, 64), (16, 128)}), ids=str)
+def test_every_block_and_batch(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) -> None:
+    words, block = shape
     monkeypatch.setattr(grid_kernels, "THREADS", 128)
     for symmetric in (True, False):
         csr = csr_of(SKEWED, symmetric=symmetric)
@@ -200,7 +205,7 @@ def test_deep_levels_take_wider_labels() -> None:
         assert [refused(checks) for checks in found] == [True] * 9 + [False] * 3 + [form[0]] + [True] * 6
 
 
-@pytest.mark.parametrize("level", [254, 255, 65534, 65535])
+@pytest.mark.parametrize("level", slow_among([254, 255, 65534, 65535], {65534}))
 def test_a_level_at_the_edge_of_a_label(level: int) -> None:
     n = level + 2
     ends = numpy.arange(n - 1, dtype=numpy.uint32)
@@ -219,9 +224,9 @@ def test_rows_that_come_in_parts(symmetric: bool) -> None:
     csr = csr_of(HUBS, symmetric=symmetric)
     answers = [labels for _, labels in damaged(csr, 1, seed=4)][:9]
     for form in FORMS:
-        check_all(csr, 1, answers, form, symmetric=symmetric, batch=Batch(1, 5000, 0))
+        check_all(csr, 1, answers, form, symmetric=symmetric, batch=Batch(1, 2700, 0))
     with pytest.raises(ValueError, match="row 0 has more arcs than the device has room for"):
-        check_all(csr_of(HUBS, symmetric=True), 1, answers, batch=Batch(1, 4000, 0))
+        check_all(csr_of(HUBS, symmetric=True), 1, answers, batch=Batch(1, 2000, 0))
 
 
 def test_arrays_on_the_device_are_used_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,7 +332,7 @@ def test_batches_are_as_large_as_what_is_free() -> None:
     assert batch.device_bytes < (1 << 34)
 
 
-@pytest.mark.parametrize("arcs", [None, 5000], ids=["whole", "in parts"])
+@pytest.mark.parametrize("arcs", [None, 2700], ids=["whole", "in parts"])
 @pytest.mark.parametrize("searches", [1, 64])
 @pytest.mark.parametrize("form", FORMS, ids=["both", "distance", "predecessor"])
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])

@@ -86,7 +86,7 @@ def test_arrays_on_the_device_and_stored_ones(place: Any) -> None:
 def test_rows_that_come_in_parts() -> None:
     csr = csr_of(HUBS, symmetric=True)
     for name, labels in damaged_components(scipy_components(*csr), seed=3):
-        assert check(csr, labels, True, batch=Batch(0, 5000, 0)) is (not name)
+        assert check(csr, labels, True, batch=Batch(0, 2700, 0)) is (not name)
 
 
 def test_labels_of_another_graph_and_too_little_memory_are_refused() -> None:
@@ -98,7 +98,7 @@ def test_labels_of_another_graph_and_too_little_memory_are_refused() -> None:
         components.check_components(*csr, labels, room=9)
 
 
-@pytest.mark.parametrize("arcs", [None, 5000], ids=["whole", "in parts"])
+@pytest.mark.parametrize("arcs", [None, 2700], ids=["whole", "in parts"])
 def test_the_memory_is_what_is_stated(pool: Pool, arcs: int | None) -> None:
     csr = csr_of(HUBS, symmetric=True)
     labels = scipy_components(*csr).astype(numpy.uint32)
@@ -108,5 +108,5 @@ def test_the_memory_is_what_is_stated(pool: Pool, arcs: int | None) -> None:
     stated = planned.device_bytes - MARGIN - (4 * (len(csr[1]) - arcs) if arcs else 0)
     components.check_components(*csr, labels, symmetric=True, room=ROOM, batch=Batch(0, arcs, 0))
     assert pool.peak <= stated + 2000
-    assert stated <= 1.2 * pool.peak
+    assert stated <= (1.3 if arcs else 1.2) * pool.peak
     assert pool.used == 0

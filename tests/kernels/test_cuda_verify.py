@@ -63,7 +63,7 @@ def test_every_block_and_batch(words: int, block: int) -> None:
         answers = [labels for _, labels in damaged(csr, 3, seed=words)]
         answers = (answers * 3)[: 4 * words + 3]
         for form in FORMS:
-            for arcs in (None, 5000):
+            for arcs in (None, 2700):
                 batch = Batch(words, arcs, 0)
                 check_all(csr, 3, answers, form, symmetric=symmetric, block=block, batch=batch)
 

@@ -18,10 +18,10 @@ ZOO = [graph for graph in zoo() if graph.vertex_count]
 
 def _hubs() -> ZooGraph:
     """Two rows that many warps share, a path behind them, and vertices that nothing reaches."""
-    n = 9000
-    first = [(0, i) for i in range(1, 5000)]
-    second = [(4000, i) for i in range(4001, 8200)]
-    path = [(i, i + 1) for i in range(8199, 8260)]
+    n = 5000
+    first = [(0, i) for i in range(1, 2600)]
+    second = [(2500, i) for i in range(2501, 4700)]
+    path = [(i, i + 1) for i in range(4699, 4760)]
     array = numpy.array(first + second + path, dtype=numpy.uint32)
     return ZooGraph("hubs", n, array[:, 0].copy(), array[:, 1].copy())
 
