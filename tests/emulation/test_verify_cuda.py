@@ -182,6 +182,39 @@ def test_max_depth(symmetric: bool, max_depth: int) -> None:
             assert refused(found[0]) is (depth is None and int(answers[0][0].max()) > max_depth)
 
 
+def check_each_arc(csr: Any, hub: int, places: Any) -> None:
+    """Search from single neighbours of a vertex: its predecessor is then to be found at one arc alone."""
+    sources = csr[1][csr[0][hub] :][list(places)].tolist()
+    labels = [numpy.stack(each) for each in zip(*(search(csr, source) for source in sources), strict=True)]
+    for form in FORMS:
+        given = [each if has else None for each, has in zip(labels, form, strict=True)]
+        found = list(bfs.check_searches(*csr, sources, *given, symmetric=True, room=ROOM))
+        assert not any(map(refused, found))
+        # An unreached neighbour, or one too far away, at this arc alone.
+        for wrong in (-1, 3):
+            broken = [each.copy() if has else None for each, has in zip(labels, form, strict=True)]
+            if broken[0] is None:
+                continue
+            others = numpy.roll(sources, 1)
+            broken[0][numpy.arange(len(sources)), others] = wrong
+            for number, checks in enumerate(
+                bfs.check_searches(*csr, sources, *broken, symmetric=True, room=ROOM)
+            ):
+                one = [None if each is None else each[number] for each in broken]
+                assert checks == check_bfs(*csr, sources[number], *one, symmetric=True)
+                assert refused(checks)
+
+
+def test_each_arc_of_a_row_counts() -> None:
+    complete = next(graph for graph in ZOO if graph.name == "complete_40")
+    check_each_arc(csr_of(complete, symmetric=True), 7, range(39))
+    hubs = csr_of(HUBS, symmetric=True)
+    assert hubs[0][1] == 2599
+    check_each_arc(hubs, 0, (0, 1, 2, 31, 32, 63, 64, 2046, 2047, 2048, 2049, 2080, 2597, 2598))
+    star = next(graph for graph in ZOO if graph.name == "star_last_hub")
+    check_each_arc(csr_of(star, symmetric=True), 1999, (0, 1023, 1024, 1997, 1998))
+
+
 def test_wide_and_unsorted_rows() -> None:
     offsets, columns = csr_of(SKEWED, symmetric=False, index=numpy.uint64)
     for low, high in itertools.pairwise(offsets):

@@ -58,6 +58,21 @@ def test_all_damages_are_there() -> None:
     assert seen - {""} == set(COMPONENT_DAMAGES)
 
 
+def check_each_arc() -> None:
+    """One leaf of a hub has another label: a row disagrees at one arc alone."""
+    csr = csr_of(HUBS, symmetric=True)
+    right = scipy_components(*csr)
+    for place in (0, 31, 32, 2047, 2048, 2597, 2598):
+        labels = right.copy()
+        leaf = int(csr[1][place])
+        labels[leaf] = leaf
+        assert not check(csr, labels, True)
+
+
+def test_each_arc_of_a_row_counts() -> None:
+    check_each_arc()
+
+
 @pytest.mark.parametrize("block", [32, 64, 128])
 def test_every_block(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(grid_kernels, "THREADS", 128)

@@ -12,7 +12,7 @@ from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.launch import Kernels, kind_of
 from gravel.kernels.verify.cuda.memory import CHUNK
 from gravel.kernels.verify.cuda.tree import RULES, Tree
-from gravel.kernels.verify.cuda.upload import Row, Uploads
+from gravel.kernels.verify.cuda.upload import Job, Row, Sending, Uploads
 
 TILE = 8
 """Rows of which a warp reads the predecessors together (rows.cu)."""
@@ -67,7 +67,8 @@ class SearchBatch:
         if not self.with_distance:
             self._raw = cupy.empty((several, n), numpy.int32)
         elif backend_of(distance) == "cpu":
-            self._raw = cupy.empty((several, n), distance.dtype)
+            # The next ones come while these are checked.
+            self._raw = cupy.empty((min(2 * CHUNK, at_once), n), distance.dtype)
         self._above = None
         if self.with_tree and backend_of(predecessor) == "cpu":
             self._above = cupy.empty((at_once, n), predecessor.dtype)
@@ -89,60 +90,68 @@ class SearchBatch:
         """Bring searches from `first` on to the device and check their vertices; raises TooDeep."""
         import cupy
 
-        self._first, self.sources = first, sources
         if len(sources) < self.at_once:
             # Labels of a fuller batch would be checked on.
             self._table.fill(0)
-        self.parents = self._load_parents()
+        self._first, self.sources = first, sources
+        self.parents = self._above
+        if self.with_tree and self._above is None:
+            self.parents = cupy.ascontiguousarray(self._predecessor[first : first + len(sources)])
         self.strange = numpy.zeros(len(sources), numpy.bool_)
         self._counts = cupy.zeros((len(sources), RULES), numpy.uint64)
-        host = numpy.zeros((len(sources), RULES), numpy.int64)
-        for low in range(0, len(sources), CHUNK):
-            several = sources[low : low + CHUNK]
-            labels, highest = self._load_chunk(low, several, host)
-            if highest > (1 << 8 * self._label_bytes) - 2:
-                raise TooDeep(highest)
-            kind = numpy.uint32(kind_of(labels.dtype))
-            known = labels, kind, numpy.uint64(self._n), numpy.uint32(len(several)), numpy.uint32(low)
-            self._kernels.run("arrange", self._n, *known, self._table, numpy.uint32(self._words))
-        self.counts = host
+        self.counts = numpy.zeros((len(sources), RULES), numpy.int64)
+        here = coming = self._start(0)
+        try:
+            for low in range(0, len(sources), CHUNK):
+                here, coming = coming, self._start(low + CHUNK)
+                here.wait()
+                self._arrange(low, *self._load_chunk(low, sources[low : low + CHUNK]))
+        finally:
+            # Nothing may be written to memory that is given back.
+            here.stop()
+            coming.stop()
 
-    def _load_parents(self) -> Any:
-        if not self.with_tree:
-            return None
-        last = self._first + len(self.sources)
-        if self._above is None:
-            import cupy
+    def _start(self, low: int) -> Sending:
+        """Begin to send labels of the next few searches of the batch that are not on the device."""
+        places = range(low, min(low + CHUNK, len(self.sources)))
+        jobs = [
+            Job(Row(array, self._first + place), room[place % len(room)])
+            for array, room in ((self._predecessor, self._above), (self._distance, self._raw))
+            if room is not None and array is not None
+            for place in places
+        ]
+        return self._uploads.start(jobs)
 
-            return cupy.ascontiguousarray(self._predecessor[self._first : last])
-        for place in range(len(self.sources)):
-            self._uploads.send(Row(self._predecessor, self._first + place), self._above[place])
-        return self._above
+    def _arrange(self, low: int, labels: Any, highest: int) -> None:
+        """Write labels of a few searches into the table; raises TooDeep."""
+        if highest > (1 << 8 * self._label_bytes) - 2:
+            raise TooDeep(highest)
+        kind, several = numpy.uint32(kind_of(labels.dtype)), numpy.uint32(min(CHUNK, len(self.sources) - low))
+        known = labels, kind, numpy.uint64(self._n), several, numpy.uint32(low)
+        self._kernels.run("arrange", self._n, *known, self._table, numpy.uint32(self._words))
 
-    def distances(self, low: int, count: int) -> Any:
-        """Return distances of searches of this batch on the device, valid until others are asked for."""
-        first = self._first + low
-        if self._raw is None:
-            import cupy
-
-            return cupy.ascontiguousarray(self._distance[first : first + count])
-        for place in range(count):
-            self._uploads.send(Row(self._distance, first + place), self._raw[place])
-        return self._raw
-
-    def _load_chunk(self, low: int, sources: Sequence[int], host: Any) -> tuple[Any, int]:
-        """Give labels of some searches, the largest that is in range, and what their vertices break."""
-        if not self.with_distance:
-            return self._count_levels(low, sources, host)
+    def _distances(self, low: int, count: int) -> Any:
+        """Return distances of searches of this batch that are on the device."""
+        if self._raw is not None:
+            return self._raw[low % len(self._raw) :][:count]
         import cupy
 
-        labels = self.distances(low, len(sources))
+        first = self._first + low
+        return cupy.ascontiguousarray(self._distance[first : first + count])
+
+    def _load_chunk(self, low: int, sources: Sequence[int]) -> tuple[Any, int]:
+        """Give labels of some searches and the largest that is in range; counts what their vertices break."""
+        if not self.with_distance:
+            return self._count_levels(low, sources)
+        import cupy
+
+        labels = self._distances(low, len(sources))
         counts = cupy.zeros((len(sources), RULES), numpy.uint64)
         highest = cupy.zeros(len(sources), numpy.uint32)
         for place in range(len(sources)):
             found = counts[place], highest[place : place + 1]
             self._check_vertices(labels[place], low + place, *found, NONE)
-        host[low : low + len(sources)] += counts.get().astype(numpy.int64)
+        self.counts[low : low + len(sources)] += counts.get().astype(numpy.int64)
         return labels, int(highest.get().max())
 
     def _check_vertices(self, labels: Any, place: int, counts: Any, highest: Any, bits: Any) -> None:
@@ -156,7 +165,7 @@ class SearchBatch:
             return NONE, numpy.uint32(0)
         return self.parents[low:], numpy.uint32(kind_of(self.parents.dtype))
 
-    def _count_levels(self, low: int, sources: Sequence[int], host: Any) -> tuple[Any, int]:
+    def _count_levels(self, low: int, sources: Sequence[int]) -> tuple[Any, int]:
         raw, highest = self._raw, 0
         assert raw is not None
         for place, source in enumerate(sources):
@@ -164,7 +173,7 @@ class SearchBatch:
             if found.strange:
                 self.strange[low + place] = True
                 raw[place].fill(-1)
-            host[low + place] += found.counts.astype(numpy.int64)
+            self.counts[low + place] += found.counts.astype(numpy.int64)
             highest = max(highest, found.highest)
         return raw, highest
 
@@ -186,7 +195,11 @@ class SearchBatch:
 
         bits = cupy.zeros(self._n, numpy.uint8)
         counts, highest = cupy.zeros(RULES, numpy.uint64), cupy.zeros(1, numpy.uint32)
-        self._check_vertices(self.distances(place, 1)[0], place, counts, highest, bits)
+        if self._raw is not None:
+            # Others have come to where it was.
+            room = self._raw[place % len(self._raw)]
+            self._uploads.send(Row(self._distance, self._first + place), room)
+        self._check_vertices(self._distances(place, 1)[0], place, counts, highest, bits)
         return bits
 
     def tree_bits(self, place: int) -> tuple[Any, Any]:

@@ -99,8 +99,8 @@ def plan_components(graph: GraphSize, label_width: int, room: int) -> Batch | No
 def search_bytes(graph: GraphSize, labels: LabelSize, symmetric: bool, words: int) -> int:
     """Count bytes beside the graph for a batch whose labels take `words` of each vertex."""
     at_once = min(CHUNK * words, labels.searches)
-    # Distances as they come, or levels counted along predecessors.
-    each = min(CHUNK, at_once) * (labels.distance or 4)
+    # Distances as they come, twice a few, or levels counted along predecessors.
+    each = min(2 * CHUNK, at_once) * labels.distance or min(CHUNK, at_once) * 4
     table = 4 * words
     # Ancestors with their steps and bits of offenders; without predecessors, bits alone.
     tree = at_once * labels.predecessor + (9 if labels.predecessor else 1)

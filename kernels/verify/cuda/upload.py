@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
@@ -13,6 +15,40 @@ from gravel.kernels.verify.cuda.memory import MAX_THREADS, STAGE_BYTES
 
 DIRECT_BYTES = 1 << 20
 """An array of at most so many bytes is sent as it is."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Fill a device array of one axis with as many elements of `array` from `first` on.
+
+    `array` has one axis, too, or is read by `array[low:high]`.
+    """
+
+    array: Any
+    out: Any
+    first: int = 0
+
+    def read(self, start: int, stop: int) -> Any:
+        """Read elements that go to this range of the device array."""
+        return self.array[self.first + start : self.first + stop]
+
+
+class Sending:
+    """Pieces that are on their way."""
+
+    def __init__(self, futures: Sequence[Future[None]] = ()) -> None:
+        self._futures = futures
+
+    def wait(self) -> None:
+        """Return when all have come; raises what reading raised."""
+        for future in self._futures:
+            future.result()
+
+    def stop(self) -> None:
+        """Return when none is under way any more."""
+        for future in self._futures:
+            future.cancel()
+        wait(self._futures)
 
 
 class Uploads:
@@ -41,38 +77,46 @@ class Uploads:
         self._pinned.clear()
 
     def send(self, array: Any, out: Any, first: int = 0) -> None:
-        """Fill a device array of one axis with as many elements of `array` from `first` on.
+        """Do one job; returns when all has come."""
+        self.start([Job(array, out, first)]).wait()
 
-        `array` has one axis, too, or is read by `array[low:high]`. Returns when all have come.
-        """
-        if backend_of(array) == "cuda":
-            out[...] = array[first : first + len(out)]
-            return
-        if out.nbytes <= DIRECT_BYTES:
-            if len(out):
-                out.set(_contiguous(array[first : first + len(out)], out.dtype))
-            return
+    def start(self, jobs: Iterable[Job]) -> Sending:
+        """Begin to send; what the current stream does by now is awaited, since it may still read there."""
         import cupy
 
-        # What is written here may be memory that kernels of this stream still read.
+        large: list[Job] = []
+        for job in jobs:
+            if backend_of(job.array) == "cuda":
+                job.out[...] = job.read(0, len(job.out))
+            elif job.out.nbytes > DIRECT_BYTES:
+                large.append(job)
+            elif len(job.out):
+                job.out.set(_contiguous(job.read(0, len(job.out)), job.out.dtype))
+        if not large:
+            return Sending()
         cupy.cuda.get_current_stream().synchronize()
-        step = STAGE_BYTES // out.itemsize
-        device: int = cupy.cuda.Device().id
+        device, pool = cupy.cuda.Device().id, self._started()
+        return Sending(
+            [
+                pool.submit(self._send_piece, device, job, start, STAGE_BYTES // job.out.itemsize)
+                for job in large
+                for start in range(0, len(job.out), STAGE_BYTES // job.out.itemsize)
+            ]
+        )
 
-        def send_piece(start: int) -> None:
-            stop = min(start + step, len(out))
-            stage, stream = self._stages.get()
-            try:
-                with cupy.cuda.Device(device):
-                    values = stage[: (stop - start) * out.itemsize].view(out.dtype)
-                    values[...] = array[first + start : first + stop]
-                    out[start:stop].set(values, stream=stream)
-                    stream.synchronize()
-            finally:
-                self._stages.put((stage, stream))
+    def _send_piece(self, device: int, job: Job, start: int, step: int) -> None:
+        import cupy
 
-        for _ in self._started().map(send_piece, range(0, len(out), step)):
-            pass
+        stop = min(start + step, len(job.out))
+        stage, stream = self._stages.get()
+        try:
+            with cupy.cuda.Device(device):
+                values = stage[: (stop - start) * job.out.itemsize].view(job.out.dtype)
+                values[...] = job.read(start, stop)
+                job.out[start:stop].set(values, stream=stream)
+                stream.synchronize()
+        finally:
+            self._stages.put((stage, stream))
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
