@@ -105,6 +105,11 @@ machine_options = together(
         help="Where kernels run.",
     ),
     click.option("--host-memory", metavar="SIZE", help="Host memory for stages at once, such as 16GiB."),
+    click.option(
+        "--resident-memory",
+        metavar="SIZE",
+        help="Host memory for results between stages; half of the host memory by default, 0 for none.",
+    ),
     click.option("--device-memory", metavar="SIZE", help="Memory to use of each GPU, such as 8GiB."),
 )
 """On what stages run: fields of `RunOptions`, passed as `machine`."""

@@ -101,6 +101,17 @@ def memory_limit(cgroups: Path = Path("/sys/fs/cgroup"), process: Path = Path("/
     return (smallest, "the control group's limit") if smallest < total else (total, "the machine's memory")
 
 
+def available_bytes(process: Path = Path("/proc")) -> int:
+    """Return how many bytes of the machine's memory programs may still take now."""
+    import os
+
+    try:
+        text = (process / "meminfo").read_text()
+        return int(text.split("MemAvailable:")[1].split()[0]) * 1024
+    except (OSError, IndexError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def host_capacity(option: str | None = None) -> tuple[int, str]:
     """Return the host bytes that stages may use, and whence: the option as given, else 90 % of the limit."""
     if option is not None:
@@ -159,29 +170,43 @@ def refuse_what_cannot_fit(
 
 
 class Admission:
-    """Host bytes handed out to running stages and to results that are in memory."""
+    """Host bytes of one machine, handed out to running stages and to results that are in memory."""
 
     def __init__(self, host_bytes: int) -> None:
         self.host_bytes = host_bytes
         self._taken: dict[str, int] = {}
+        self._resident: dict[str, int] = {}
 
     @property
     def free(self) -> int:
         """The bytes that nobody has."""
-        return self.host_bytes - sum(self._taken.values())
+        return self.host_bytes - sum(self._taken.values()) - self.resident
+
+    @property
+    def resident(self) -> int:
+        """The bytes of results that are in memory."""
+        return sum(self._resident.values())
 
     def fits(self, amount: int) -> bool:
         """Say whether so much is free. A run that is alone is always admitted: waiting would not help."""
-        return amount <= self.free or not self._taken
-
-    def of(self, owner: str) -> int:
-        """Return the bytes that an owner has."""
-        return self._taken.get(owner, 0)
+        return amount <= self.free or not (self._taken or self._resident)
 
     def take(self, owner: str, amount: int) -> None:
-        """Hand out bytes to an owner."""
+        """Hand out bytes to a running stage."""
         self._taken[owner] = amount
 
     def release(self, owner: str) -> None:
-        """Take an owner's bytes back."""
+        """Take a stage's bytes back."""
         self._taken.pop(owner, None)
+
+    def resident_of(self, owner: str) -> int:
+        """Return the bytes of a stage's result that are in memory."""
+        return self._resident.get(owner, 0)
+
+    def keep_resident(self, owner: str, amount: int) -> None:
+        """Count a stage's result in memory."""
+        self._resident[owner] = amount
+
+    def release_resident(self, owner: str) -> None:
+        """A stage's result is in memory no longer."""
+        self._resident.pop(owner, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError, RequestError
@@ -31,11 +32,17 @@ from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
 from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.resolving import Resolver
+from gravel.pipeline.scheduler.results import Results
+from gravel.pipeline.scheduler.run_state import RunState
 from gravel.pipeline.scheduler.starting import Started, start_cluster
-from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Progress
+from gravel.pipeline.store.recipe_locks import RecipeLocks
+from gravel.pipeline.workers.failure import Failure
+from gravel.pipeline.workers.kinds import is_address
+from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Progress, Written
 from gravel.pipeline.workers.resident import PREFIX
-from gravel.pipeline.workers.stage_run import Failure, StageOutcome
+from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.artifacts import Artifact, Json
 
 if TYPE_CHECKING:
@@ -69,24 +76,40 @@ class Driver:
         self._report = report
         self._digests = digests
         self._nodes = nodes = Nodes(plan)
-        maker = RecipeMaker(plan, cache, digests, environment.hardware_of, open_ids=self._open_ids)
+        maker = RecipeMaker(plan, cache, digests, environment.hardware_of, open_ids=self._open)
         self._resolver = resolver = Resolver(nodes, maker, cache, report)
-        self._placement = placement = Placement(environment, nodes)
-        self._attempts = Attempts(plan, nodes, placement, resolver, cache, environment, report, facts)
-        self._losses = Losses(nodes, placement, resolver, self._attempts, report, options.retries)
+        self._placement = Placement(environment, nodes)
+        self._state = RunState(
+            plan,
+            nodes,
+            self._placement,
+            Residency(environment.resident_bytes, is_local=not is_address(environment.cluster)),
+            resolver,
+            cache,
+            RecipeLocks(cache.root, report.record.run),
+            environment,
+            report,
+            facts,
+        )
+        self._attempts = Attempts(self._state)
+        self._results = Results(self._state, self._attempts)
+        self._losses = Losses(self._state, self._attempts, self._results, options.retries)
+        report.open = self._open
         self._started: Started | None = None
         self._interrupted = False
         self._stopping = False
         self._read_only: ReadOnly | None = None
 
-    def _open_ids(self, name: str) -> Artifact:
-        """Open an artifact for resolving source ids, also one that only a worker's memory holds."""
+    def _open(self, name: str) -> Artifact:
+        """Open a result, also one that only a worker's memory has."""
+        for node in self._nodes.in_memory():
+            if name in (node.ids or ()) and self._started is not None and node.resident_at is not None:
+                if node.run.keep and not self._state.residency.is_unwritten(node):
+                    break
+                return self._started.cluster.fetch(node.resident_at, name)
         if not name.startswith(PREFIX):
             return self._cache.open(name)
-        owner = next(node for node in self._nodes if node.ids is not None and name in node.ids)
-        if owner.resident_at is None or self._started is None:
-            raise NeedsResult(owner.key)
-        return self._started.cluster.fetch(owner.resident_at, name)
+        raise NeedsResult(next(node.key for node in self._nodes if name in (node.ids or ())))
 
     def only_serve(self, why: ReadOnly) -> None:
         """Refuse the run with this if something has to be computed."""
@@ -167,14 +190,14 @@ class Driver:
         refuse_what_cannot_fit(needs, self._environment.capacity, resident)
 
     def _loop(self) -> None:
-        while not self._interrupted and self._nodes.unfinished:
+        while not self._interrupted and (self._nodes.unfinished or self._state.residency.writes):
             moves = self._nodes.moves
             fetches = self._digests.fetches
             ended = fetches.ended if fetches is not None else 0
             self._resolver.resolve_ready(ended)
             self._after_failures()
             self._admit()
-            if self._started is not None and (self._nodes.are_busy or self._placement.waits):
+            if self._started is not None and self._is_something_under_way:
                 self._wait_for_events(self._started.cluster)
             elif self._started is not None and self._nodes.any_in(LOCKING):
                 self._wait_for_locks(self._started.cluster)
@@ -183,6 +206,10 @@ class Driver:
                 self._report.tick()
             elif moves == self._nodes.moves and not self._interrupted:
                 self._unblock()
+
+    @property
+    def _is_something_under_way(self) -> bool:
+        return self._nodes.are_busy or self._placement.waits or self._state.residency.writes
 
     def _report_fetches(self) -> None:
         for message in self._digests.fetches.messages() if self._digests.fetches is not None else ():
@@ -205,7 +232,7 @@ class Driver:
 
     def _wait_for_locks(self, cluster: Cluster) -> None:
         """Nothing can go on but what another run computes, or what has the recipe of a result on its way."""
-        self._attempts.committer.flush()
+        self._results.committer.flush()
         self._wait_for_events(cluster)
 
     def _after_failures(self) -> None:
@@ -246,7 +273,7 @@ class Driver:
 
     def _make_room(self, node: Node) -> bool:
         """Forget what is held for others, if the node then fits, and start the node."""
-        others = [each for each in self._nodes if each.resident_at and each not in node.sources]
+        others = [each for each in self._nodes.in_memory() if not each.run.keep and each not in node.sources]
         if not others or not self._placement.would_fit_without(others, self._attempts.need(node)):
             return False
         for other in others:
@@ -266,7 +293,7 @@ class Driver:
             ranks=ranks,
             progress=self._report.progressed,
         )
-        cluster = self._attempts.cluster = self._started.cluster
+        cluster = self._state.cluster = self._started.cluster
         self._placement.set_worker_slots(cluster.worker_slots)
         self._report.record.cluster = cluster.describe()
         self._report.emit("cluster_started", cluster=cluster.describe(), seconds=time.monotonic() - began)
@@ -284,8 +311,10 @@ class Driver:
                 node = self._nodes[event.key]
                 if node.state == RUNNING and node.attempt == event.attempt:
                     self._finish(node, event.outcome)
+            case Written():
+                self._results.written(self._nodes[event.key], event)
             case Committed():
-                self._attempts.published(self._nodes[event.key], event)
+                self._results.published(self._nodes[event.key], event)
             case Lost():
                 self._losses.worker_died(event.worker_slot)
             case Back():
@@ -295,10 +324,10 @@ class Driver:
         failure = outcome.failure or Failure("bug", "no reason was given")
         match outcome.state:
             case "computed":
-                self._attempts.computed(node, outcome)
+                self._results.computed(node, outcome)
             case "damaged":
                 assert outcome.artifact is not None
-                self._attempts.damaged(node, outcome.artifact, failure.message, outcome.started)
+                self._results.damaged(node, outcome.artifact, failure.message, outcome.started)
             case "lost" | "out_of_memory":
                 self._losses.lose(node, failure)
             case _:
@@ -315,18 +344,37 @@ class Driver:
             self._digests.fetches.stop()
         hurry = self._interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
         if self._started is not None:
+            self._finish_writing(self._started.cluster)
             self._publish_all(self._started.cluster)  # a run is not done before all of it is published
-        self._attempts.close()
+        self._results.fail_unrecorded()
+        self._results.close()
         if self._started is None:
             return
-        for node in self._nodes:
+        for node in self._nodes.in_memory():
             if node.resident_at is not None and not hurry:
                 self._started.cluster.release(node.resident_at, node.ids or ())
         self._started.close(hurry=hurry)
 
+    def _finish_writing(self, cluster: Cluster) -> None:
+        """After an interruption or a failure, wait for the results that are being written."""
+        residency = self._state.residency
+        if residency.writes:
+            size = format_bytes(sum(residency.unwritten_bytes()))
+            self._report.emit("note", message=f"writing {size} of results; stop again to leave them")
+        while residency.writes and cluster.lost() is None:
+            with suppress(queue.Empty):
+                match cluster.events.get(timeout=TICK):
+                    case Written() as event:
+                        self._results.written(self._nodes[event.key], event)
+                    case Lost() as event:
+                        self._losses.give_up(event.worker_slot)
+            self._report.tick()
+        for node in residency.unwritten():
+            self._report.interrupted(node)
+
     def _publish_all(self, cluster: Cluster) -> None:
         """Have all results published and handle what came of it, before anything else that has happened."""
-        self._attempts.committer.flush()
+        self._results.committer.flush()
         others: list[object] = []
         while True:
             try:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.workers.stage_run import Failure
+from gravel.pipeline.workers.failure import Failure
 
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
+Open = Callable[[str], Any]
+"""What opens the artifact of an id."""
 
 SHOWN_VERTICES = 8
 TAIL_LINES = 12
 
 
-def describe(failure: Failure, key: str, plan: Plan, ids: Mapping[str, tuple[str, ...]], cache: Cache) -> str:
+def describe(
+    failure: Failure, key: str, plan: Plan, ids: Mapping[str, tuple[str, ...]], open_artifact: Open
+) -> str:
     """Put a failure into one message, with its file and line and the vertices that it names."""
     place = ""
     if failure.file is not None:
@@ -24,7 +26,7 @@ def describe(failure: Failure, key: str, plan: Plan, ids: Mapping[str, tuple[str
     text = f"{place}{failure.message}"
     if failure.vertices:
         shown = failure.vertices[:SHOWN_VERTICES]
-        named = _file_ids(shown, key, plan, ids, cache)
+        named = _file_ids(shown, key, plan, ids, open_artifact)
         more = len(failure.vertices) - len(shown)
         words = ", ".join(str(vertex) for vertex in (named or shown))
         kind = "ids in the input" if named else "internal indices"
@@ -33,14 +35,18 @@ def describe(failure: Failure, key: str, plan: Plan, ids: Mapping[str, tuple[str
 
 
 def _file_ids(
-    vertices: tuple[int, ...], key: str, plan: Plan, ids: Mapping[str, tuple[str, ...]], cache: Cache
+    vertices: tuple[int, ...],
+    key: str,
+    plan: Plan,
+    ids: Mapping[str, tuple[str, ...]],
+    open_artifact: Open,
 ) -> list[int] | None:
     for run in plan.lineage(key):
         if "VertexIds" not in run.stage.outputs or run.key not in ids:
             continue
         name = ids[run.key][run.stage.outputs.index("VertexIds")]
         try:
-            artifact: Any = cache.open(name)
+            artifact: Any = open_artifact(name)
             if artifact.ids is None:
                 return [int(artifact.first) + vertex for vertex in vertices]
             return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]

@@ -10,8 +10,8 @@ from gravel.pipeline.scheduler.node import ENDED, RUNNING, Node
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.store.failures import ReadOnly
+from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Cluster
-from gravel.pipeline.workers.stage_run import Failure
 from gravel.pipeline.workers.time_limit import overdue
 
 

@@ -8,15 +8,13 @@ from gravel.pipeline.scheduler.attempts import Attempts
 from gravel.pipeline.scheduler.failures import log_tail
 from gravel.pipeline.scheduler.limits import overdue_runs
 from gravel.pipeline.scheduler.node import KNOWN, REPLACING, RUNNING, WAITING, WANTED, Node
-from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.scheduler.placement import Placement
-from gravel.pipeline.scheduler.reporting import RunReport
-from gravel.pipeline.scheduler.resolving import Resolver
-from gravel.pipeline.workers.stage_run import Failure
+from gravel.pipeline.workers.failure import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gravel.pipeline.scheduler.results import Results
+    from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.workers.protocol import Back, Cluster
 
 DIED = "see docs/troubleshooting.md#worker-died"
@@ -25,26 +23,20 @@ DIED = "see docs/troubleshooting.md#worker-died"
 class Losses:
     """Replaces workers and tries again what they ran; `retries` is how often for one stage run."""
 
-    def __init__(
-        self,
-        nodes: Nodes,
-        placement: Placement,
-        resolver: Resolver,
-        attempts: Attempts,
-        report: RunReport,
-        retries: int,
-    ) -> None:
-        self._nodes = nodes
-        self._placement = placement
-        self._resolver = resolver
+    def __init__(self, state: RunState, attempts: Attempts, results: Results, retries: int) -> None:
+        self._state = state
+        self._nodes = state.nodes
+        self._placement = state.placement
+        self._resolver = state.resolver
         self._attempts = attempts
-        self._report = report
+        self._results = results
+        self._report = state.report
         self._retries = retries
 
     @property
     def _cluster(self) -> Cluster:
-        assert self._attempts.cluster is not None
-        return self._attempts.cluster
+        assert self._state.cluster is not None
+        return self._state.cluster
 
     def worker_died(self, worker_slot: str) -> None:
         """What ran or was kept there is lost, and so is the rank group that it was part of."""
@@ -87,10 +79,19 @@ class Losses:
     def _forget(self, worker_slots: Iterable[str]) -> None:
         """What was held in workers' memory is gone; it is made again when something asks for it."""
         gone = set(worker_slots)
-        for node in self._nodes:
+        for node in self._nodes.in_memory():
             if node.resident_at in gone:
+                if self._attempts.forget(node):
+                    self._results.lost(node)
+                elif not node.run.keep:
+                    node.state = KNOWN
+
+    def give_up(self, worker_slot: str) -> None:
+        """At the end of a run nothing is computed again: what was lost with a worker stays lost."""
+        for node in self._state.residency.unwritten():
+            if node.resident_at == worker_slot:
                 self._attempts.forget(node)
-                node.state = KNOWN
+                self._report.interrupted(node)
 
     def workers_are_back(self, event: Back) -> None:
         """Use replaced workers again, or do without those that will not come back."""

@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 DEVICE_USABLE = 0.95
 """Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""
 
+RESIDENT_SHARE = 0.5
+"""Default share of the host memory for results that stay in memory between stages, which need the rest."""
+
 
 @dataclass(frozen=True)
 class RunEnvironment:
-    """The decided setting of a run: `cluster` is inline, local, cuda or an address."""
+    """The decided setting of a run: `cluster` is inline, local, cuda or an address.
+
+    `resident_bytes` are what results may take that stay in a host's memory between stages.
+    """
 
     cluster: str
     backend: str
@@ -33,6 +39,7 @@ class RunEnvironment:
     capacity: Capacity
     cores: int
     tls: Tls | None = None
+    resident_bytes: int = 0
 
     def backend_of(self, stage: Stage) -> str:
         """Return where a stage's kernels run: cuda only for stages that have kernels for it."""
@@ -84,9 +91,10 @@ def decide(options: RunOptions) -> RunEnvironment:
         cluster = "cuda" if backend == "cuda" else "local"
     host, source = host_capacity(options.host_memory)
     device, device_source = _device_capacity(options, devices if backend == "cuda" else ())
-    return RunEnvironment(
-        cluster, backend, devices, Capacity(host, source, device, device_source), core_count(), options.tls
-    )
+    capacity = Capacity(host, source, device, device_source)
+    asked = options.resident_memory
+    resident = int(host * RESIDENT_SHARE) if asked is None else parse_bytes(asked)
+    return RunEnvironment(cluster, backend, devices, capacity, core_count(), options.tls, resident)
 
 
 def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:

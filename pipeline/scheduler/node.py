@@ -46,9 +46,11 @@ class Node:
     """One stage run under way. Setting `state`, `ids` or `resident_at` tells the nodes around it.
 
     `ids` are its output ids, once known. `worker_slot` and `rank_group` are where it runs, `resident_at` the
-    slot whose memory holds a result that is not kept. `attempt` counts submissions, `losses` those that ended
-    with a lost worker, `damages` how often an input turned out damaged. `began` is when the attempt under way
-    began, on the monotonic clock. `stated` is what the stage states it needs, once its inputs are known.
+    slot whose memory has its result, and `copies` other slots that have it, too. `attempt` counts
+    submissions, `losses` those that ended with a lost worker, `damages` how often an input turned out
+    damaged. `began` is when the attempt under way began, on the monotonic clock. `stated` is what the stage
+    states it needs, once its inputs are known. With `in_memory` the result of the attempt is written behind
+    it. `previous_ids` are those of a result that was lost.
 
     `sources` are the nodes that it reads and `consumers` those that read it; `watchers` need its ids for
     their recipes; `asked_by` are nodes whose recipes need a look into its result, and `asks` those into whose
@@ -68,15 +70,18 @@ class Node:
         "began",
         "computed",
         "consumers",
+        "copies",
         "damages",
         "depth",
         "extents",
         "forced",
+        "in_memory",
         "losses",
         "need",
         "open",
         "parameters",
         "position",
+        "previous_ids",
         "rank_group",
         "recipe",
         "replaced",
@@ -106,7 +111,9 @@ class Node:
         self.rank_group: tuple[str, ...] = ()
         self.attempt = self.losses = self.damages = 0
         self.forced = run.forced
-        self.computed = False
+        self.computed = self.in_memory = False
+        self.copies: frozenset[str] = frozenset()
+        self.previous_ids: tuple[str, ...] | None = None
         self.threads = 1
         self.began: float | None = None
         self.asked_by: tuple[Node, ...] = ()

@@ -32,6 +32,7 @@ class Nodes:
         self._to_identify: list[int] = []
         self._order: list[Node] = []
         self._unneeded: dict[int, Node] = {}
+        self._in_memory: dict[int, Node] = {}
         self._to_demand: list[Node] = []
         self._demands = False
         for position, (key, run) in enumerate(plan.runs.items()):
@@ -115,7 +116,7 @@ class Nodes:
             self.ready.discard(node)
         if old == WAITING:
             for giver in node.asks:
-                self._check_needed(giver)
+                self.check_needed(giver)
         if new == WANTED:
             self._demand(node)
         elif new == WAITING:
@@ -130,7 +131,7 @@ class Nodes:
         for source in node.sources:
             source.open -= ended
             if not source.open:
-                self._check_needed(source)
+                self.check_needed(source)
 
     def _count_done(self, node: Node, done: int) -> None:
         self.visits += len(node.consumers)
@@ -168,10 +169,18 @@ class Nodes:
 
     def moved_in_memory(self, node: Node) -> None:
         """Take note that a result came into a worker's memory, or is there no longer."""
+        if node.resident_at is None:
+            self._in_memory.pop(node.position, None)
+        else:
+            self._in_memory[node.position] = node
         for consumer in node.consumers:
             if consumer.state == WANTED and not consumer.undone:
                 self.ready.add(consumer)
-        self._check_needed(node)
+        self.check_needed(node)
+
+    def in_memory(self) -> list[Node]:
+        """Return the nodes whose results are in a worker's memory."""
+        return list(self._in_memory.values())
 
     def ask(self, node: Node, giver: Node) -> None:
         """Note that a node's recipe needs a look into another node's result."""
@@ -191,7 +200,7 @@ class Nodes:
             if node.state == WAITING and not node.unknown:
                 yield node
 
-    def _check_needed(self, node: Node) -> None:
+    def check_needed(self, node: Node) -> None:
         """Note a node whose result in memory may not be needed any more, or what an unneeded one reads."""
         waiting = [node]
         while waiting:

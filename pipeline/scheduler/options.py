@@ -22,7 +22,8 @@ class RunOptions:
     """Everything about a run that does not change its results.
 
     `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
-    cpu or cuda; the memories are sizes such as `16GiB`; `workers` is the number of local workers;
+    cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
+    between stages, on each host; `workers` is the number of local workers;
     `tls` the certificates for an existing cluster that asks for them; with `trust_remote` recipes of others
     count whoever signed them.
     """
@@ -32,6 +33,7 @@ class RunOptions:
     backend: str = "auto"
     host_memory: str | None = None
     device_memory: str | None = None
+    resident_memory: str | None = None
     workers: int | None = None
     fail_fast: bool = False
     retries: int = RETRIES
@@ -46,6 +48,7 @@ class RunOptions:
             "backend": self.backend,
             "host_memory": self.host_memory,
             "device_memory": self.device_memory,
+            "resident_memory": self.resident_memory,
             "workers": self.workers,
             "fail_fast": self.fail_fast,
             "retries": self.retries,

@@ -151,22 +151,31 @@ class Placement:
         for admission in self._admissions.values():
             admission.release(node.key)
 
-    def keep_resident(self, node: Node, size: int) -> None:
-        """Count a result in memory on the host where it is."""
-        assert node.resident_at is not None
-        self._admissions[self._hosts[node.resident_at]].take(f"resident {node.key}", size)
+    def keep_resident(self, node: Node, size: int, worker_slot: str) -> None:
+        """Count a result in the memory of a worker slot's host."""
+        self._admissions[self._hosts[worker_slot]].keep_resident(node.key, size)
 
     def release_resident(self, node: Node) -> None:
         """A result is in memory no longer."""
         for admission in self._admissions.values():
-            admission.release(f"resident {node.key}")
+            admission.release_resident(node.key)
+
+    def lacks_memory(self, need: Need) -> bool:
+        """Say whether a worker slot is free, and memory is what a run waits for."""
+        taken = self._taken()
+        hosts = {slot.host for slot in self._worker_slots if slot.name not in taken}
+        return bool(hosts) and not any(self._admissions[host].fits(need.host_bytes) for host in hosts)
+
+    def resident_bytes(self, worker_slot: str) -> int:
+        """Return the bytes of results in memory on the host of a worker slot."""
+        return self._admissions[self._hosts[worker_slot]].resident
 
     def would_fit_without(self, others: Iterable[Node], need: Need) -> bool:
         """Say whether a host has room once the results of these nodes are not in its memory."""
         freed = dict.fromkeys(self._admissions, 0)
         for other in others:
             for host, admission in self._admissions.items():
-                freed[host] += admission.of(f"resident {other.key}")
+                freed[host] += admission.resident_of(other.key)
         return any(
             need.host_bytes <= admission.free + freed[host] for host, admission in self._admissions.items()
         )
@@ -223,16 +232,20 @@ class Placement:
         return Assignable(own.name, rank_group, max(1, cores // max(sharing, ranks)))
 
     def _own(self, node: Node, free: list[WorkerSlot]) -> WorkerSlot | None:
-        """Prefer the worker slot whose memory holds an input; wait for it rather than copy what it holds."""
+        """Prefer the worker slot whose memory has the largest input.
+
+        For one that is nowhere else the run waits; what is kept on disk can be had elsewhere.
+        """
         holders = [
-            (sum(extent.bytes for extent in source.extents), source.resident_at)
+            (sum(extent.bytes for extent in source.extents), source)
             for key in node.run.upstream
             if (source := self._nodes[key]).resident_at is not None
         ]
         if not holders:
             return free[0] if free else None
         best = max(holders, key=lambda holder: holder[0])[1]
-        return next((worker_slot for worker_slot in free if worker_slot.name == best), None)
+        own = next((slot for slot in free if slot.name == best.resident_at), None)
+        return own if own is not None or not best.run.keep else next(iter(free), None)
 
     def is_alone(self, node: Node) -> bool:
         """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its slot."""

@@ -8,7 +8,7 @@ from gravel.pipeline.scheduler.node import Node
 from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
-    from gravel.pipeline.workers.stage_run import StageOutcome
+    from gravel.pipeline.workers.stage_task import StageOutcome
 
 
 def provenance(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.plan.building import MEASURED
@@ -14,8 +14,9 @@ from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.scheduler import failures
 from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.scheduler.node import Node
+from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Progress
-from gravel.pipeline.workers.stage_run import Failure, StageOutcome
+from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.stage import Need
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class RunReport(RunMessages):
     def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
         super().__init__(record, reporter)
         self._plan = plan
-        self._cache = cache
+        self.open: Callable[[str], object] = cache.open
+        """Opens a result, wherever it is."""
         self._paces: dict[str, Pace] = {}
         self._history = History(cache, plan.workflow.name)
         self._repetitions: dict[str, list[str]] = {}
@@ -106,6 +108,11 @@ class RunReport(RunMessages):
         self._compare_repetitions(node)
         self.write(soon=True)
 
+    def written(self, node: Node, bytes_on_disk: int) -> None:
+        """A result that was in memory is on the disk, all but its record."""
+        self._stage(node).bytes_on_disk = bytes_on_disk
+        self.write(soon=True)
+
     def _compare_repetitions(self, node: Node) -> None:
         """Say if repetitions of a measurement differ in what is not measured: only the first is read on."""
         for key in self._repetitions.get(node.run.repeats or node.key, ()):
@@ -123,7 +130,7 @@ class RunReport(RunMessages):
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
         """A node has no result."""
-        message = failures.describe(failure, node.key, self._plan, ids, self._cache)
+        message = failures.describe(failure, node.key, self._plan, ids, self.open)
         stage = self._stage(node)
         stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
         self.failures.append((node.key, message, failure.hint))

@@ -22,8 +22,8 @@ from gravel.pipeline.scheduler.node import (
 )
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.resident import PREFIX
-from gravel.pipeline.workers.stage_run import Failure
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -159,13 +159,13 @@ class Resolver:
         else:
             self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
-        self._ask_again(owner, f"its result was damaged: {reason}")
+        self.compute_again(owner, f"its result was damaged: {reason}")
         reader.state = WAITING
         if owner.run.keep:
             # The reader's recipe is made anew from what comes of it.
             owner.ids = None
 
-    def _ask_again(self, owner: Node, why: str) -> None:
+    def compute_again(self, owner: Node, why: str) -> None:
         """Have a result computed again that was there."""
         assert owner.recipe is not None
         try:

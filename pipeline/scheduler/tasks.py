@@ -9,8 +9,7 @@ from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.workers.resident import PREFIX
-from gravel.pipeline.workers.stage_run import StageTask
+from gravel.pipeline.workers.stage_task import StageTask
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -48,11 +47,12 @@ def make_task(
         scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
         log=record.log_path(node.key),
         resident={
-            name: nodes[ref.run].resident_at
+            name: (worker_slot, *sorted(nodes[ref.run].copies))
             for slot, refs in node.run.inputs.items()
             for name, ref in zip(inputs[slot], refs, strict=True)
-            if name.startswith(PREFIX)
+            if (worker_slot := nodes[ref.run].resident_at) is not None
         },
+        in_memory=node.in_memory,
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
     )

@@ -131,15 +131,15 @@ class Cache(CacheFolder):
         return open_artifact(record)
 
     def writer(
-        self, run: str | None = None, *, durable: bool = True
+        self, run: str | None = None, *, durable: bool = True, before_each: Callable[[], None] | None = None
     ) -> AbstractContextManager[ArtifactWriter]:
         """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each.
 
-        `run` and `durable` are for what the run publishes that is prepared here; see `ArtifactWriter`.
+        The arguments are for what the run publishes that is prepared here; see `ArtifactWriter`.
         """
         from gravel.pipeline.store.writer import ArtifactWriter
 
-        return ArtifactWriter(self, run, durable=durable)
+        return ArtifactWriter(self, run, durable=durable, before_each=before_each)
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 import uuid
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,21 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.binding import bind
 from gravel.pipeline.store.content import artifact_id
 from gravel.pipeline.store.faults import find_fault
+from gravel.pipeline.store.fields import split
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
 from gravel.pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
 from gravel.pipeline.store.leases import Lease
-from gravel.pipeline.store.metadata import (
-    ATTRIBUTE,
-    GROUP,
-    METADATA,
-    extent_of,
-    fields_of,
-    group_metadata,
-    plain,
-)
+from gravel.pipeline.store.metadata import GROUP, METADATA, extent_of, fields_of, group_metadata
 from gravel.pipeline.store.publishing import Prepared, publish
 from gravel.pipeline.store.reader import open_array
 from gravel.pipeline.store.record_types import StoredFile
@@ -60,6 +55,7 @@ class ArtifactWriter:
     ----------
     run : the run whose lease keeps what is prepared until its record is made; None if it is published here.
     durable : whether what is prepared is on the disk already. Else whoever publishes it has to wait for that.
+    before_each : called before each piece of an array in memory is written; what it raises ends the writing.
     chunk_bytes, shard_bytes : as of `ArraySink`.
 
     """
@@ -70,12 +66,14 @@ class ArtifactWriter:
         run: str | None = None,
         *,
         durable: bool = True,
+        before_each: Callable[[], None] | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         shard_bytes: int = SHARD_BYTES,
     ) -> None:
         self._cache = cache
         self._under = None if run is None else f"leases/{run}.lock"
         self._durable = durable
+        self._before_each = before_each
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
         self._sinks: dict[int, ArraySink] = {}
         self._leases: dict[Path, Lease] = {}
@@ -131,28 +129,31 @@ class ArtifactWriter:
         """Store an artifact and return its record; see `prepare`."""
         return publish(self._cache, self.prepare(artifact))
 
-    def prepare(self, artifact: Artifact) -> Prepared:
+    def prepare(self, artifact: Artifact, expected: str | None = None) -> Prepared:
         """Write an artifact out, all but its record; if it is stored and whole already, nothing is written.
 
         Arrays that came from this writer's sinks are moved into it, others are copied. Raises TypeError or
-        ValueError for fields that cannot be stored, `GravelError` for a full disk.
+        ValueError for fields that cannot be stored, `GravelError` for a full disk and for content that has
+        not the `expected` id.
         """
+        if expected is not None and (stored := self._stored(expected)) is not None:
+            return Prepared(stored, is_new=False)
         kind = type(artifact).__name__
-        arrays, attributes = _split(artifact)
+        arrays, attributes = split(artifact)
         sinks: dict[str, ArraySink] = {}
         for name, array in arrays.items():
             sinks[name] = self._sink_of(array, taken=list(sinks.values()))
         contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
         identity = artifact_id(kind, attributes, contents)
-        if self._cache.is_here(identity) and self._cache.check(identity) is None:
-            stored = self._cache.describe(identity)
-            # Whoever computes again may do so because of damage: good data must not give way to it.
-            fault = find_fault(stored)
-            if fault is None:
-                stored = bind(self._cache, stored)
-                self._hand_over(sinks, stored)
-                return Prepared(stored, is_new=False)
-            self._cache.quarantine(identity, fault)
+        if expected not in (None, identity):
+            raise GravelError(
+                f"an array of this {kind} was changed in memory before all of it was written",
+                hint="a stage that reads it writes into its input; have that stage copy what it changes",
+            )
+        stored = None if expected is not None else self._stored(identity)
+        if stored is not None:
+            self._hand_over(sinks, stored)
+            return Prepared(stored, is_new=False)
 
         folder = self._folder(f"artifact {identity[:12]}")
         with storage_errors(self._cache.root):
@@ -178,6 +179,18 @@ class ArtifactWriter:
         self._leases.pop(folder).leave()
         return Prepared(record)
 
+    def _stored(self, identity: str) -> ArtifactRecord | None:
+        """Return the record of an artifact that is stored already, if all of it is what was written."""
+        if not self._cache.is_here(identity) or self._cache.check(identity) is not None:
+            return None
+        stored = self._cache.describe(identity)
+        # Whoever computes again may do so because of damage: good data must not give way to it.
+        fault = find_fault(stored)
+        if fault is None:
+            return bind(self._cache, stored)
+        self._cache.quarantine(identity, fault)
+        return None
+
     def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink:
         """Return the closed sink that holds an array, copying the array into a new one if need be."""
         if isinstance(array, StoredArray):
@@ -190,7 +203,10 @@ class ArtifactWriter:
             row_bytes *= max(1, length)
         step = max(1, COPY_BYTES // row_bytes)
         for start in range(0, len(array), step):
-            sink.append(array[start : start + step], copy=False)
+            if self._before_each is not None:
+                self._before_each()
+            rows: Any = array[start : start + step]
+            sink.append(rows.get() if hasattr(rows, "get") else rows, copy=False)
         sink.close()
         return sink
 
@@ -223,34 +239,6 @@ class ArtifactWriter:
             if sink.closed is not None:
                 sink.closed.become(open_array(record, name))
             self._sinks.pop(id(sink), None)
-
-
-def _split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return an artifact's arrays by path and its other fields as plain data."""
-    arrays: dict[str, Array] = {}
-    attributes: dict[str, Any] = {}
-    kind = type(artifact).__name__
-    for name, role in fields_of(kind).items():
-        value = getattr(artifact, name)
-        if role == ATTRIBUTE and name in artifact.added and value == artifact.added[name]:
-            continue
-        if role == ATTRIBUTE:
-            attributes[name] = plain(value, f"{kind}.{name}")
-        elif value is None:
-            continue
-        elif role == GROUP:
-            for path, array in value.items():
-                _check_name(path)
-                arrays[f"{name}/{path}"] = array
-        else:
-            arrays[name] = value
-    return arrays, attributes
-
-
-def _check_name(path: str) -> None:
-    for part in path.split("/"):
-        if part in ("", ".", "..", METADATA) or part.startswith("__") or "\\" in part:
-            raise ValueError(f"an array cannot be named {path!r}")
 
 
 def _write(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:

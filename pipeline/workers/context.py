@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
@@ -17,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
+    from gravel.pipeline.workers.protocol import Written
+    from gravel.pipeline.workers.stage_log import StageLog
+    from gravel.pipeline.workers.write_behind import WriteBehind
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,9 +27,13 @@ PROGRESS_INTERVAL = 0.1
 
 
 class Services(Protocol):
-    """What a cluster gives to a stage that runs on it; `reserved` counts the workers of its rank group."""
+    """What a cluster gives to a stage that runs on it; `reserved` counts the workers of its rank group.
+
+    Results that are in memory are given to `write_behind`, and how that ended to `written`.
+    """
 
     reserved: int
+    write_behind: WriteBehind
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function in parallel and yield in order."""
@@ -46,26 +51,9 @@ class Services(Protocol):
         """Return the summed peaks of other processes that worked for this stage."""
         ...
 
-
-class StageLog:
-    """A stage's log file: lines with the time, written at once, so that a crash loses none."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._lock = threading.Lock()
-        if path is not None:
-            with suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-
-    def write(self, message: str) -> None:
-        """Append a message, each of its lines after the time of day."""
-        if self.path is None:
-            return
-        stamp = time.strftime("%H:%M:%S")
-        text = "".join(f"{stamp} {line}\n" for line in hidden_in_text(message).splitlines() or [""])
-        # What a full disk loses of a log must not fail a stage, or hide why it failed.
-        with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
-            file.write(text)
+    def written(self, written: Written) -> None:
+        """Tell the driver that a result was written, or could not be."""
+        ...
 
 
 class WorkerContext:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.plugins.on_workers import bring_plugins
+from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic
 from gravel.pipeline.workers.protocol import (
     Assignment,
@@ -22,7 +24,7 @@ from gravel.pipeline.workers.protocol import (
 )
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.software import SAME
-from gravel.pipeline.workers.stage_run import Failure, StageOutcome, StageTask
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.artifacts import Artifact
 
 REPLACE_LIMIT = 90.0
@@ -107,6 +109,10 @@ class DaskCluster:
 
     def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
         message = event[1]
+        if "written" in message:
+            # From this run's own workers, whose results are unpickled, too.
+            self.events.put(pickle.loads(message["written"]))
+            return
         if "began" in message:
             self.events.put(Began(message["key"], message["began"]))
             return
@@ -141,12 +147,14 @@ class DaskCluster:
     def _addressed(self, task: StageTask, where: Assignment) -> StageTask:
         from dataclasses import replace
 
-        resident = {
-            name: None if worker_slot in (None, where.worker_slot) else self._address[worker_slot]
-            for name, worker_slot in task.resident.items()
-        }
+        hosts = {worker_slot.name: worker_slot.host for worker_slot in self._worker_slots}
+        own = where.worker_slot
+        addresses: dict[str, str | None] = {}
+        for name, worker_slots in task.resident.items():
+            near = next((each for each in worker_slots if hosts[each] == hosts[own]), worker_slots[0])
+            addresses[name] = None if own in worker_slots else self._address[near]
         rank_group = tuple(self._address[worker_slot] for worker_slot in where.rank_group)
-        return replace(task, resident=resident, rank_group=rank_group)
+        return replace(task, addresses=addresses, rank_group=rank_group)
 
     def _on_done(self, names: Sequence[tuple[str, int]], future: Any) -> None:
         if future.status == "cancelled":

@@ -8,10 +8,12 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from gravel.pipeline.workers.peak import give_back_free_memory
-from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot
+from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot, Written
 from gravel.pipeline.workers.resident import read_resident, release_resident
-from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
+from gravel.pipeline.workers.stage_run import run_stage
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
+from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import Artifact
 from gravel.stages.rank_group import run_in_threads
 
@@ -22,10 +24,18 @@ Result = TypeVar("Result")
 class InlineServices:
     """A stage's environment in the driver's process."""
 
-    def __init__(self, key: str, tell: Callable[[Progress], None]) -> None:
+    def __init__(
+        self,
+        key: str,
+        tell: Callable[[Progress], None],
+        write_behind: WriteBehind,
+        written: Callable[[Written], None],
+    ) -> None:
         self._key = key
         self._tell = tell
         self.reserved = 0
+        self.write_behind = write_behind
+        self.written = written
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function here, item by item."""
@@ -54,6 +64,7 @@ class InlineCluster:
         self.events: SimpleQueue[object] = SimpleQueue()
         self._assign = worker_slot
         self._progress = progress
+        self._write_behind = WriteBehind()
 
     @property
     def worker_slots(self) -> tuple[WorkerSlot, ...]:
@@ -70,14 +81,13 @@ class InlineCluster:
             self._run(task)
 
     def _run(self, task: StageTask) -> None:
+        def here(address: str, function: Callable[..., Result], *arguments: object) -> Result:
+            return function(*arguments)
 
-        def fetch(name: str, worker_slot: str | None) -> Artifact:
-            return read_resident(name)
-
-        services = InlineServices(task.key, self._progress)
+        services = InlineServices(task.key, self._progress, self._write_behind, self.events.put)
         started, clock = time.time(), time.perf_counter()
         try:
-            outcome = run_within(task.time_limit, lambda: run_stage(task, services, fetch))
+            outcome = run_within(task.time_limit, lambda: run_stage(task, services, here))
         except TimeIsUp:
             assert task.time_limit is not None
             took = time.perf_counter() - clock
@@ -110,4 +120,5 @@ class InlineCluster:
         release_resident(resident)
 
     def close(self, *, hurry: bool = False) -> None:
-        """Nothing was started."""
+        """End the thread that writes results."""
+        self._write_behind.stop()

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.peak import Peak
+from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
-from gravel.pipeline.workers.resident import read_resident
-from gravel.pipeline.workers.stage_run import StageOutcome, StageTask, run_stage
-from gravel.stages.artifacts import Artifact
+from gravel.pipeline.workers.stage_run import run_stage
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
+from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
 
@@ -29,6 +30,10 @@ AHEAD = 2
 are no other workers, items in flight per thread."""
 
 TOPIC = "gravel-progress"
+
+
+WRITE_BEHIND = WriteBehind()
+"""Of this worker's process."""
 
 
 def topic(run: str) -> str:
@@ -49,19 +54,20 @@ def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     # Workers of an existing cluster have the mask of whoever started them.
     os.umask(mask_for(tasks[0].cache.root))
 
-    def fetch(name: str, address: str | None) -> Artifact:
-        if address is None:
-            return read_resident(name)
-        client = get_client()
-        resident: Artifact = client.submit(
-            read_resident, name, workers=[address], allow_other_workers=False, pure=False, priority=20
-        ).result()
-        return resident
+    def submit(address: str, function: Callable[..., Result], *arguments: object) -> Result:
+        answer: Result = (
+            get_client()
+            .submit(
+                function, *arguments, workers=[address], allow_other_workers=False, pure=False, priority=20
+            )
+            .result()
+        )
+        return answer
 
     def run(task: StageTask) -> StageOutcome:
         if task.time_limit is not None:
             get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
-        return run_stage(task, DaskServices(task), fetch)
+        return run_stage(task, DaskServices(task), submit)
 
     return [run(task) for task in tasks]
 
@@ -70,16 +76,24 @@ class DaskServices:
     """A stage's environment on a Dask worker."""
 
     def __init__(self, task: StageTask) -> None:
+        from distributed import get_worker
+
         self._task = task
+        self._worker = get_worker()
+        self.write_behind = WRITE_BEHIND
         self._peaks: dict[tuple[str, int], int] = {}
         self.reserved = len(task.rank_group)
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Send an event to the driver."""
-        from distributed import get_worker
+        self._send({"key": self._task.key, "done": done, "total": total, "unit": unit})
 
-        message = {"key": self._task.key, "done": done, "total": total, "unit": unit}
-        get_worker().log_event(topic(self._task.run), message)
+    def written(self, written: Written) -> None:
+        """Send an event to the driver."""
+        self._send({"written": pickle.dumps(written)})
+
+    def _send(self, message: dict[str, object]) -> None:
+        self._worker.log_event(topic(self._task.run), message)
 
     def extra_host_bytes(self) -> int:
         """Return the summed peaks of the other processes that ran items of this stage."""

@@ -8,7 +8,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gravel.pipeline.workers.stage_run import StageOutcome, StageTask
+    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.workers.failure import Failure
+    from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
     from gravel.stages.artifacts import Artifact
 
 
@@ -46,6 +48,16 @@ class Finished:
 
 
 @dataclass(frozen=True)
+class Written:
+    """A result that is in memory was written out, all but its record, or could not be."""
+
+    key: str
+    attempt: int
+    prepared: tuple[Prepared, ...] = ()
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
 class Lost:
     """The worker of a slot died."""
 
@@ -70,7 +82,7 @@ class Progress:
     unit: str
 
 
-ClusterEvent = Began | Finished | Lost | Back | Progress
+ClusterEvent = Began | Finished | Written | Lost | Back | Progress
 
 
 @dataclass

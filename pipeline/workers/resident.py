@@ -1,8 +1,11 @@
-"""Results that are not kept on disk: in the memory of the process that made them, by pseudo-id."""
+"""Results in the memory of the process that made them, by id: of what is not kept on disk, by pseudo-id."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
@@ -12,16 +15,28 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Artifact
 
 PREFIX = "recipe:"
+"""How the pseudo-ids of results begin that are not kept: `recipe:<digest>:<output>`."""
 
 RESIDENT: dict[str, Artifact] = {}
-"""This process's results by pseudo-id, `recipe:<digest>:<output>`."""
+"""This process's results by id."""
+
+_owners: Counter[str] = Counter()
+_shared: dict[str, Callable[[], None]] = {}
+_lock = threading.Lock()
 
 
-def keep_resident(recipe: str, artifacts: tuple[Artifact, ...]) -> tuple[str, ...]:
-    """Keep a stage's outputs in this process and return their pseudo-ids."""
-    names = tuple(f"{PREFIX}{recipe}:{position}" for position in range(len(artifacts)))
-    RESIDENT.update(zip(names, artifacts, strict=True))
-    return names
+def when_released(name: str, call: Callable[[], None]) -> None:
+    """Have something called when a result is forgotten."""
+    with _lock:
+        _shared[name] = call
+
+
+def keep_resident(names: tuple[str, ...], artifacts: tuple[Artifact, ...]) -> None:
+    """Keep a stage's outputs in this process; equal ones of several stages are kept once for all of them."""
+    with _lock:
+        for name, artifact in zip(names, artifacts, strict=True):
+            RESIDENT.setdefault(name, artifact)
+            _owners[name] = 1 if name.startswith(PREFIX) else _owners[name] + 1
 
 
 def read_resident(name: str) -> Artifact:
@@ -33,9 +48,31 @@ def read_resident(name: str) -> Artifact:
 
 
 def release_resident(names: tuple[str, ...]) -> None:
-    """Forget results that nothing in the run needs any more."""
-    for name in names:
-        RESIDENT.pop(name, None)
+    """Forget results of a stage that nothing in the run needs any more."""
+    with _lock:
+        for name in names:
+            _owners[name] -= 1
+            if _owners[name] <= 0:
+                RESIDENT.pop(name, None)
+                del _owners[name]
+                if (stop := _shared.pop(name, None)) is not None:
+                    stop()
+
+
+def read_only(artifact: Artifact) -> Artifact:
+    """Return an artifact whose arrays in host memory cannot be written to."""
+    import numpy
+
+    def locked(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: locked(array) for name, array in value.items()}
+        if not isinstance(value, numpy.ndarray):
+            return value
+        view = value.view()
+        view.flags.writeable = False
+        return view
+
+    return replace(artifact, **{each.name: locked(getattr(artifact, each.name)) for each in fields(artifact)})
 
 
 def extent_in_memory(artifact: Artifact) -> Extent:

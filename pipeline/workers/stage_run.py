@@ -9,109 +9,37 @@ import os
 import shutil
 import socket
 import time
-import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-from gravel.pipeline.store.failures import explain
-from gravel.pipeline.workers.context import Services, StageLog, WorkerContext
-from gravel.pipeline.workers.resident import PREFIX, RESIDENT, extent_in_memory, keep_resident
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.workers.context import Services, WorkerContext
+from gravel.pipeline.workers.failure import explain_error
+from gravel.pipeline.workers.hand_over import HandOver
+from gravel.pipeline.workers.resident import (
+    PREFIX,
+    RESIDENT,
+    extent_in_memory,
+    keep_resident,
+    read_only,
+)
+from gravel.pipeline.workers.stage_log import StageLog
+from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.addresses import is_url
 from gravel.stages.copies import copies
-from gravel.stages.errors import StageError
-from gravel.stages.rank_group import RankGroupBroken
-from gravel.stages.stage import Extent, Machine, Parameters, Stage
+from gravel.stages.stage import Stage
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.publishing import Prepared
-    from gravel.pipeline.store.records import ArtifactRecord
+    from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
 
-PAGE = "docs/troubleshooting.md"
 
+def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
+    """Run one stage to its result; never raises, except KeyboardInterrupt.
 
-@dataclass(frozen=True)
-class StageTask:
-    """A stage run with everything decided, ready to travel.
-
-    `attempt` counts how often it was submitted. `inputs` holds artifact ids by slot; those that start with
-    `recipe:` are results in the memory of the worker at `resident[id]`, and `records` has the records of
-    those that the run has not published yet. `host` is the driver's: who runs elsewhere brings its results to
-    the disk itself. `rank_group` holds the addresses of the workers reserved for `context.rank_group`.
-    `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in the driver's process.
-    `contents` has the digests of the files that the recipe names, by location.
-    """
-
-    key: str
-    attempt: int
-    run: str
-    stage: Stage
-    parameters: Parameters
-    inputs: Mapping[str, tuple[str, ...]]
-    recipe: str
-    cache: Cache
-    machine: Machine
-    keep: bool
-    scratch: Path
-    log: Path | None
-    resident: Mapping[str, str | None]
-    records: Mapping[str, ArtifactRecord] = field(default_factory=dict)
-    host: str = ""
-    rank_group: tuple[str, ...] = ()
-    time_limit: float | None = None
-    contents: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a stage run has no result; `kind` is "stage" (the input's fault), "disk" or "bug"."""
-
-    kind: str
-    message: str
-    hint: str | None = None
-    file: str | None = None
-    line: int | None = None
-    vertices: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class StageOutcome:
-    """What came of a stage run.
-
-    `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
-    "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
-    seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish.
-    `remarks` are what the stage has to say of its result.
-    """
-
-    key: str
-    state: str
-    outputs: tuple[str, ...] = ()
-    extents: tuple[Extent, ...] = ()
-    bytes: int = 0
-    bytes_on_disk: int = 0
-    started: float = 0.0
-    seconds: float = 0.0
-    peak_host_bytes: int = 0
-    peak_device_bytes: int = 0
-    artifact: str | None = None
-    failure: Failure | None = None
-    host: str = ""
-    process: int = 0
-    remarks: tuple[str, ...] = ()
-    prepared: tuple[Prepared, ...] = ()
-
-
-def run_stage(
-    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact]
-) -> StageOutcome:
-    """Run one stage to its published result; never raises, except KeyboardInterrupt.
-
-    `fetch(id, address)` brings a kept result from the worker at that address.
+    `submit(address, function, *arguments)` runs a function in the worker at that address.
     """
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
     import zarr  # noqa: F401
@@ -120,13 +48,25 @@ def run_stage(
 
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
+    hand_over = HandOver(submit, log.write)
     peak = Peak(device=task.machine.backend == "cuda")
+    # What is written behind would take cores from a measurement.
+    quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
     try:
         _limit_threads(task)
-        with peak:
-            outcome = _compute(task, services, fetch, log)
+        with peak, quiet:
+            outcome = _compute(task, services, hand_over, log)
     except Exception as error:
-        outcome = _explain(task, error, log)
+        state, failure = explain_error(
+            error,
+            key=task.key,
+            run=task.run,
+            root=task.cache.root,
+            origin=task.stage.origin,
+            log=log.write,
+        )
+        artifact = error.artifact_id if isinstance(error, DamagedArtifact) else None
+        outcome = StageOutcome(task.key, state, failure=failure, artifact=artifact)
     finally:
         if task.scratch.exists():
             shutil.rmtree(task.scratch, ignore_errors=True)
@@ -136,6 +76,7 @@ def run_stage(
         seconds=time.perf_counter() - clock,
         peak_host_bytes=peak.host_bytes + services.extra_host_bytes(),
         peak_device_bytes=peak.device_bytes,
+        copied=tuple(hand_over.copied),
         host=socket.gethostname(),
         process=os.getpid(),
     )
@@ -149,26 +90,17 @@ def _limit_threads(task: StageTask) -> None:
     set_threads(task.machine.threads)
 
 
-def _compute(
-    task: StageTask, services: Services, fetch: Callable[[str, str | None], Artifact], log: StageLog
-) -> StageOutcome:
+def _compute(task: StageTask, services: Services, hand_over: HandOver, log: StageLog) -> StageOutcome:
     inputs: dict[str, Any] = {}
     for slot, ids in task.inputs.items():
-        loaded = tuple(
-            (RESIDENT[name] if name in RESIDENT else fetch(name, task.resident.get(name)))
-            if name.startswith(PREFIX)
-            else _open(task, name)
-            for name in ids
-        )
+        loaded = tuple(_input(task, name, hand_over) for name in ids)
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
     downloaded = _download(task, services, log)
-    if not task.keep:
+    if task.in_memory or not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
-            resident = _keep_resident(
-                task, _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
-            )
-            return replace(resident, remarks=tuple(context.remarks))
+            artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+        return replace(_keep_in_memory(task, artifacts, services), remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
@@ -187,7 +119,26 @@ def _compute(
     )
 
 
-def _open(task: StageTask, name: str) -> Artifact:
+def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
+    """Take an input from memory, here or in another worker, or from the store."""
+    artifact = RESIDENT.get(name) or _elsewhere(task, name, hand_over)
+    # Its own stages are tested not to write into what they read; NumPy sees to it that others do not.
+    return artifact if task.stage.origin is None else read_only(artifact)
+
+
+def _elsewhere(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
+    is_stored = not name.startswith(PREFIX) and (name in task.records or task.cache.is_here(name))
+    if name in task.resident or name.startswith(PREFIX):
+        stored = partial(_stored, task, name) if is_stored else None
+        try:
+            return hand_over.bring(name, task.addresses.get(name), stored)
+        except DamagedArtifact:
+            if not is_stored:
+                raise
+    return _stored(task, name)
+
+
+def _stored(task: StageTask, name: str) -> Artifact:
     record = task.records.get(name)
     if record is None:
         return task.cache.open(name)
@@ -228,51 +179,22 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
     return artifacts
 
 
-def _keep_resident(task: StageTask, artifacts: tuple[Artifact, ...]) -> StageOutcome:
+def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: Services) -> StageOutcome:
+    if task.keep:
+        from gravel.pipeline.store.identifying import identify
+
+        names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
+    else:
+        names = tuple(f"{PREFIX}{task.recipe}:{position}" for position in range(len(artifacts)))
     extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
+    keep_resident(names, artifacts)
+    if task.keep:
+        services.write_behind.add(task, artifacts, names, services.written)
     return StageOutcome(
         task.key,
         "computed",
-        outputs=keep_resident(task.recipe, artifacts),
+        outputs=names,
         extents=extents,
         bytes=sum(extent.bytes for extent in extents),
+        behind=task.keep,
     )
-
-
-def _is_of_cache(error: OSError, root: Path) -> bool:
-    """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
-    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
-
-
-def _explain(task: StageTask, error: Exception, log: StageLog) -> StageOutcome:
-    def failed(state: str, failure: Failure, artifact: str | None = None) -> StageOutcome:
-        log.write(failure.message)
-        return StageOutcome(task.key, state, failure=failure, artifact=artifact)
-
-    if isinstance(error, DamagedArtifact):
-        return failed("damaged", Failure("stage", error.reason), error.artifact_id)
-    if isinstance(error, StageError):
-        failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
-        return failed("failed", failure)
-    if isinstance(error, GravelError):
-        return failed("failed", Failure("disk", str(error), error.problems[0].hint))
-    if isinstance(error, RankGroupBroken):
-        return failed("lost", Failure("bug", str(error)))
-    log.write("".join(traceback.format_exception(error)))
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        where = "GPU" if type(error).__module__.startswith("cupy") else "host"
-        hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
-        return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
-    if isinstance(error, OSError):
-        root = task.cache.root
-        explained = explain(error, root) if _is_of_cache(error, root) else None
-        if explained is not None:
-            return failed("failed", Failure("disk", str(explained), explained.problems[0].hint))
-        return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
-    details = f"the details are in: gravel logs {task.run} '{task.key}'"
-    hint = f"this looks like a defect of gravel; {details}"
-    if task.stage.origin is not None:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        raised = f"raised in {frame.filename}:{frame.lineno}"
-        hint = f"the stage comes from {task.stage.origin.place}; {raised}; {details}"
-    return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TypeVar
 
 from gravel.pipeline.core.durations import format_duration
-from gravel.pipeline.workers.stage_run import Failure
+from gravel.pipeline.workers.failure import Failure
 
 Result = TypeVar("Result")
 

@@ -1,0 +1,180 @@
+"""Results of stage runs: from the worker's answer to the record in the cache."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.hardware import hardware
+from gravel.pipeline.scheduler.committer import Committed, Committer, Result
+from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
+from gravel.pipeline.scheduler.provenance import provenance
+from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.workers.failure import Failure
+from gravel.stages.addresses import shown
+
+if TYPE_CHECKING:
+    from gravel.pipeline.scheduler.attempts import Attempts
+    from gravel.pipeline.scheduler.run_state import RunState
+    from gravel.pipeline.workers.protocol import Written
+    from gravel.pipeline.workers.stage_task import StageOutcome
+    from gravel.stages.artifacts import Json
+
+
+class Results:
+    """Takes what stage runs made; whoever reads it goes on at once, and it is published behind them."""
+
+    def __init__(self, state: RunState, attempts: Attempts) -> None:
+        self._state = state
+        self._attempts = attempts
+        self._records: dict[str, RecipeRecord] = {}
+        self._early: dict[str, Written] = {}
+        self._unrecorded: dict[str, Failure] = {}
+        self.committer = Committer(state.cache, state.locks, self._committed)
+
+    def _committed(self, committed: Committed) -> None:
+        assert self._state.cluster is not None
+        self._state.cluster.events.put(committed)
+
+    def computed(self, node: Node, outcome: StageOutcome) -> None:
+        """Take a result."""
+        state = self._state
+        problem = self._changed_files(node)
+        worker_slot = node.worker_slot
+        self._note_copies(node, outcome)
+        if problem is not None:
+            for output in outcome.prepared:
+                output.drop()
+            self._attempts.drop(node)
+            if outcome.behind and state.cluster is not None:
+                state.cluster.release(worker_slot or "", outcome.outputs)
+            state.resolver.fail(node, problem)
+            return
+        if node.run.keep:
+            assert node.recipe is not None
+            made = self._provenance(node, outcome)
+            record = RecipeRecord(node.recipe.digest, outcome.outputs, made, node.recipe.parts, time.time())
+            node.recipe = node.recipe.without_parts
+            if outcome.behind:
+                self._records[node.key] = record
+            else:
+                self.committer.add(Result(node.key, record, outcome.prepared))
+        self._attempts.drop(node, keep_lock=node.run.keep)
+        node.ids, node.extents = outcome.outputs, outcome.extents
+        node.computed, node.forced = True, False
+        if not node.run.keep or outcome.behind:
+            node.resident_at = worker_slot
+            state.placement.keep_resident(node, outcome.bytes, node.resident_at or "")
+        if outcome.behind:
+            state.residency.add(node)
+        node.state = DONE
+        if state.cluster is not None and state.cluster.kind != "inline":
+            self._attempts.short.note(node.run.stage.name, outcome.seconds)
+        state.report.finished(node, outcome)
+        self._renew_readers(node)
+        early = self._early.pop(node.key, None)
+        if early is not None:
+            self.written(node, early)
+        self._attempts.release_unneeded()
+
+    def _note_copies(self, node: Node, outcome: StageOutcome) -> None:
+        """A result that came from another host is in memory twice, for others that read it there."""
+        assert node.worker_slot is not None
+        for source in node.sources:
+            if source.resident_at is None or source.resident_at == node.worker_slot:
+                continue
+            if set(source.ids or ()) & set(outcome.copied):
+                source.copies |= {node.worker_slot}
+                size = sum(extent.bytes for extent in source.extents)
+                self._state.placement.keep_resident(source, size, node.worker_slot)
+
+    def _renew_readers(self, node: Node) -> None:
+        """A result that was lost came out different: whoever read what was lost reads again."""
+        lost, node.previous_ids = node.previous_ids, None
+        if lost in (None, node.ids):
+            return
+        for reader in node.consumers:
+            if reader.state == DONE and reader.computed:
+                reader.previous_ids, reader.ids = reader.ids, None
+                reader.state = WAITING
+
+    def written(self, node: Node, written: Written) -> None:
+        """A result that is in memory was written; its record follows. Or it cannot be, and stays there."""
+        if node.state == RUNNING and node.attempt == written.attempt:
+            self._early[node.key] = written  # it came before the end of the stage was heard of
+            return
+        if not self._state.residency.written(node.key, written.attempt):
+            for output in written.prepared:
+                output.drop()
+            return
+        record = self._records.pop(node.key)
+        if written.failure is None:
+            self._state.report.written(node, sum(each.record.bytes_on_disk for each in written.prepared))
+            self.committer.add(Result(node.key, record, written.prepared))
+        else:
+            self._state.locks.release(record.digest)
+            self._unrecorded[node.key] = written.failure
+        self._state.nodes.check_needed(node)
+        self._attempts.release_unneeded()
+
+    def lost(self, node: Node) -> None:
+        """The only copy of a result is gone: it is computed again."""
+        record = self._records.pop(node.key)
+        self._state.locks.release(record.digest)
+        node.previous_ids = node.ids
+        self._state.resolver.compute_again(node, "the worker that had its result in memory is gone")
+
+    def damaged(self, node: Node, artifact_id: str, reason: str, began: float) -> None:
+        """An input cannot be read: it is computed again, then the node."""
+        self._attempts.drop(node)
+        if artifact_id in self._state.cache.unpublished:
+            self.committer.flush()  # what is set aside is a published artifact
+        owner = self._state.nodes.owner(artifact_id, node)
+        if owner is not None and owner.resident_at is not None and self._attempts.forget(owner):
+            self.lost(owner)
+            node.state = WAITING
+            return
+        self._state.resolver.repair(artifact_id, reason, node, began)
+
+    def _changed_files(self, node: Node) -> Failure | None:
+        if self._state.resolver.reads_what_was_digested(node):
+            return None
+        assert node.parameters is not None
+        names = ", ".join(shown(file.location) for file in node.run.stage.files(node.parameters))
+        return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
+
+    def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:
+        environment = self._state.environment
+        backend = environment.backend_of(node.run.stage)
+        return provenance(
+            node,
+            outcome,
+            run=self._state.report.record.run,
+            workflow=self._state.plan.workflow.name,
+            facts=self._state.facts,
+            hardware=hardware(backend, devices=environment.devices),
+        )
+
+    def published(self, node: Node, committed: Committed) -> None:
+        """A result is in the cache, or cannot be brought there: then its stage run has failed."""
+        if committed.problem is None or node.state == FAILED:
+            return
+        message, hint = committed.problem
+        failure = Failure("disk", f"its result cannot be recorded: {message}", hint)
+        if node.resident_at is not None:
+            self._unrecorded[node.key] = failure
+        else:
+            self._state.resolver.fail(node, failure)
+
+    def fail_unrecorded(self) -> None:
+        """At the end, fail the stage runs whose results the cache refused: they were of use until now."""
+        for key, failure in self._unrecorded.items():
+            node = self._state.nodes[key]
+            if node.state == DONE:
+                self._state.resolver.fail(node, failure)
+        self._unrecorded.clear()
+
+    def close(self) -> None:
+        """Publish what was computed and free all locks."""
+        self.committer.close()
+        self._state.locks.release_all()

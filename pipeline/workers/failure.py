@@ -1,0 +1,78 @@
+"""Why a stage run has no result, in words for the person who asked for it."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.failures import explain
+from gravel.stages.errors import StageError
+from gravel.stages.rank_group import RankGroupBroken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gravel.stages.stage import Origin
+
+PAGE = "docs/troubleshooting.md"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a stage run has no result; `kind` is "stage" (the input's fault), "disk" or "bug"."""
+
+    kind: str
+    message: str
+    hint: str | None = None
+    file: str | None = None
+    line: int | None = None
+    vertices: tuple[int, ...] = ()
+
+
+def _is_of_cache(error: OSError, root: Path) -> bool:
+    """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
+    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
+
+
+def explain_error(
+    error: Exception, *, key: str, run: str, root: Path, origin: Origin | None, log: Callable[[str], None]
+) -> tuple[str, Failure]:
+    """Return the state of an outcome that has no result, and why; what a user needs goes to the log, too.
+
+    `root` is the cache, and `origin` where the stage comes from if it is not gravel's own.
+    """
+
+    def failed(state: str, failure: Failure) -> tuple[str, Failure]:
+        log(failure.message)
+        return state, failure
+
+    if isinstance(error, DamagedArtifact):
+        return failed("damaged", Failure("stage", error.reason))
+    if isinstance(error, StageError):
+        failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
+        return failed("failed", failure)
+    if isinstance(error, GravelError):
+        return failed("failed", Failure("disk", str(error), error.problems[0].hint))
+    if isinstance(error, RankGroupBroken):
+        return failed("lost", Failure("bug", str(error)))
+    log("".join(traceback.format_exception(error)))
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        where = "GPU" if type(error).__module__.startswith("cupy") else "host"
+        hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
+        return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
+    if isinstance(error, OSError):
+        explained = explain(error, root) if _is_of_cache(error, root) else None
+        if explained is not None:
+            return failed("failed", Failure("disk", str(explained), explained.problems[0].hint))
+        return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
+    details = f"the details are in: gravel logs {run} '{key}'"
+    hint = f"this looks like a defect of gravel; {details}"
+    if origin is not None:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raised = f"raised in {frame.filename}:{frame.lineno}"
+        hint = f"the stage comes from {origin.place}; {raised}; {details}"
+    return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))

@@ -1,0 +1,130 @@
+"""How a stage gets a result that is in another worker's memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.workers.mapped import Mapped, host_identity, map_shared, share
+from gravel.pipeline.workers.resident import keep_resident, read_resident
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Artifact
+
+SAMPLE_BYTES = 32 << 20
+"""Bytes by which the ways between two hosts are measured; results below this are sent."""
+
+Submit = Callable[..., Any]
+"""Runs a function with arguments in the worker that has the result, and returns what it returns."""
+
+_rates: dict[str, tuple[float, float]] = {}
+"""Bytes per second of the transfer from a worker's address, and of the store."""
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The answer of a worker on another host: the largest array of the result, by field and name."""
+
+    field: str
+    name: str | None
+    bytes: int
+
+
+class HandOver:
+    """Brings results for one stage run.
+
+    `submit(address, function, *arguments)` runs a function at an address. `copied` are the results of which
+    this process has a copy from now on, which it gives to stages that follow.
+    """
+
+    def __init__(self, submit: Submit, log: Callable[[str], None]) -> None:
+        self._submit = submit
+        self._log = log
+        self.copied: list[str] = []
+
+    def bring(self, name: str, address: str | None, stored: Callable[[], Artifact] | None) -> Artifact:
+        """Return a result; `stored` opens it in the store, if it is there.
+
+        On one host its memory is mapped; from another one it comes by the faster of two ways. Raises
+        `DamagedArtifact` if it is gone.
+        """
+        if address is None:
+            return read_resident(name)
+        answer = self._ask(name, address, give, host_identity())
+        if isinstance(answer, Mapped):
+            return map_shared(answer, name)
+        sent = partial(self._ask, name, address)
+        if stored is not None and answer.bytes >= SAMPLE_BYTES:
+            if address not in _rates:
+                _rates[address] = _measure(partial(sent, first_bytes, answer), stored(), answer)
+            by_transfer, by_store = _rates[address]
+            way = "the store" if by_store > by_transfer else "the network"
+            self._log(
+                f"{name[:12]} comes by {way}: {format_bytes(by_store)}/s from the store, "
+                f"{format_bytes(by_transfer)}/s over the network"
+            )
+            if by_store > by_transfer:
+                return stored()
+        artifact: Artifact = sent(read_resident)
+        keep_resident((name,), (artifact,))
+        self.copied.append(name)
+        return artifact
+
+    def _ask(self, name: str, address: str, function: Callable[..., Any], *arguments: object) -> Any:
+        try:
+            return self._submit(address, function, name, *arguments)
+        except DamagedArtifact:
+            raise
+        except Exception as error:  # the worker died, or the line to it
+            raise DamagedArtifact(name, "the worker that had it in memory is gone") from error
+
+
+def give(name: str, asker: str) -> Mapped | Elsewhere:
+    """Answer, in the worker that has a result, how another one gets it."""
+    if asker == host_identity():
+        return share(name)
+    return _largest(read_resident(name))
+
+
+def _largest(artifact: Artifact) -> Elsewhere:
+    found = Elsewhere("", None, 0)
+    for each in fields(artifact):
+        value = getattr(artifact, each.name)
+        for name, array in value.items() if isinstance(value, Mapping) else [(None, value)]:
+            size = getattr(array, "nbytes", 0)
+            if size > found.bytes:
+                found = Elsewhere(each.name, name, size)
+    return found
+
+
+def _array(artifact: Artifact, where: Elsewhere) -> Any:
+    value: Any = getattr(artifact, where.field)
+    return value if where.name is None else value[where.name]
+
+
+def first_bytes(name: str, where: Elsewhere) -> Any:
+    """Return the first rows of an array, up to the size of a sample."""
+    return _sample(read_resident(name), where)
+
+
+def _sample(artifact: Artifact, where: Elsewhere) -> Any:
+    import numpy
+
+    array = _array(artifact, where)
+    rows = max(1, len(array) * SAMPLE_BYTES // where.bytes)
+    return numpy.asarray(array[:rows])
+
+
+def _measure(send: Callable[[], Any], stored: Artifact, where: Elsewhere) -> tuple[float, float]:
+    """Return the bytes per second of both ways, by a sample that each of them brings."""
+    began = time.perf_counter()
+    sent = send()
+    middle = time.perf_counter()
+    read = _sample(stored, where)
+    end = time.perf_counter()
+    return sent.nbytes / (middle - began), read.nbytes / (end - middle)

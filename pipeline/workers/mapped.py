@@ -1,0 +1,156 @@
+"""Results of one worker in the memory of another on the same host: mapped, neither pickled nor sent."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.workers.resident import read_resident, when_released
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gravel.stages.artifacts import Artifact
+
+MIN_BYTES = 64 << 10
+"""Arrays below this are pickled with the rest: mapping takes as long as copying them."""
+
+ALIGNMENT = 4096
+"""Bytes of a page, at which an array begins."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where an array lies in the shared memory: its field, its name in a group, and its first byte."""
+
+    field: str
+    name: str | None
+    offset: int
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """An artifact whose large arrays can be mapped from `path`; `rest` is the artifact without them."""
+
+    path: str
+    size: int
+    regions: tuple[Region, ...]
+    rest: Artifact
+
+
+@cache
+def host_identity() -> str:
+    """Return what two processes have in common that can map each other's memory."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return f"{socket.gethostname()} {os.getpid()}"  # shares with nobody
+    return f"{socket.gethostname()} {boot} {namespace} {os.geteuid()}"
+
+
+_files: dict[str, Mapped] = {}
+_lock = threading.Lock()
+
+
+def share(name: str) -> Mapped:
+    """Copy a result of this process into shared memory, once; raises `DamagedArtifact` if it is gone.
+
+    The copy goes with the result; whoever has mapped it keeps it.
+    """
+    with _lock:
+        if name not in _files:
+            file, _files[name] = _copy(read_resident(name))
+            when_released(name, partial(_close, name, file))
+        return _files[name]
+
+
+def _close(name: str, file: int) -> None:
+    _files.pop(name, None)
+    os.close(file)
+
+
+def map_shared(mapped: Mapped, artifact_id: str) -> Artifact:
+    """Return the artifact with its arrays in the memory of who shares it.
+
+    Pages that are written to become this process's own. Raises `DamagedArtifact` if the memory is gone.
+    """
+    import numpy
+
+    values: dict[str, Any] = {}
+    try:
+        with open(mapped.path, "rb") as file:  # noqa: PTH123 (a descriptor of another process)
+            flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_POPULATE", 0)
+            memory = mmap.mmap(file.fileno(), mapped.size, flags, mmap.PROT_READ | mmap.PROT_WRITE)
+    except (OSError, ValueError) as error:
+        raise DamagedArtifact(artifact_id, "the worker that had it in memory is gone") from error
+    for region in mapped.regions:
+        dtype = numpy.dtype(region.dtype)
+        count = int(numpy.prod(region.shape, dtype=numpy.int64))
+        array = numpy.frombuffer(memory, dtype, count, region.offset).reshape(region.shape)
+        if region.name is None:
+            values[region.field] = array
+        else:
+            group = values.setdefault(region.field, dict(getattr(mapped.rest, region.field)))
+            group[region.name] = array
+    return replace(mapped.rest, **values)
+
+
+def _copy(artifact: Artifact) -> tuple[int, Mapped]:
+    import numpy
+
+    regions, sources, size = [], [], 0
+    for field, name, array in _large_arrays(artifact):
+        regions.append(Region(field, name, size, array.dtype.str, array.shape))
+        sources.append(array)
+        size += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+    file = os.memfd_create("gravel", os.MFD_CLOEXEC)
+    try:
+        os.ftruncate(file, max(1, size))
+        for region, array in zip(regions, sources, strict=True):
+            _write(file, numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8).data, region.offset)
+    except BaseException:
+        os.close(file)
+        raise
+    path = f"/proc/{os.getpid()}/fd/{file}"
+    return file, Mapped(path, max(1, size), tuple(regions), _without(artifact, regions))
+
+
+def _large_arrays(artifact: Artifact) -> Iterator[tuple[str, str | None, NDArray[Any]]]:
+    import numpy
+
+    for each in fields(artifact):
+        value = getattr(artifact, each.name)
+        pairs = value.items() if isinstance(value, Mapping) else [(None, value)]
+        for name, array in pairs:
+            if isinstance(array, numpy.ndarray) and array.nbytes >= MIN_BYTES:
+                yield each.name, name, array
+
+
+def _without(artifact: Artifact, regions: list[Region]) -> Artifact:
+    values: dict[str, Any] = {}
+    for region in regions:
+        if region.name is None:
+            values[region.field] = None
+        else:
+            group = values.setdefault(region.field, dict(getattr(artifact, region.field)))
+            group[region.name] = None
+    return replace(artifact, **values)
+
+
+def _write(file: int, data: memoryview, offset: int) -> None:
+    written = 0
+    while written < len(data):
+        written += os.pwrite(file, data[written : written + (1 << 30)], offset + written)

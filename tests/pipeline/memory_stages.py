@@ -1,0 +1,129 @@
+"""Stages with results of any size, for tests of what stays in memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.plan.model import InputRef, StageRun
+from gravel.stages.artifacts import Graph, Json, Measurement
+from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
+from tests.pipeline.tiny_stages import Tiny, mark
+
+
+class Sized(Tiny):
+    """`count` numbers are made, which takes `lasts` seconds or more.
+
+    `spoil` writes into an input, `random` makes other numbers each time.
+    """
+
+    count: int = 4
+    lasts: float = 0.0
+    spoil: bool = False
+    random: bool = False
+    die_after: str = ""
+
+
+def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph:
+    """Make numbers that rest on the inputs', and note when that began and where."""
+    began = time.monotonic()
+    mark(parameters)
+    time.sleep(parameters.sleep)
+    total = parameters.value
+    for each in inputs:
+        offsets = numpy.asarray(each.row_offsets)
+        total += int(offsets.sum() % 1000)
+        if parameters.spoil:
+            offsets[0] += 1
+    if parameters.random:
+        total += time.time_ns() % 997
+    if parameters.die_after and not Path(parameters.die_after).exists():
+        Path(parameters.die_after).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    sink = context.sink(numpy.int64, rows=parameters.count)
+    for start in range(0, parameters.count, 1 << 20):
+        numbers = numpy.arange(start, min(parameters.count, start + (1 << 20)))
+        numbers += total
+        sink.append(numbers)
+    time.sleep(max(0.0, began + parameters.lasts - time.monotonic()))
+    context.remark(
+        f"in process {os.getpid()}, inputs in {[type(each.row_offsets).__name__ for each in inputs]}"
+    )
+    return Graph(
+        row_offsets=sink.close(),
+        column_indices=numpy.zeros(0, numpy.uint32),
+        vertex_count=1,
+        arc_count=0,
+        symmetric=True,
+        deduplicated=True,
+    )
+
+
+def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measurement:
+    """Note what the inputs were."""
+    mark(parameters)
+    time.sleep(parameters.sleep)
+    found: list[Json] = [
+        {
+            "type": type(each.row_offsets).__name__,
+            "sum": int(numpy.asarray(each.row_offsets).sum()),
+            "writes": bool(getattr(getattr(each.row_offsets, "flags", None), "writeable", True)),
+            "process": os.getpid(),
+        }
+        for each in inputs
+    ]
+    return Measurement(
+        algorithm="none",
+        strategy="none",
+        reason="test",
+        backend="cpu",
+        hardware="test",
+        prepare_milliseconds=0.0,
+        searches=found,
+    )
+
+
+def _need(parameters: Sized, extents: Any, machine: Machine) -> Need:
+    return Need(parameters.need, 0, (Extent("Graph", vertices=1, bytes=8 * parameters.count),))
+
+
+def _look_need(parameters: Sized, extents: Any, machine: Machine) -> Need:
+    return Need(parameters.need, 0, (Extent("Measurement"),))
+
+
+GRAPHS = Slot(("Graph",), "numbers", many=True)
+FILL = Stage("fill", 1, "Fills.", Sized, {"inputs": GRAPHS}, ("Graph",), fill, _need)
+LOOK = Stage("look", 1, "Looks.", Sized, {"inputs": GRAPHS}, ("Measurement",), look, _look_need)
+FOREIGN = Stage(
+    "foreign",
+    1,
+    "Fills.",
+    Sized,
+    {"inputs": GRAPHS},
+    ("Graph",),
+    fill,
+    _need,
+    origin=Origin("own.py", "code"),
+)
+
+
+def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters: Any) -> StageRun:
+    """One run, its inputs given as keys."""
+    given: Parameters = Sized(**parameters)
+    return StageRun(
+        key=key,
+        entry=key,
+        stage=stage,
+        parameters=given,
+        inputs={"inputs": tuple(InputRef(name, 0) for name in inputs)},
+        coordinates={},
+        keep=keep,
+        forced=False,
+        location=Location("tiny.yaml", 1, 1),
+    )

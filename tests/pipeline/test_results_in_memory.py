@@ -1,0 +1,331 @@
+"""Results are handed on in memory and written behind the stages that read them."""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.progress.events import Event, Reporter
+from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.pipeline.workers import inline, mapped, resident, write_behind
+from gravel.pipeline.workers.write_behind import WriteBehind
+from gravel.stages.artifacts import Artifact, EdgeList, Graph
+from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, sized
+from tests.pipeline.tiny_stages import count, plan_of
+
+MIB = 1 << 17
+"""Numbers of 8 bytes in a MiB."""
+
+
+class Kept(Reporter):
+    """Keeps all events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def handle(self, event: Event) -> None:
+        self.events.append(event)
+
+    @property
+    def notes(self) -> list[str]:
+        return [event.data["message"] for event in self.events if event.kind == "note"]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+
+
+def run(plan: Plan, root: Path, cluster: str = "inline", **options: Any) -> RunOutcome:
+    return execute(plan, RunOptions(cache_root=root, cluster=cluster, backend="cpu", workers=2, **options))
+
+
+def looked(root: Path, outcome: RunOutcome, key: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = Cache(root).describe(outcome.outputs(key)[0]).attributes["searches"]
+    return found
+
+
+def whole(root: Path) -> None:
+    """All that is in the cache is what was computed, and nothing lies beside it that a sweep leaves."""
+    Cache(root).sweep()
+    verified = Cache(root).verify()
+    assert not verified.damaged
+    assert not list((root / "data").glob("*.lock"))
+    assert not list((root / "locks").iterdir())
+
+
+@pytest.mark.parametrize("cluster", ["inline", "local"])
+def test_a_stage_reads_what_is_in_memory(tmp_path: Path, cluster: str) -> None:
+    plan = plan_of(sized("a", FILL, count=MIB), sized("b", LOOK, "a"))
+    outcome = run(plan, tmp_path, cluster)
+    assert outcome.exit_code == 0
+    [seen] = looked(tmp_path, outcome, "b")
+    assert (seen["type"], seen["sum"]) == ("ndarray", MIB * (MIB - 1) // 2)
+    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert stages["a"]["bytes_on_disk"] > 0
+    whole(tmp_path)
+    again = run(plan, tmp_path, cluster)
+    assert {stage["state"] for stage in again.record["stages"]} == {"cached"}
+
+
+def test_ids_are_those_of_results_that_are_written_first(tmp_path: Path) -> None:
+    plan = plan_of(sized("a", FILL, count=3 * MIB + 5), sized("b", FILL, "a", count=7), sized("c", FILL, "b"))
+    kept = run(plan, tmp_path / "kept")
+    written = run(plan, tmp_path / "written", resident_memory="0")
+    for key in "abc":
+        assert kept.outputs(key) == written.outputs(key)
+    assert not looked_types(tmp_path / "written", "ndarray")
+
+
+def looked_types(root: Path, name: str) -> list[str]:
+    return [
+        line for log in root.glob("runs/*/logs/*") for line in log.read_text().splitlines() if name in line
+    ]
+
+
+def test_dependents_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, write = threading.Event(), WriteBehind._write
+
+    def late(self: WriteBehind, result: Any) -> Any:
+        assert gate.wait(20)
+        return write(self, result)
+
+    def open_gate() -> None:
+        deadline = time.monotonic() + 15
+        while not count(tmp_path / "marks", 3) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        gate.set()
+
+    monkeypatch.setattr(WriteBehind, "_write", late)
+    marks = str(tmp_path / "marks")
+    plan = plan_of(
+        sized("a", FILL, count=MIB, value=1, marks=marks),
+        sized("b", FILL, "a", count=MIB, value=2, marks=marks),
+        sized("c", LOOK, "b", value=3, marks=marks, sleep=0.2),
+    )
+    watcher = threading.Thread(target=open_gate)
+    watcher.start()
+    outcome = run(plan, tmp_path / "cache")
+    watcher.join()
+    assert outcome.exit_code == 0
+    assert count(tmp_path / "marks", 3) == 1
+    whole(tmp_path / "cache")
+
+
+def test_a_foreign_stage_cannot_write_into_its_input(tmp_path: Path) -> None:
+    outcome = run(plan_of(sized("a", FILL, count=MIB), sized("b", FOREIGN, "a", spoil=True)), tmp_path)
+    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert (stages["a"]["state"], stages["b"]["state"]) == ("computed", "failed")
+    assert "read-only" in stages["b"]["error"]
+    whole(tmp_path)
+
+
+def test_what_is_changed_before_it_is_written_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = WriteBehind._write
+
+    def late(self: WriteBehind, result: Any) -> Any:
+        deadline = time.monotonic() + 20
+        while not count(tmp_path / "marks", 2) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        return write(self, result)
+
+    monkeypatch.setattr(WriteBehind, "_write", late)
+    marks = str(tmp_path / "marks")
+    plan = plan_of(
+        sized("a", FILL, count=MIB, value=1), sized("b", FILL, "a", value=2, marks=marks, spoil=True)
+    )
+    outcome = run(plan, tmp_path / "cache")
+    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert outcome.exit_code == 1
+    assert "was changed in memory before all of it was written" in stages["a"]["error"]
+    whole(tmp_path / "cache")
+
+
+def test_a_full_disk_is_reported_when_all_that_can_be_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = ArtifactWriter.prepare
+
+    def full(self: ArtifactWriter, artifact: Artifact, expected: str | None = None) -> Any:
+        if expected is not None and getattr(artifact, "row_offsets").shape[0] == MIB:  # noqa: B009
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return prepare(self, artifact, expected)
+
+    monkeypatch.setattr(ArtifactWriter, "prepare", full)
+    plan = plan_of(sized("a", FILL, count=MIB), sized("b", FILL, "a", count=9), sized("c", LOOK, "b"))
+    outcome = run(plan, tmp_path)
+    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert [stages[key]["state"] for key in "abc"] == ["failed", "computed", "computed"]
+    assert "disk" in stages["a"]["error"]
+    monkeypatch.undo()
+    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    whole(tmp_path)
+    again = run(plan, tmp_path)
+    states = {stage["key"]: stage["state"] for stage in again.record["stages"]}
+    assert states == {"a": "computed", "b": "cached", "c": "cached"}
+
+
+@pytest.mark.parametrize("budget", ["0", "4MiB"])
+def test_results_above_the_budget_are_written_as_they_are_made(tmp_path: Path, budget: str) -> None:
+    plan = plan_of(sized("a", FILL, count=8 * MIB), sized("b", LOOK, "a"))
+    outcome = run(plan, tmp_path, resident_memory=budget)
+    assert outcome.exit_code == 0
+    assert looked(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
+
+
+def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[tuple[str, ...]] = []
+    release = resident.release_resident
+
+    def noted(names: tuple[str, ...]) -> None:
+        left.append(names)
+        release(names)
+
+    def at_once(self: WriteBehind, *result: Any) -> None:
+        *given, tell = result
+        tell(self._write(write_behind._Result(*given, tell)))
+
+    monkeypatch.setattr(inline, "release_resident", noted)
+    monkeypatch.setattr(WriteBehind, "add", at_once)
+    fills = [sized(f"f{place}", FILL, count=MIB, value=place) for place in range(4)]
+    plan = plan_of(*fills, sized("z", LOOK, *(f"f{place}" for place in range(4))))
+    outcome = run(plan, tmp_path, resident_memory="2200000")
+    assert outcome.exit_code == 0
+    types = [each["type"] for each in looked(tmp_path, outcome, "z")]
+    assert types == ["StoredArray", "StoredArray", "ndarray", "ndarray"]
+    assert left[:2] == [outcome.outputs("f0"), outcome.outputs("f1")]
+
+
+def test_memory_that_is_short_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residency, "available_bytes", lambda: 2 << 20)
+    plan = plan_of(sized("a", FILL, count=MIB, need=3 << 20), sized("b", LOOK, "a"))
+    outcome = run(plan, tmp_path)
+    assert looked(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
+
+
+def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> None:
+    marks = str(tmp_path / "marks")
+    size = 24 * MIB
+    plan = plan_of(
+        sized("a", FILL, count=size, value=1, marks=marks),
+        sized("b", FILL, "a", count=3, value=2, marks=marks, die_after=str(tmp_path / "died")),
+        sized("c", LOOK, "a", "b"),
+    )
+    outcome = run(plan, tmp_path / "cache", "local")
+    assert outcome.exit_code == 0
+    assert looked(tmp_path / "cache", outcome, "c")[0]["sum"] == size * (size + 1) // 2
+    assert count(tmp_path / "marks", 2) == 2
+    whole(tmp_path / "cache")
+
+
+def test_what_read_a_lost_result_that_comes_out_different_reads_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """b has read the first result of a, which dies with its worker; the chain must be one of the second."""
+    monkeypatch.setattr(residency, "MIN_BYTES", 1000)
+    plan = plan_of(
+        sized("a", FILL, count=64 * MIB, random=True),
+        sized("b", FILL, "a", count=3, value=2, marks=str(tmp_path / "marks")),
+        sized("x", FILL, "a", "b", count=3, value=7, die_after=str(tmp_path / "died")),
+        sized("c", LOOK, "a", "b", "x"),
+    )
+    outcome = run(plan, tmp_path / "cache", "local")
+    assert outcome.exit_code == 0
+    cache = Cache(tmp_path / "cache")
+    first: Any = cache.open(outcome.outputs("a")[0])
+    total = int(numpy.asarray(first.row_offsets).sum() % 1000)
+    made: Any = cache.open(outcome.outputs("b")[0])
+    assert int(made.row_offsets[0]) == total + 2
+    assert count(tmp_path / "marks", 2) == 2
+    whole(tmp_path / "cache")
+
+
+def test_workers_of_a_host_map_each_others_results(tmp_path: Path) -> None:
+    plan = plan_of(
+        sized("a", FILL, count=MIB),
+        *(sized(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
+    )
+    outcome = run(plan, tmp_path, "local")
+    seen = [looked(tmp_path, outcome, f"l{place}")[0] for place in range(4)]
+    assert len({each["process"] for each in seen}) == 2
+    assert {each["type"] for each in seen} == {"ndarray"}
+    assert len({each["sum"] for each in seen}) == 1
+
+
+def graph(offsets: Any) -> Graph:
+    return Graph(
+        row_offsets=offsets,
+        column_indices=numpy.zeros(0, numpy.uint32),
+        vertex_count=1,
+        arc_count=0,
+        symmetric=True,
+        deduplicated=True,
+    )
+
+
+def test_mapped_memory_is_that_of_the_owner_and_goes_with_the_result() -> None:
+    numbers = numpy.arange(100_000)
+    resident.keep_resident(("mapped",), (graph(numbers),))
+    shared = mapped.share("mapped")
+    assert mapped.share("mapped") is shared
+    found: Any = mapped.map_shared(shared, "mapped")
+    assert numpy.array_equal(found.row_offsets, numbers)
+    found.row_offsets[0] = 5
+    other: Any = mapped.map_shared(shared, "mapped")
+    assert other.row_offsets[0] == 0
+    resident.release_resident(("mapped",))
+    assert other.row_offsets[1] == 1
+    with pytest.raises(Exception, match="is gone"):
+        mapped.map_shared(shared, "mapped")
+
+
+ARRAYS = {
+    "empty": numpy.zeros(0, numpy.int64),
+    "one": numpy.array([7]),
+    "a MiB": numpy.arange(1 << 17),
+    "a byte more": numpy.arange((1 << 20) + 1).astype(numpy.uint8),
+    "large": numpy.arange(5 << 20, dtype=numpy.uint32),
+    "strided": numpy.arange(1 << 18)[::3],
+    "big-endian": numpy.arange(1000).astype(">i8"),
+    "bool": numpy.arange(99) % 3 == 0,
+    "columns": numpy.arange(60_000, dtype=numpy.int32).reshape(3, 20_000),
+    "fortran": numpy.asfortranarray(numpy.arange(60_000).reshape(300, 200)),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_id_in_memory_is_that_of_the_store(tmp_path: Path, name: str, threads: int) -> None:
+    artifact = graph(ARRAYS[name])
+    with Cache(tmp_path).writer() as writer:
+        record = writer.publish(artifact)
+    assert identify(artifact, threads) == record.id
+    assert identify(Cache(tmp_path).open(record.id), threads) == record.id
+
+
+def test_what_cannot_be_identified_is_refused_as_the_store_does() -> None:
+    with pytest.raises(TypeError, match="complex128 cannot be stored"):
+        identify(graph(numpy.zeros(3, numpy.complex128)))
+    edges = EdgeList(
+        source=numpy.zeros(1, numpy.uint32),
+        target=numpy.zeros(1, numpy.uint32),
+        vertex_count=float("nan"),  # type: ignore[arg-type]
+        undirected=False,
+    )
+    with pytest.raises(ValueError, match="which has no such number"):
+        identify(edges)
