@@ -8,15 +8,13 @@ from typing import Any
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.verify.cuda.batch import SearchBatch, TooDeep
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of, release_pool
+from gravel.kernels.verify.cuda.launch import BLOCK, kind_of, release_pool
 from gravel.kernels.verify.cuda.memory import Batch, plan_searches
 from gravel.kernels.verify.cuda.offenders import checks_of
 from gravel.kernels.verify.cuda.sizes import graph_size, label_size
+from gravel.kernels.verify.cuda.table import Asked, LabelTable
 from gravel.kernels.verify.cuda.upload import Uploads
 from gravel.kernels.verify.result import Check
-
-LABELS = ("u8", "u16", "u32")
-"""Types of a level in the table, each of twice the bytes of the one before."""
 
 
 def check_searches(
@@ -58,42 +56,31 @@ def check_searches(
         needed = f"{least.device_bytes:,} bytes at best" if least else "fewer vertices"
         raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
     limit = n - 1 if max_depth is None else max_depth
-    options: dict[str, Any] = {
-        "symmetric": symmetric,
-        "is_sorted": is_sorted,
-        "limit": limit,
-        "deepest": n if max_depth is None else max_depth,
-        "words": planned.words,
-        "block": block,
-    }
+    asked = Asked(symmetric, is_sorted, limit, deepest=n if max_depth is None else max_depth)
+    tree = predecessor is not None
     with Uploads(threads) as uploads:
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs)
-        vertex = vertex_macro(column_indices.dtype)
-        width, done = 0, 0
+        vertex, width, done = vertex_macro(column_indices.dtype), 0, 0
         current: SearchBatch | None = None
+        table: LabelTable | None = None
         while done < len(sources):
             if current is None:
-                release_pool()  # what labels that were too narrow have left is of other sizes
-                kernels = Kernels("kernels/verify/cuda/rows.cu", block, VERTEX=vertex, LABEL=LABELS[width])
-                at_once = min(planned.words * 4 >> width, len(sources))
-                current = SearchBatch(kernels, blocks, uploads, at_once, distance, predecessor, **options)
+                table = LabelTable(vertex, width, planned.words, block, n, asked, tree=tree)
+                at_once = min(table.searches, len(sources))
+                current = SearchBatch(table, blocks, uploads, at_once, distance, predecessor, asked, block)
             last = min(done + current.at_once, len(sources))
             try:
                 current.load(done, sources[done:last])
             except TooDeep as deep:
-                current = None
-                while deep.level > _deepest(width):
-                    width += 1
+                width = next(each for each in range(3) if deep.level <= (1 << (8 << each)) - 2)
+                current = table = None
+            if current is None:
+                release_pool()  # what labels that were too narrow have left is of other sizes
                 continue
             current.check_rows()
             for place in range(last - done):
                 yield checks_of(current, place)
             done = last
-
-
-def _deepest(width: int) -> int:
-    """Return the largest level that a label of a width holds, 0 being that of what was not reached."""
-    return int((1 << (8 << width)) - 2)
 
 
 def _refuse_others(n: int, sources: Sequence[int], distance: Any, predecessor: Any) -> None:

@@ -68,7 +68,7 @@ def _with_lost(batch: SearchBatch, place: int, check: Check) -> Check:
 def _arc_check(batch: SearchBatch, place: int, rule: str, faults: int, vertices: tuple[int, ...]) -> Check:
     arcs: tuple[tuple[int, int], ...] = ()
     if faults and rule == "tree_arcs":
-        arcs = tuple((int(batch.parents[place, v]), v) for v in vertices)
+        arcs = tuple((int(batch.parents.array[place, v]), v) for v in vertices)
     elif faults and rule != "nearer_neighbour":
         arcs = tuple((v, _bad_neighbour(batch, place, rule, v)) for v in vertices)
     return _check(rule, faults, vertices, arcs)
@@ -77,12 +77,12 @@ def _arc_check(batch: SearchBatch, place: int, rule: str, faults: int, vertices:
 def _bad_neighbour(batch: SearchBatch, place: int, rule: str, vertex: int) -> int:
     """Find the first neighbour with which a vertex breaks a rule."""
     columns = batch.blocks.columns_of(vertex).astype(numpy.int64)
-    level, *others = batch.level_of(place, numpy.concatenate(([vertex], columns)))
+    level, *others = batch.table.levels_of(place, numpy.concatenate(([vertex], columns)))
     other = numpy.array(others)
     if rule == "component":
         bad = other < 0
     else:
         bad = other > level + 1
-        if batch.symmetric:
+        if batch.asked.symmetric:
             bad |= (other >= 0) & (other < level - 1)
     return int(columns[numpy.flatnonzero(bad)[0]])
