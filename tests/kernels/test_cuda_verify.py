@@ -160,3 +160,57 @@ def test_the_memory_is_what_is_stated(scale: int, searches: int) -> None:
     assert planned is not None
     peak = _peak(lambda: check(*csr, labelled, symmetric=True, room=ROOM))
     assert peak <= planned.device_bytes <= 1.3 * peak + (8 << 20)
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_large_arrays_come_in_pieces(monkeypatch: pytest.MonkeyPatch, pinned: bool) -> None:
+    from gravel.kernels.placement.pinned import PinnedRefused
+
+    monkeypatch.setattr("gravel.kernels.verify.cuda.upload.DIRECT_BYTES", 64)
+    monkeypatch.setattr("gravel.kernels.verify.cuda.upload.STAGE_BYTES", 1 << 12)
+    if not pinned:
+
+        def refuse(*_: object) -> None:
+            raise PinnedRefused("not here")
+
+        monkeypatch.setattr("gravel.kernels.verify.cuda.upload.pin", refuse)
+    csr = csr_of(rmat(12), symmetric=True)
+    answers = [labels for _, labels in damaged(csr, 3, seed=9)]
+    for form in FORMS:
+        for batch in (None, Batch(4, None, 0), Batch(4, 40_000, 0)):
+            check_all(csr, 3, answers, form, symmetric=True, batch=batch, threads=5)
+
+
+def test_the_stage_records_where_it_ran() -> None:
+    from gravel.stages.artifacts import Graph, Traversal
+    from gravel.stages.context import PlainContext
+    from gravel.stages.errors import VerificationFailed
+    from gravel.stages.stage import Machine
+    from gravel.stages.verify import VerifyParameters, verify
+
+    csr = csr_of(rmat(16, 8), symmetric=True)
+    n = len(csr[0]) - 1
+    sources = numpy.arange(70)
+    found = [search(csr, int(source)) for source in sources]
+    distance, predecessor = (numpy.stack([each[i] for each in found]) for i in range(2))
+    wrong = distance.copy()
+    wrong[68, int(numpy.argmax(wrong[68]))] += 1
+    machine = Machine(backend="cuda", threads=4, host_memory=1 << 40, device_memory=ROOM)
+    for place in (numpy.asarray, cupy.asarray):
+        offsets, columns = map(place, csr)
+        graph = Graph(
+            row_offsets=offsets,
+            column_indices=columns,
+            vertex_count=n,
+            arc_count=len(columns),
+            symmetric=True,
+            deduplicated=True,
+        )
+        given = {"algorithm": "bfs", "sources": sources, "vertex_count": n, "predecessor": place(predecessor)}
+        right = Traversal(distance=place(distance), **given)
+        for on, device in (("auto", "cuda"), ("cuda", "cuda"), ("cpu", "cpu")):
+            checked = verify(PlainContext(machine), VerifyParameters(on=on), graph=graph, traversal=right)
+            assert [(each["searches"], each["on"]) for each in checked.checks] == [(70, device)] * 7
+        with pytest.raises(VerificationFailed, match="search 69 of 70: "):
+            broken = Traversal(distance=place(wrong), **given)
+            verify(PlainContext(machine), VerifyParameters(), graph=graph, traversal=broken)
