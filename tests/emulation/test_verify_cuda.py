@@ -3,113 +3,35 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import sys
-import weakref
-from types import SimpleNamespace
-from typing import Any
 
 import numpy
 import pytest
 
-from gravel.kernels.verify import Check, check_bfs
-from gravel.kernels.verify.cuda import bfs, memory
+from gravel.kernels.verify import check_bfs
+from gravel.kernels.verify.cuda import bfs
 from gravel.kernels.verify.cuda.memory import Batch
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
+from tests.emulation import grid_kernels
+from tests.emulation.verify_case import (
+    FORMS,
+    GRID,
+    ROOM,
+    SKEWED,
+    TAIL,
+    Pool,
+    check_all,
+    check_each_arc,
+    emulate,
+    refused,
+)
 from tests.kernels.cuda_case import LONG_PATH, names
 from tests.kernels.verify_damage import DAMAGES, HUBS, ZOO, csr_of, damaged, search
 from tests.parameters import slow_among
 from tests.zoo import ZooGraph
 
-GRID = next(graph for graph in ZOO if graph.name == "grid_13x17")
-TAIL = next(graph for graph in ZOO if graph.name == "tail_on_clique")
-SKEWED = next(graph for graph in ZOO if graph.name == "skewed_random")
-ROOM = 1 << 40
-FORMS = ((True, True), (True, False), (False, True))
-"""Which of distance and predecessor an answer has."""
-
-
-class Pool:
-    """Memory of an emulated device: what is taken now, the most that was, and what there is."""
-
-    def __init__(self) -> None:
-        self.used = self.peak = 0
-        self.limit = 1 << 40
-
-    def taken(self, shape: Any, dtype: Any, value: int) -> Any:
-        count = int(numpy.prod(shape))
-        size = count * numpy.dtype(dtype).itemsize
-        if self.used + size > self.limit:
-            raise MemoryError(f"out of memory allocating {size:,} bytes")
-
-        class Memory(bytearray):
-            pass
-
-        memory = Memory(bytes([value]) * size)
-        self.used += size
-        self.peak = max(self.peak, self.used)
-        weakref.finalize(memory, self._give, size)
-        array = numpy.frombuffer(memory, dtype) if size else numpy.empty(0, dtype)
-        return array.reshape(shape).view(grid_kernels.Array)
-
-    def _give(self, size: int) -> None:
-        self.used -= size
-
-    def free_bytes(self) -> int:
-        return 0
-
-    def free_all_blocks(self) -> None:
-        pass
-
-
-def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
-    fake: Any = numpy_as_cupy.module()
-    fake.ascontiguousarray = lambda values: numpy.ascontiguousarray(values).view(grid_kernels.Array)
-    fake.zeros_like = lambda values: numpy.zeros_like(values)
-    pool = Pool()
-    # What was never written must not look like zero.
-    fake.empty = lambda shape, dtype: pool.taken(shape, dtype, 0x5A)
-    fake.zeros = lambda shape, dtype: pool.taken(shape, dtype, 0)
-    fake.get_default_memory_pool = lambda: pool
-    fake.cuda.runtime = SimpleNamespace(memGetInfo=lambda: (pool.limit - pool.used, pool.limit))
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.verify.cuda.launch.load", grid_kernels.load)
-    return pool
-
 
 @pytest.fixture(autouse=True)
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     return emulate(monkeypatch)
-
-
-def check_all(
-    csr: Any, source: int, answers: Any, form: tuple[bool, bool] = (True, True), **options: Any
-) -> list[list[Check]]:
-    """Check all answers as searches from one source, and hold them against the CPU's verifier."""
-    given = [
-        numpy.stack([answer[which] for answer in answers]) if form[which] else None for which in range(2)
-    ]
-    graph = {name: options.pop(name) for name in ("max_depth", "is_sorted") if name in options}
-    symmetric = options.pop("symmetric", True)
-    place = options.pop("place", lambda array: array)
-    device = [None if array is None else place(array) for array in given]
-    arrays = tuple(map(place, csr))
-    found = list(
-        bfs.check_searches(
-            *arrays, [source] * len(answers), *device, symmetric=symmetric, room=ROOM, **graph, **options
-        )
-    )
-    for number, checks in enumerate(found):
-        one = [None if array is None else array[number] for array in given]
-        assert checks == check_bfs(*csr, source, *one, symmetric=symmetric, **graph), number
-    return found
-
-
-def refused(checks: list[Check]) -> bool:
-    return any(not check.passed for check in checks)
 
 
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
@@ -182,29 +104,6 @@ def test_max_depth(symmetric: bool, max_depth: int) -> None:
             assert refused(found[0]) is (depth is None and int(answers[0][0].max()) > max_depth)
 
 
-def check_each_arc(csr: Any, hub: int, places: Any) -> None:
-    """Search from single neighbours of a vertex: its predecessor is then to be found at one arc alone."""
-    sources = csr[1][csr[0][hub] :][list(places)].tolist()
-    labels = [numpy.stack(each) for each in zip(*(search(csr, source) for source in sources), strict=True)]
-    for form in FORMS:
-        given = [each if has else None for each, has in zip(labels, form, strict=True)]
-        found = list(bfs.check_searches(*csr, sources, *given, symmetric=True, room=ROOM))
-        assert not any(map(refused, found))
-        # An unreached neighbour, or one too far away, at this arc alone.
-        for wrong in (-1, 3):
-            broken = [each.copy() if has else None for each, has in zip(labels, form, strict=True)]
-            if broken[0] is None:
-                continue
-            others = numpy.roll(sources, 1)
-            broken[0][numpy.arange(len(sources)), others] = wrong
-            for number, checks in enumerate(
-                bfs.check_searches(*csr, sources, *broken, symmetric=True, room=ROOM)
-            ):
-                one = [None if each is None else each[number] for each in broken]
-                assert checks == check_bfs(*csr, sources[number], *one, symmetric=True)
-                assert refused(checks)
-
-
 def test_each_arc_of_a_row_counts() -> None:
     complete = next(graph for graph in ZOO if graph.name == "complete_40")
     check_each_arc(csr_of(complete, symmetric=True), 7, range(39))
@@ -260,135 +159,3 @@ def test_rows_that_come_in_parts(symmetric: bool) -> None:
         check_all(csr, 1, answers, form, symmetric=symmetric, batch=Batch(1, 2700, 0))
     with pytest.raises(ValueError, match="row 0 has more arcs than the device has room for"):
         check_all(csr_of(HUBS, symmetric=True), 1, answers, batch=Batch(1, 2000, 0))
-
-
-def test_arrays_on_the_device_are_used_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    csr = csr_of(SKEWED, symmetric=True)
-    answers = [labels for _, labels in damaged(csr, 3, seed=9)]
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("copied from the host")
-
-    monkeypatch.setattr("gravel.kernels.verify.cuda.upload._contiguous", refuse)
-    for form in FORMS:
-        check_all(csr, 3, answers, form, place=on_device)
-
-
-class Stored:
-    """An array that is read in slices alone, as stored ones are."""
-
-    def __init__(self, array: Any) -> None:
-        self._array, self.shape, self.dtype = array, array.shape, array.dtype
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __getitem__(self, wanted: Any) -> Any:
-        return self._array[wanted].copy()
-
-
-def test_stored_arrays_are_read_in_slices() -> None:
-    csr = csr_of(GRID, symmetric=True)
-    answers = [labels for _, labels in damaged(csr, 3, seed=9)]
-    for form in FORMS:
-        check_all(csr, 3, answers, form, place=Stored)
-
-
-def test_large_arrays_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    pinned: list[int] = []
-
-    class Host:
-        def register(self, address: int, size: int) -> None:
-            pinned.append(size)
-
-        def unregister(self, address: int) -> None:
-            pinned.pop()
-
-    monkeypatch.setattr("gravel.kernels.placement.pinned.CudaHost", Host)
-    monkeypatch.setattr("gravel.kernels.verify.cuda.upload.DIRECT_BYTES", 64)
-    monkeypatch.setattr("gravel.kernels.verify.cuda.upload.STAGE_BYTES", 1 << 10)
-    emulated: Any = sys.modules["cupy"]
-
-    class Device:
-        def __init__(self, number: int = 3) -> None:
-            self.id = number
-            assert number == 3
-
-        def __enter__(self) -> None: ...
-
-        def __exit__(self, *_: object) -> None: ...
-
-    monkeypatch.setattr(emulated.cuda, "Device", Device)
-    csr = csr_of(SKEWED, symmetric=True)
-    answers = [labels for _, labels in damaged(csr, 3, seed=9)]
-    for form in FORMS:
-        check_all(csr, 3, answers, form, place=Stored, threads=3)
-    assert not pinned
-
-
-def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
-    csr = csr_of(GRID, symmetric=True)
-    d, p = search(csr, 0)
-    with pytest.raises(MemoryError, match=r"needs [\d,]+ bytes at best, and 1,000 are free"):
-        list(bfs.check_searches(*csr, [0], d[None], p[None], symmetric=True, room=1000))
-
-
-def test_what_does_not_belong_to_the_graph_is_refused() -> None:
-    csr = csr_of(GRID, symmetric=True)
-    d, p = search(csr, 0)
-    for labels, reason in (
-        ((None, None), "neither"),
-        ((d[None, :7], None), "distance has shape"),
-        ((None, p[None].astype(float)), "labels are integers"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            list(bfs.check_searches(*csr, [0], *labels, symmetric=True, room=ROOM))
-    with pytest.raises(ValueError, match="source 221 is not in the graph"):
-        list(bfs.check_searches(*csr, [221], d[None], symmetric=True, room=ROOM))
-
-
-def test_batches_are_as_large_as_what_is_free() -> None:
-    graph = memory.GraphSize(1 << 20, 1 << 24, 4)
-    labels = memory.LabelSize(64, 4, 4)
-    room, words = 1 << 34, []
-    while (batch := memory.plan_searches(graph, labels, True, room)) is not None:
-        assert batch.device_bytes <= room
-        words.append((batch.words, batch.arcs))
-        room = batch.device_bytes - (1 if batch.arcs is None else 1 << 22)
-    assert [each for each, arcs in words if arcs is None] == [16, 8, 4, 2, 1]
-    assert words[5][1] is not None
-    assert memory.plan_searches(memory.GraphSize(1 << 31, 1, 4), labels, True, 1 << 60) is None
-    # Rows that are on the device already are not cut.
-    resident = memory.GraphSize(1 << 20, 1 << 24, 4, resident=True)
-    batch = memory.plan_searches(resident, labels, True, 1 << 34)
-    assert batch is not None
-    assert batch.device_bytes < (1 << 34)
-
-
-@pytest.mark.parametrize("arcs", [None, 2700], ids=["whole", "in parts"])
-@pytest.mark.parametrize("searches", [1, 64])
-@pytest.mark.parametrize("form", FORMS, ids=["both", "distance", "predecessor"])
-@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
-def test_the_memory_is_what_is_stated(
-    pool: Pool, form: tuple[bool, bool], searches: int, arcs: int | None, symmetric: bool
-) -> None:
-    csr = csr_of(HUBS, symmetric=symmetric)
-    d, p = search(csr, 0)
-    labels = [numpy.stack([each] * searches) if has else None for each, has in zip((d, p), form, strict=True)]
-    # What the names of offenders take belongs to it.
-    for array, wrong in zip(labels, (2, 7), strict=True):
-        if array is not None:
-            array[-1, 7] = wrong
-    graph = memory.GraphSize(len(d), len(csr[1]), 4)
-    sizes = memory.LabelSize(searches, *(4 * has for has in form))
-    planned = memory.plan_searches(graph, sizes, symmetric, ROOM)
-    assert planned is not None
-    stated = memory.search_bytes(graph, sizes, symmetric, planned.words)
-    stated += memory.graph_bytes(graph, arcs) - memory.MARGIN
-    batch = Batch(planned.words, arcs, 0)
-    list(bfs.check_searches(*csr, [0] * searches, *labels, symmetric=symmetric, room=ROOM, batch=batch))
-    # The counts of each search and what lists of rows and offenders take.
-    assert pool.peak <= stated + 400 * searches + 40_000
-    # A part has fewer rows than there is room for.
-    assert stated <= (1.2 if arcs is None else 1.4) * pool.peak
-    assert pool.used == 0

@@ -9,14 +9,13 @@ import pytest
 from gravel.kernels.cuda import source
 from gravel.kernels.verify.cuda.memory import Batch
 from tests.emulation import grid_kernels, test_verify_cuda, test_verify_cuda_components
-from tests.emulation.test_verify_cuda import FORMS, SKEWED, check_all, emulate
 from tests.emulation.test_verify_cuda_components import check
+from tests.emulation.verify_case import FORMS, SKEWED, TAIL, check_all, emulate
 from tests.kernels.verify_damage import HUBS, ZOO, csr_of, damaged, damaged_components
 from tests.parameters import slow_among
 from tests.zoo import scipy_components
 
 PARTS = next(graph for graph in ZOO if graph.name == "two_parts")
-TAIL = next(graph for graph in ZOO if graph.name == "tail_on_clique")
 DEEP = next(graph for graph in ZOO if graph.name == "path_1000")
 
 VERTICES = (

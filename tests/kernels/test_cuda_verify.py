@@ -211,6 +211,6 @@ def test_the_stage_records_where_it_ran() -> None:
         for on, device in (("auto", "cuda"), ("cuda", "cuda"), ("cpu", "cpu")):
             checked = verify(PlainContext(machine), VerifyParameters(on=on), graph=graph, traversal=right)
             assert [(each["searches"], each["on"]) for each in checked.checks] == [(70, device)] * 7
+        broken = Traversal(distance=place(wrong), **given)
         with pytest.raises(VerificationFailed, match="search 69 of 70: "):
-            broken = Traversal(distance=place(wrong), **given)
             verify(PlainContext(machine), VerifyParameters(), graph=graph, traversal=broken)
