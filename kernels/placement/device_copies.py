@@ -67,6 +67,12 @@ def on_device(array: Any) -> Any:
     return cupy.asarray(array) if there is None else there
 
 
+def where_it_is(array: Any) -> Any:
+    """Return the device's array for one in host memory if there is one, else the array."""
+    there = COPIES.find(array)
+    return array if there is None else there
+
+
 def to_host(device: Any) -> NDArray[Any]:
     """Bring an array to host memory at the link's rate, and keep it on the device where there is room.
 

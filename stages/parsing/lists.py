@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from gravel.stages.parsing.side_by_side import side_by_side
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams import LineStream
-from gravel.stages.streams.pieces import Pieces, buffer_bytes
+from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
 from gravel.stages.streams.stream import UnplacedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+ANY_ROWS = 1 << 62
+"""Rows of a piece whose place among the rows of the file is not known yet."""
+
+_NEWLINE = 10
 
 
 @dataclass(frozen=True)
@@ -44,32 +51,103 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
     import numpy
 
     rows = Rows(lines, grammar)
-    # One is parsed, one is read.
-    buffers = [numpy.empty(buffer_bytes(reading.block_bytes), numpy.uint8) for _ in range(2)]
+    # Those that are parsed or wait for it, and one that is read.
+    size, count = buffer_bytes(reading.block_bytes), reading.threads + 3
+    buffers = [numpy.empty(size, numpy.uint8) for _ in range(count)]
+    apart = _Apart(grammar, count)
     with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
         try:
-            for piece in pieces:
-                yield from rows.parse(piece.buffer[piece.first : piece.end])
+            for piece, parsed in side_by_side(pieces, apart, reading.threads):
+                if parsed is not None and rows.take(parsed):
+                    if len(parsed.chunk.source):
+                        yield parsed.chunk
+                else:
+                    yield from rows.parse(piece.buffer[piece.first : piece.end])
+                if parsed is not None:
+                    apart.release(parsed)
                 pieces.release(piece)
         except UnplacedError as error:
             raise lines.placed(error) from None
     return rows.count
 
 
+class _Arrays:
+    """Arrays for the arcs of a piece, which grow with the largest one."""
+
+    def __init__(self, weighted: bool) -> None:
+        self._weighted = weighted
+        self._length = -1
+
+    def parse(
+        self, text: NDArray[Any], kinds: NDArray[Any], grammar: ListGrammar, rows: int, state: NDArray[Any]
+    ) -> tuple[Chunk, int, int]:
+        """Parse text that goes on from a state; returns arcs, and code and place of a fault."""
+        import numpy
+
+        from gravel.kernels.text.lists import parse_lists
+
+        most = len(text) // 2 + 1
+        if self._length < most:
+            self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
+            self._weight = numpy.empty(most if self._weighted else 0)
+            self._length = most
+        arrays = self._source, self._target, self._weight
+        shape = rows, grammar.low, grammar.high, grammar.skip, grammar.weighted
+        arcs, code, place = parse_lists(text, kinds, *shape, state, *arrays)
+        weight = self._weight[:arcs] if self._weighted else None
+        return Chunk(self._source[:arcs], self._target[:arcs], weight), int(code), int(place)
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """Whole rows from row 0 on, in arrays that go back to where they are from."""
+
+    chunk: Chunk
+    rows: int
+    lines: int
+    arrays: _Arrays
+
+
+class _Apart:
+    """Parses pieces before it is known which row they begin with."""
+
+    def __init__(self, grammar: ListGrammar, count: int) -> None:
+        from gravel.kernels.text.kinds import byte_kinds
+
+        self._grammar = grammar
+        self._kinds = byte_kinds("", grammar.comments)
+        self._free = deque(_Arrays(grammar.weighted) for _ in range(count))
+
+    def __call__(self, piece: Piece) -> _Parsed | None:
+        """Return the rows of a piece that begins and ends with one; None where there is a fault."""
+        from gravel.kernels.text.lists import LINE, ROW, new_state
+
+        if piece.buffer[piece.end - 1] != _NEWLINE:
+            return None
+        arrays, state = self._free.popleft(), new_state()
+        text = piece.buffer[piece.first : piece.end]
+        chunk, code, _ = arrays.parse(text, self._kinds, self._grammar, ANY_ROWS, state)
+        if code:
+            self._free.append(arrays)
+            return None
+        return _Parsed(chunk, int(state[ROW]), int(state[LINE]), arrays)
+
+    def release(self, parsed: _Parsed) -> None:
+        """Let the arrays be used again."""
+        self._free.append(parsed.arrays)
+
+
 class Rows:
     """The rows of a text that is parsed piece by piece; a row may go on in the next piece."""
 
     def __init__(self, lines: LineStream, grammar: ListGrammar) -> None:
-        import numpy
-
         from gravel.kernels.text.kinds import byte_kinds
         from gravel.kernels.text.lists import new_state
 
         self._lines, self._grammar = lines, grammar
         self._kinds = byte_kinds("", grammar.comments)
         self._state = new_state()
-        self._source, self._target = numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64)
-        self._weight = numpy.empty(0)
+        self._arrays = _Arrays(grammar.weighted)
 
     @property
     def count(self) -> int:
@@ -85,44 +163,34 @@ class Rows:
 
         return not self._state[TOKEN] and not self._state[IN_COMMENT]
 
-    def skip(self, lines: int) -> None:
-        """Count rows that were parsed elsewhere, each of one line."""
+    def skip(self, rows: int, lines: int) -> None:
+        """Count rows that were parsed elsewhere."""
         from gravel.kernels.text.lists import LINE, ROW
 
-        self._state[ROW] += lines
+        self._state[ROW] += rows
         self._state[LINE] += lines
         self._lines.line += lines
 
+    def take(self, parsed: _Parsed) -> bool:
+        """Let rows that were parsed apart follow those before; False if they have to be parsed again."""
+        if not self.begins or self.count + parsed.rows > self._grammar.rows:
+            return False
+        source = parsed.chunk.source
+        source += self.count
+        self.skip(parsed.rows, parsed.lines)
+        return True
+
     def parse(self, text: NDArray[Any]) -> Iterator[Chunk]:
         """Yield the arcs of a piece; their arrays are reused. Raises StageError naming a bad line."""
-        import numpy
+        from gravel.kernels.text.lists import LINE
 
-        from gravel.kernels.text.lists import LINE, parse_lists
-
-        grammar, most = self._grammar, len(text) // 2 + 1
-        if len(self._source) < most:
-            self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
-            self._weight = numpy.empty(most if grammar.weighted else 0)
-        before = int(self._state[LINE])
-        arcs, code, place = parse_lists(
-            text,
-            self._kinds,
-            grammar.rows,
-            grammar.low,
-            grammar.high,
-            grammar.skip,
-            grammar.weighted,
-            self._state,
-            self._source,
-            self._target,
-            self._weight,
-        )
+        grammar, before = self._grammar, int(self._state[LINE])
+        chunk, code, place = self._arrays.parse(text, self._kinds, grammar, grammar.rows, self._state)
         self._lines.line += int(self._state[LINE]) - before
         if code:
-            _complain(self._lines, text.tobytes(), int(code), int(place), grammar)
-        if arcs:
-            weight = self._weight[:arcs] if grammar.weighted else None
-            yield Chunk(self._source[:arcs], self._target[:arcs], weight)
+            _complain(self._lines, text.tobytes(), code, place, grammar)
+        if len(chunk.source):
+            yield chunk
 
 
 def _complain(lines: LineStream, piece: bytes, code: int, place: int, grammar: ListGrammar) -> None:

@@ -62,7 +62,7 @@ def read_lists_on_device(
                         yield from rows.parse(part)
                     pieces.release(piece)
                     continue
-                rows.skip(parsed.lines)
+                rows.skip(parsed.lines, parsed.lines)
                 pieces.release(piece)
                 if len(parsed.source):
                     yield Chunk(parsed.source, parsed.target, parsed.weight)

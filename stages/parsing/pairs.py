@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.errors import StageError
+from gravel.stages.parsing.side_by_side import side_by_side
 from gravel.stages.readers import LARGEST_ID, Chunk, Digested, Reading
 from gravel.stages.streams import LineStream
 from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
+from gravel.stages.streams.stream import UnplacedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,37 +74,17 @@ def parse_pieces(
     from gravel.kernels.text.kinds import byte_kinds
 
     kinds = byte_kinds(grammar.delimiter, grammar.comments)
-    following = iter(pieces)
-    pending: deque[tuple[Piece, Future[_Parsed]]] = deque()
-    broken: StageError | None = None
-    ended = False
-    with ThreadPoolExecutor(max(1, reading.threads), thread_name_prefix="gravel-parse") as pool:
-        parse = _Parser(kinds, grammar, reading.digest)
-        try:
-            while True:
-                while not ended and len(pending) <= reading.threads:
-                    try:
-                        piece = next(following, None)
-                    except StageError as error:
-                        broken, piece = error, None
-                    ended = piece is None
-                    if piece is not None:
-                        pending.append((piece, pool.submit(parse, piece)))
-                if not pending:
-                    break
-                piece, future = pending.popleft()
-                parsed = future.result()
-                if parsed.code:
-                    _complain(lines, piece.tobytes(), parsed, grammar)
-                release(piece)
-                lines.line += parsed.lines
-                if len(parsed.chunk.source):
-                    yield parsed.chunk
-        finally:
-            for _, future in pending:
-                future.cancel()
-    if broken is not None:
-        raise lines.placed(broken)
+    parse = _Parser(kinds, grammar, reading.digest)
+    try:
+        for piece, parsed in side_by_side(pieces, parse, reading.threads):
+            if parsed.code:
+                _complain(lines, piece.tobytes(), parsed, grammar)
+            release(piece)
+            lines.line += parsed.lines
+            if len(parsed.chunk.source):
+                yield parsed.chunk
+    except UnplacedError as error:
+        raise lines.placed(error) from None
 
 
 class _Scratch(threading.local):

@@ -93,6 +93,7 @@ class Pieces:
         self._file = None if ended else lines.stream.take_file()
         self._stream: Iterator[bytes] | None = None if ended or self._file else lines.stream
         self._offset = self._file.offset if self._file else 0
+        self._position = self._offset - len(self._rest)
         self._error: StageError | None = None
         self._ended = False
         # Blocks of a stream come one after the other.
@@ -122,7 +123,8 @@ class Pieces:
             self._ended |= ended
             buffer, end = filling.buffer, RESERVE + count
             if self._file:
-                self._lines.stream.position += count
+                self._position += count
+                self._lines.stream.position = self._position
             first = RESERVE - len(carry)
             buffer[first:RESERVE] = memoryview(carry)
             cut = _after_last(b"\n", buffer, RESERVE, end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import where_it_is
 from gravel.stages.verifying.checks import verified_components, verified_searches
 from gravel.stages.verifying.host import on_host
 from gravel.stages.verifying.need import Checked, too_large
@@ -62,7 +63,7 @@ def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
     from gravel.kernels.verify.cuda.memory import plan_components, plan_searches
     from gravel.kernels.verify.cuda.sizes import graph_size, label_size
 
-    size = graph_size(graph.row_offsets, graph.column_indices)
+    size = graph_size(where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
     if traversal.component is not None and traversal.algorithm == "components":
         return plan_components(size, traversal.component.dtype.itemsize, room)
     labels = label_size(len(_sources(traversal)), traversal.distance, traversal.predecessor)
@@ -73,7 +74,7 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
     from gravel.kernels.verify.cuda.bfs import check_searches
     from gravel.kernels.verify.cuda.components import check_components, check_parts
 
-    arrays: tuple[Any, Any] = (graph.row_offsets, graph.column_indices)
+    arrays: tuple[Any, Any] = (where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
     options: dict[str, Any] = {"threads": context.machine.threads, "room": batch.device_bytes, "batch": batch}
     parts = "" if batch.arcs is None else f", {batch.arcs:,} arcs of the graph at a time"
     if traversal.algorithm == "components":

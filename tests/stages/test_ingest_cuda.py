@@ -34,7 +34,7 @@ def test_small_files(tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
 
 
 def test_files_drawn_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, data, piece in drawn(3, 1_000):
+    for name, data, piece in drawn(3, 500):
         path = tmp_path / name
         path.write_bytes(data)
         monkeypatch.setattr(ingest_device, "LARGEST_PIECE", piece)

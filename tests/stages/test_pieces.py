@@ -110,9 +110,24 @@ def test_what_was_held_back_comes_once(tmp_path: Path) -> None:
 def test_several_reads_fill_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.stages.streams.pieces.READ_BYTES", 3)
     data = b"".join(b"%d %d\n" % (i, i * i) for i in range(500))
-    found, _ = in_pieces(written(tmp_path, data), 100)
+    path = written(tmp_path, data)
+    found, _ = in_pieces(path, 100)
     assert b"".join(found) == data
     assert len(found) == 50
+
+
+def test_the_position_is_that_in_the_file(tmp_path: Path) -> None:
+    data = b"".join(b"%d %d\n" % (i, i * i) for i in range(500))
+    with open_stream(written(tmp_path, data), piece=700) as stream:
+        lines = LineStream(stream)
+        lines.readline()
+        with Pieces(lines, [numpy.zeros(buffer_bytes(1000), numpy.uint8) for _ in range(2)], 1) as pieces:
+            positions = []
+            for each in pieces:
+                positions.append(stream.position)
+                pieces.release(each)
+    assert positions == sorted(positions)
+    assert positions[-1] == len(data)
 
 
 @pytest.mark.parametrize("piece", [1 << 12, LONGEST_LINE // 2, 4 * LONGEST_LINE])
