@@ -22,6 +22,7 @@ from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
     extent_in_memory,
+    in_host_memory,
     keep_resident,
     read_only,
 )
@@ -34,6 +35,9 @@ from gravel.stages.stage import Stage
 if TYPE_CHECKING:
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
+
+DEVICE_SHARE = 0.5
+"""Share of a GPU's memory for results that stay there between stages."""
 
 
 def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
@@ -96,6 +100,7 @@ def _compute(task: StageTask, services: Services, hand_over: HandOver, log: Stag
         loaded = tuple(_input(task, name, hand_over) for name in ids)
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
     downloaded = _download(task, services, log)
+    task = _with_room_on_device(task)
     if task.in_memory or not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
@@ -117,6 +122,18 @@ def _compute(task: StageTask, services: Services, hand_over: HandOver, log: Stag
         remarks=tuple(context.remarks),
         prepared=prepared,
     )
+
+
+def _with_room_on_device(task: StageTask) -> StageTask:
+    """Let the GPU keep what the stage leaves room for; returns the task with the memory that is left."""
+    if task.machine.backend != "cuda":
+        return task
+    from gravel.kernels.placement.device_copies import COPIES
+
+    memory = task.machine.device_memory
+    COPIES.budget = int(memory * DEVICE_SHARE) if task.in_memory else 0
+    COPIES.make_room(memory - task.device_bytes)
+    return replace(task, machine=replace(task.machine, device_memory=memory - COPIES.bytes))
 
 
 def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
@@ -180,6 +197,8 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
 
 
 def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: Services) -> StageOutcome:
+    if task.machine.backend == "cuda":
+        artifacts = tuple(map(in_host_memory, artifacts))
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 

@@ -27,7 +27,8 @@ class StageTask:
     its results to the disk itself. `rank_group` holds the addresses of the workers reserved for
     `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
     the driver's process. `contents` has the digests of the files that the recipe names, by location. With
-    `in_memory` the result stays in the worker's memory and is written behind it.
+    `in_memory` the result stays in the worker's memory and is written behind it. `device_bytes` are what the
+    stage states it needs of its GPU.
     """
 
     key: str
@@ -49,6 +50,7 @@ class StageTask:
     time_limit: float | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
+    device_bytes: int = 0
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 
 
