@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.report.policy import SCRIPT
 from tests.pipeline.browser import BROWSER, DARK, LIGHT, ask, browse, needs_browser
 from tests.pipeline.chart_gallery import LONG, gallery, write_gallery
 from tests.pipeline.test_report_policy import console
@@ -239,6 +240,28 @@ def test_paper_gets_charts_of_its_own_in_daylight(page: Path, profile: Path):
     assert found["paper"][2] == len(gallery())
     assert found["paper"][3] > 0.005
     assert found["after"] == found["before"]
+
+
+REPLACED = """
+  await wait(50);
+  const main = document.querySelector("main");
+  const page = new DOMParser().parseFromString(document.documentElement.outerHTML, "text/html");
+  page.querySelectorAll(".drawn").forEach(each => each.remove());
+  main.replaceWith(page.querySelector("main"));
+  const before = document.querySelectorAll("canvas").length;
+  document.dispatchEvent(new Event("gravel:replaced"));
+  await wait(50);
+  return {before, inked: [...document.querySelectorAll(".plot canvas")].map(inked)};
+"""
+
+
+@needs_browser
+def test_a_page_that_follows_its_run_draws_what_is_new(page: Path, profile: Path):
+    found = asked(page, profile, REPLACED)
+    assert found["before"] == 0
+    assert len(found["inked"]) == PANELS
+    assert min(found["inked"]) > 0.005
+    assert "gravel:replaced" in SCRIPT
 
 
 def test_the_numbers_are_there_without_a_script(page: Path):
