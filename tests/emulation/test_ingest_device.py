@@ -166,7 +166,7 @@ def test_a_device_that_has_no_room_any_more(
     assert any("were parsed by the CPU" in line for line in log)
 
 
-@pytest.mark.parametrize("name", ["road.gr", "dense.txt", "sparse.txt", "csv.txt"])
+@pytest.mark.parametrize("name", ["road.gr", "dense.txt", "csv.txt"])
 @pytest.mark.parametrize("joins", [True, False])
 def test_results_stay_on_the_device_while_they_fit(
     tmp_path: Path, on_cpu: Any, monkeypatch: pytest.MonkeyPatch, name: str, joins: bool
