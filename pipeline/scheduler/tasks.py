@@ -53,6 +53,7 @@ def make_task(
             if (worker_slot := nodes[ref.run].resident_at) is not None
         },
         in_memory=node.in_memory,
+        on_device=node.on_device,
         device_bytes=node.need.device_bytes if node.need is not None else 0,
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},

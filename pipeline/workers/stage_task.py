@@ -50,6 +50,7 @@ class StageTask:
     time_limit: float | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
+    on_device: bool = False
     device_bytes: int = 0
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 
