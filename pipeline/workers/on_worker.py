@@ -66,7 +66,10 @@ def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
 
 
 def submit_to(address: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Run a function in another worker; raises ConnectionError if that dies: a task pinned to it never ends."""
+    """Run a function in another worker; raises ConnectionError if that dies.
+
+    Dask would have what is pinned to a dead worker wait for ever.
+    """
     from distributed import get_client
 
     client = get_client()
