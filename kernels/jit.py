@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numba
 from numba.core.dispatcher import Dispatcher
 
+from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.compiled.cache import CompiledCache
 
 numba.config.THREADING_LAYER = "omp"
@@ -48,6 +49,13 @@ def _cached(kernel: Any) -> Any:
     is_compiled = isinstance(kernel, Dispatcher)  # NUMBA_DISABLE_JIT leaves a function as it is
     if is_compiled:
         kernel._cache = CompiledCache(kernel.py_func)
+        compile_ = kernel.compile
+
+        def timed(signature: Any) -> Any:
+            with COMPILE_TIME.counted():
+                return compile_(signature)
+
+        kernel.compile = timed
     return kernel
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.source import compiler_options, read_source
 
 __all__ = ["blocks_for", "event_milliseconds", "load", "resident_blocks", "shared_bytes", "vertex_macro"]
@@ -33,9 +34,12 @@ def _load(device: int, path: str, macros: tuple[tuple[str, object], ...]) -> Any
     text = read_source(path)
     # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
     cooperative = "grid_barrier(" in text
-    return cupy.RawModule(
+    module = cupy.RawModule(
         code=text, options=compiler_options(text, dict(macros)), enable_cooperative_groups=cooperative
     )
+    with COMPILE_TIME.counted():
+        module.compile()
+    return module
 
 
 def vertex_macro(dtype: Any) -> str:

@@ -17,6 +17,8 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.failed import Failures
     from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what rests on it."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
+@click.option(
+    "--profile", is_flag=True, help="End with what the time went into, and write it as a Chrome trace."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
 def command(
@@ -90,7 +95,27 @@ def command(
     outcome = run_cached(asked, settings) or _run(asked, settings, failures)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state)
+    if settings.profile:
+        _show_profile(outcome, root)
     return outcome.exit_code
+
+
+def _show_profile(outcome: RunOutcome, root: Path) -> None:
+    import json
+
+    from gravel.pipeline.cli.profile_text import profile_text
+    from gravel.pipeline.records.profile import chrome_trace
+    from gravel.pipeline.store.disk import known_rate
+    from gravel.pipeline.store.files import storage_errors
+
+    if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
+        echo("nothing was computed: there is nothing to profile (--force STAGE computes again)", err=True)
+        return
+    trace = outcome.folder / "profile.json"
+    with storage_errors(root):
+        trace.write_text(json.dumps(chrome_trace(outcome.record)))
+    echo(profile_text(outcome.record, known_rate(root)), err=True)
+    echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
 def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:

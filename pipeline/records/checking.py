@@ -73,6 +73,7 @@ STAGE_MORE: dict[str, tuple[type, ...]] = {
     "hint": _MAYBE_TEXT,
     "progress": (dict, type(None)),
     "log": _MAYBE_TEXT,
+    "spans": (list,),
 }
 _TEXTS = ("upstream", "outputs", "why")
 

@@ -80,6 +80,7 @@ _BEFORE: dict[str, Json] = {
     "outputs": [],
     "why": [],
     "remarks": [],
+    "spans": [],
     **dict.fromkeys(
         (
             "seconds",

@@ -79,6 +79,7 @@ class StageRecord:
     error: str | None = None
     hint: str | None = None
     progress: dict[str, Json] | None = None
+    spans: Sequence[Json] = ()  # of a run with --profile: what the time went into
 
     @property
     def log(self) -> str:

@@ -176,7 +176,7 @@ class Attempts:
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            tasks.append(make_task(node, self._nodes, state.environment, state.cache, state.report.record))
+            tasks.append(make_task(node, state))
             node.state, node.began = RUNNING, None
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"

@@ -94,6 +94,7 @@ class Driver:
             environment,
             report,
             facts,
+            options.profile,
         )
         self._attempts = Attempts(self._state)
         self._results = Results(self._state, self._attempts)

@@ -25,7 +25,7 @@ class RunOptions:
     cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
     between stages, on each host; `workers` is the number of local workers;
     `tls` the certificates for an existing cluster that asks for them; with `trust_remote` recipes of others
-    count whoever signed them.
+    count whoever signed them; `profile` has each stage run say what its time went into.
     """
 
     cache_root: Path
@@ -40,6 +40,7 @@ class RunOptions:
     reporter: Reporter | None = None
     tls: Tls | None = None
     trust_remote: bool = False
+    profile: bool = False
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""
@@ -53,6 +54,7 @@ class RunOptions:
             "fail_fast": self.fail_fast,
             "retries": self.retries,
             "trust_remote": self.trust_remote,
+            "profile": self.profile,
         }
 
 

@@ -15,7 +15,7 @@ from gravel.pipeline.scheduler import failures
 from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Progress
+from gravel.pipeline.workers.protocol import Progress, Written
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.stage import Need
 
@@ -97,6 +97,7 @@ class RunReport(RunMessages):
         stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
         stage.peak_host_bytes = outcome.peak_host_bytes
         stage.peak_device_bytes = outcome.peak_device_bytes
+        stage.spans = outcome.spans
         self.emit(
             "stage_finished",
             stage=node.key,
@@ -108,9 +109,11 @@ class RunReport(RunMessages):
         self._compare_repetitions(node)
         self.write(soon=True)
 
-    def written(self, node: Node, bytes_on_disk: int) -> None:
+    def written(self, node: Node, written: Written) -> None:
         """A result that was in memory is on the disk, all but its record."""
-        self._stage(node).bytes_on_disk = bytes_on_disk
+        stage = self._stage(node)
+        stage.bytes_on_disk = sum(each.record.bytes_on_disk for each in written.prepared)
+        stage.spans = (*stage.spans, *written.spans)
         self.write(soon=True)
 
     def _compare_repetitions(self, node: Node) -> None:

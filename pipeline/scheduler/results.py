@@ -109,7 +109,7 @@ class Results:
             return
         record = self._records.pop(node.key)
         if written.failure is None:
-            self._state.report.written(node, sum(each.record.bytes_on_disk for each in written.prepared))
+            self._state.report.written(node, written)
             self.committer.add(Result(node.key, record, written.prepared))
         else:
             self._state.locks.release(record.digest)

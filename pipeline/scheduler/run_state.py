@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunState:
-    """One run under way; `facts` are those of the machine, and `cluster` is there once it has started."""
+    """One run under way.
+
+    `facts` are those of the machine. With `profile` stage runs say what their time went into. `cluster` is
+    there once it has started.
+    """
 
     plan: Plan
     nodes: Nodes
@@ -33,4 +37,5 @@ class RunState:
     environment: RunEnvironment
     report: RunReport
     facts: dict[str, Json] = field(default_factory=dict)
+    profile: bool = False
     cluster: Cluster | None = None

@@ -5,24 +5,16 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.records.record import RunRecord
-from gravel.pipeline.scheduler.machine import RunEnvironment
-from gravel.pipeline.scheduler.node import Node
-from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.workers.stage_task import StageTask
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.scheduler.node import Node
+    from gravel.pipeline.scheduler.run_state import RunState
 
 
-def make_task(
-    node: Node,
-    nodes: Nodes,
-    environment: RunEnvironment,
-    cache: Cache,
-    record: RunRecord,
-) -> StageTask:
+def make_task(node: Node, state: RunState) -> StageTask:
     """Return the task of a node that has its recipe, its parameters and its worker slots."""
+    nodes, cache, record = state.nodes, state.cache, state.report.record
     assert node.recipe is not None
     assert node.parameters is not None
     inputs = nodes.input_ids(node)
@@ -42,7 +34,7 @@ def make_task(
         host=socket.gethostname(),
         recipe=node.recipe.digest,
         cache=cache,
-        machine=environment.machine(node.run.stage, node.threads),
+        machine=state.environment.machine(node.run.stage, node.threads),
         keep=node.run.keep,
         scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
         log=record.log_path(node.key),
@@ -54,6 +46,7 @@ def make_task(
         },
         in_memory=node.in_memory,
         on_device=node.on_device,
+        profile=state.profile,
         device_bytes=node.need.device_bytes if node.need is not None else 0,
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},

@@ -47,11 +47,19 @@ class Disk:
 
 
 @cache
+def known_rate(root: Path) -> float | None:
+    """Return how many bytes in a second the disk of a cache takes, if that was measured."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return max(1.0, float(json.loads((root / "disk.json").read_text())["bytes_per_second"]))
+    return None
+
+
 def write_rate(root: Path) -> float:
     """Return how many bytes in a second the disk of a cache takes; measured once, and kept in `disk.json`."""
+    rate = known_rate(root)
+    if rate is not None:
+        return rate
     known = root / "disk.json"
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return max(1.0, float(json.loads(known.read_text())["bytes_per_second"]))
     sample = root / "data" / f".disk-{uuid.uuid4().hex}"  # a sweep finds it there if this process dies
     try:
         block = os.urandom(SAMPLE_BYTES)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifacts import Artifact, Json
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Written:
     attempt: int
     prepared: tuple[Prepared, ...] = ()
     failure: Failure | None = None
+    spans: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True)

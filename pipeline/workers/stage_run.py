@@ -26,6 +26,7 @@ from gravel.pipeline.workers.resident import (
     keep_resident,
     read_only,
 )
+from gravel.pipeline.workers.spans import Spans
 from gravel.pipeline.workers.stage_log import StageLog
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.addresses import is_url
@@ -53,13 +54,14 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
     hand_over = HandOver(submit, log.write, on_device=task.machine.backend == "cuda")
+    spans = Spans(kept=task.profile)
     peak = Peak(device=task.machine.backend == "cuda")
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
     try:
         _limit_threads(task)
         with peak, quiet:
-            outcome = _compute(task, services, hand_over, log)
+            outcome = _compute(task, services, hand_over, log, spans)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -81,6 +83,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
         peak_host_bytes=peak.host_bytes + services.extra_host_bytes(),
         peak_device_bytes=peak.device_bytes,
         copied=tuple(hand_over.copied),
+        spans=tuple(spans.taken),
         host=socket.gethostname(),
         process=os.getpid(),
     )
@@ -94,26 +97,29 @@ def _limit_threads(task: StageTask) -> None:
     set_threads(task.machine.threads)
 
 
-def _compute(task: StageTask, services: Services, hand_over: HandOver, log: StageLog) -> StageOutcome:
+def _compute(
+    task: StageTask, services: Services, hand_over: HandOver, log: StageLog, spans: Spans
+) -> StageOutcome:
     task = _with_room_on_device(task)
     inputs: dict[str, Any] = {}
-    for slot, ids in task.inputs.items():
-        loaded = tuple(_input(task, name, hand_over) for name in ids)
-        inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
-    downloaded = _download(task, services, log)
+    with spans.take("read"):
+        for slot, ids in task.inputs.items():
+            loaded = tuple(_input(task, name, hand_over) for name in ids)
+            inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
+        downloaded = _download(task, services, log)
     if task.in_memory or not task.keep:
-        on_device = task.on_device
         context = WorkerContext(
-            task.machine, task.scratch, None, services, log, keeps_device_arrays=on_device
+            task.machine, task.scratch, None, services, log, keeps_device_arrays=task.on_device
         )
         with copies(downloaded.get):
-            artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
-        return replace(_keep_in_memory(task, artifacts, services), remarks=tuple(context.remarks))
+            artifacts = _run(task, context, inputs, spans)
+        return replace(_keep_in_memory(task, artifacts, services, spans), remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
-        artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
-        prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
+        artifacts = _run(task, context, inputs, spans)
+        with spans.take("write"):
+            prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
     records = [each.record for each in prepared]
     return StageOutcome(
         task.key,
@@ -125,6 +131,18 @@ def _compute(task: StageTask, services: Services, hand_over: HandOver, log: Stag
         remarks=tuple(context.remarks),
         prepared=prepared,
     )
+
+
+def _run(
+    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans
+) -> tuple[Artifact, ...]:
+    from gravel.kernels.compile_time import COMPILE_TIME
+
+    began, before = time.time(), COMPILE_TIME.seconds
+    with spans.take("compute"):
+        artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+    spans.add("compile", began, COMPILE_TIME.seconds - before)
+    return artifacts
 
 
 def _with_room_on_device(task: StageTask) -> StageTask:
@@ -199,24 +217,22 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
     return artifacts
 
 
-def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: Services) -> StageOutcome:
+def _keep_in_memory(
+    task: StageTask, artifacts: tuple[Artifact, ...], services: Services, spans: Spans
+) -> StageOutcome:
     if task.machine.backend == "cuda":
-        artifacts = tuple(map(in_host_memory, artifacts))
+        with spans.take("copy"):
+            artifacts = tuple(map(in_host_memory, artifacts))
+    extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
+    size = sum(extent.bytes for extent in extents)
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 
-        names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
+        with spans.take("digest", size):
+            names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
     else:
         names = tuple(f"{PREFIX}{task.recipe}:{position}" for position in range(len(artifacts)))
-    extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
     keep_resident(names, artifacts)
     if task.keep:
         services.write_behind.add(task, artifacts, names, services.written)
-    return StageOutcome(
-        task.key,
-        "computed",
-        outputs=names,
-        extents=extents,
-        bytes=sum(extent.bytes for extent in extents),
-        behind=task.keep,
-    )
+    return StageOutcome(task.key, "computed", outputs=names, extents=extents, bytes=size, behind=task.keep)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
+    from gravel.stages.artifacts import Json
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class StageTask:
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
     on_device: bool = False
+    profile: bool = False
     device_bytes: int = 0
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 
@@ -63,6 +65,7 @@ class StageOutcome:
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
     with `behind` they follow in a `Written`. `copied` are inputs that are in this worker's memory now, too.
+    `spans` are those of `gravel.pipeline.workers.spans`.
     `remarks` are what the stage has to say of its result.
     """
 
@@ -84,3 +87,4 @@ class StageOutcome:
     prepared: tuple[Prepared, ...] = ()
     behind: bool = False
     copied: tuple[str, ...] = ()
+    spans: tuple[Json, ...] = ()

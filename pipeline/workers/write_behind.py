@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.protocol import Written
+from gravel.pipeline.workers.spans import Spans
 from gravel.pipeline.workers.stage_log import StageLog
 
 if TYPE_CHECKING:
@@ -96,8 +97,12 @@ class WriteBehind:
     def _write(self, result: _Result) -> Written:
         task = result.task
         durable = task.host != socket.gethostname()
+        spans = Spans(kept=task.profile)
         try:
-            with task.cache.writer(task.run, durable=durable, before_each=self._wait) as writer:
+            with (
+                spans.take("write"),
+                task.cache.writer(task.run, durable=durable, before_each=self._wait) as writer,
+            ):
                 pairs = zip(result.artifacts, result.ids, strict=True)
                 prepared = tuple(writer.prepare(artifact, name) for artifact, name in pairs)
         except Stopped:
@@ -112,4 +117,4 @@ class WriteBehind:
                 log=StageLog(task.log).write,
             )
             return Written(task.key, task.attempt, failure=failure)
-        return Written(task.key, task.attempt, prepared)
+        return Written(task.key, task.attempt, prepared, spans=tuple(spans.taken))

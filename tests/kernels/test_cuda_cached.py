@@ -19,8 +19,9 @@ class Device:
 
 cuda = SimpleNamespace(Device=Device)
 
-def RawModule(**given):
-    return given
+class RawModule(dict):
+    def compile(self):
+        pass
 """
 
 LOAD = """\

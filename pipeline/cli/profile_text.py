@@ -1,0 +1,36 @@
+"""The table that `gravel run --profile` ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.records.profile import WHAT, profiles
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Json
+
+HEADS = ("stage", "s", "waited", *WHAT, "result", "written at")
+
+
+def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
+    """Return what the time of each computed stage run went into, in seconds, beside what the disk takes."""
+    rows: list[tuple[str, ...]] = [HEADS]
+    for one in profiles(record):
+        rate = "-" if one.write_rate is None else f"{format_bytes(one.write_rate)}/s"
+        by_what = (_seconds(one.by_what[what]) for what in WHAT)
+        rows.append(
+            (one.key, _seconds(one.seconds), _seconds(one.waited), *by_what, format_bytes(one.bytes), rate)
+        )
+    text = "\n".join(text_table(rows, right=range(1, len(HEADS))))
+    if disk_rate is not None:
+        text += (
+            f"\nThe disk of the cache takes {format_bytes(disk_rate)}/s; writing goes on behind later stages."
+        )
+    return text
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.005 else "-"

@@ -1,0 +1,95 @@
+"""What the time of a run went into, from the spans that its stage runs measured (`--profile`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Json
+
+WHAT = ("read", "compile", "compute", "copy", "digest", "write")
+"""Spans in the order of a table; `compute` is without what was compiled meanwhile."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One stage run: seconds in all, seconds that it waited for a worker after its inputs, and by `WHAT`.
+
+    `bytes` are those of its result and `on_disk` those that were written.
+    """
+
+    key: str
+    seconds: float
+    waited: float
+    by_what: Mapping[str, float]
+    bytes: int
+    on_disk: int
+
+    @property
+    def write_rate(self) -> float | None:
+        """Bytes a second that reached the cache."""
+        seconds = self.by_what["write"]
+        return self.on_disk / seconds if seconds > 0 else None
+
+
+def profiles(record: Mapping[str, Json]) -> list[Profile]:
+    """Return the profile of each stage run that was computed, in the order in which they began."""
+    stages = {stage["key"]: stage for stage in record["stages"]}
+    began = min((stage["started"] for stage in stages.values() if stage["started"]), default=0.0)
+    found = []
+    for stage in sorted(_computed(record), key=lambda each: float(each["started"])):
+        by_what = dict.fromkeys(WHAT, 0.0)
+        for span in stage.get("spans", ()):
+            by_what[span["what"]] += span["seconds"]
+        by_what["compile"] = min(by_what["compile"], by_what["compute"])  # threads compile at the same time
+        by_what["compute"] -= by_what["compile"]
+        ready = [_ended(stages[key]) for key in stage["upstream"] if key in stages]
+        waited = max(0.0, stage["started"] - max([began, *ready]))
+        found.append(
+            Profile(
+                stage["key"],
+                stage["seconds"],
+                waited,
+                by_what,
+                stage["bytes"] or 0,
+                stage["bytes_on_disk"] or 0,
+            )
+        )
+    return found
+
+
+def _computed(record: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    return (stage for stage in record["stages"] if stage["state"] == "computed" and stage["started"])
+
+
+def _ended(stage: Mapping[str, Json]) -> float:
+    if stage["state"] != "computed" or not stage["started"]:
+        return 0.0
+    return float(stage["started"] + stage["seconds"])
+
+
+def chrome_trace(record: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the spans in the format that chrome://tracing and Perfetto read; a row for each worker slot."""
+    events: list[Json] = []
+    for stage in _computed(record):
+        place = stage["place"] or "here"
+        events.append(_event(stage["key"], "stage", stage["started"], stage["seconds"], place, "stages"))
+        for span in stage.get("spans", ()):
+            row = "written behind" if span["what"] == "write" else "stages"
+            name = f"{stage['key']}: {span['what']}"
+            events.append(_event(name, span["what"], span["began"], span["seconds"], place, row))
+    return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+
+def _event(name: str, kind: str, began: float, seconds: float, place: str, row: str) -> Json:
+    return {
+        "name": name,
+        "cat": kind,
+        "ph": "X",
+        "ts": round(began * 1e6),
+        "dur": round(seconds * 1e6),
+        "pid": place,
+        "tid": row,
+    }
