@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 @click.option(
     "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what rests on it."
 )
+@click.option(
+    "--remake",
+    type=click.Choice(["auto", "always", "never"]),
+    help="Whether results that are faster to make again than to read stay unwritten (else GRAVEL_REMAKE, "
+    "else auto).",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")

@@ -190,9 +190,11 @@ def _edge_counts(
     outputs = (ingest or {}).get("outputs") or ()
     record = cache.find(outputs[0]) if outputs and not outputs[0].startswith("recipe:") else None
     if record is None or record.kind != "EdgeList" or cache.check(record.id) is not None:
+        key = (ingest or {}).get("key")
         notes.append(
             "nedge counts distinct undirected edges, without multiple edges and self-loops that symmetrize "
             "removed: the input list is not in the cache, so Graph500's count is unknown; it is no smaller"
+            + (f"; gravel run FILE --only {key} --keep {key} stores it" if key else "")
         )
         return [int(search["edges"]) for search in searches]
     traversal = cast("Traversal", cache.open(run["outputs"][0]))

@@ -131,7 +131,7 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
         if run is None:
             continue
         for output in run.get("outputs") or ():
-            record = None if output.startswith("recipe:") else cache.describe(output)
+            record = None if output.startswith("recipe:") else cache.find(output)
             if record is not None and record.kind == "VertexIds":
                 return FileIds(cast("VertexIds", cache.open(output)))
         waiting += [upstream for upstream in run["upstream"] if upstream not in waiting]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.sizes import stated_need
+from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.short_runs import ShortRuns
 from gravel.pipeline.scheduler.tasks import make_task
@@ -28,6 +29,7 @@ class Attempts:
         self._state = state
         self._nodes = state.nodes
         self._placement = state.placement
+        self._leaving_out = LeavingOut(state)
         self.short = ShortRuns()
         self.inside = False
         """Whether a stage runs in this thread: only an exception stops it."""
@@ -84,7 +86,7 @@ class Attempts:
 
         Where memory is short, results that can be read back leave it, the oldest first.
         """
-        kept = self._state.residency.bytes_to_keep(node, need)
+        kept = self._bytes_to_keep(node, need)
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
@@ -96,6 +98,12 @@ class Attempts:
                 if not self._evict(node):
                     break
         return self._choose(node, need, others), 0
+
+    def _bytes_to_keep(self, node: Node, need: Need) -> int:
+        small = self._leaving_out.stays_though_small(node)
+        if node.not_written is not None and not small:
+            return 0  # what reads it would not fit beside it: it is written this time
+        return self._state.residency.bytes_to_keep(node, need, small=small)
 
     def _choose(self, node: Node, need: Need, others: int) -> Assignable | None:
         while (room := self._placement.choose(node, need, others)) is None:
@@ -113,7 +121,7 @@ class Attempts:
 
     def _is_short(self, node: Node, room: Need) -> bool:
         """Say whether a node may be sent with others for which there is room: one that has failed is not."""
-        if node.losses or node.run.time_limit is not None or not node.run.keep:
+        if node.losses or node.run.time_limit is not None or not node.is_stored:
             return False
         if self._placement.is_alone(node) or any(source.resident_at for source in node.sources):
             return False
@@ -121,7 +129,7 @@ class Attempts:
             need = self.need(node)
         except (StageError, OSError):
             return False
-        if self._state.residency.bytes_to_keep(node, need):
+        if self._bytes_to_keep(node, need):
             return False
         return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
@@ -144,7 +152,7 @@ class Attempts:
             locks.release(node.recipe.digest)
             node.state = WAITING
             return False
-        if node.run.keep and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
+        if node.is_stored and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
             locks.release(node.recipe.digest)
             self.release_unneeded()
             return False
@@ -162,7 +170,9 @@ class Attempts:
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            tasks.append(make_task(node, self._nodes, state.environment, state.cache, state.report.record))
+            left_out = self._leaving_out.terms(node) if node.in_memory else None
+            record = state.report.record
+            tasks.append(make_task(node, self._nodes, state.environment, state.cache, record, left_out))
             node.state, node.began = RUNNING, None
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.recipe_locks import RecipeLocks
     from gravel.pipeline.workers.protocol import Cluster
     from gravel.stages.artifacts import Json
+    from gravel.stages.stage import Need
 
 
 @dataclass
 class RunState:
-    """One run under way; `facts` are those of the machine, and `cluster` is there once it has started."""
+    """One run under way.
+
+    `facts` are those of the machine, `needs` what each stage run was expected to need before any of them ran,
+    and `cluster` is there once it has started.
+    """
 
     plan: Plan
     nodes: Nodes
@@ -33,4 +38,5 @@ class RunState:
     environment: RunEnvironment
     report: RunReport
     facts: dict[str, Json] = field(default_factory=dict)
+    needs: dict[str, Need] = field(default_factory=dict)
     cluster: Cluster | None = None

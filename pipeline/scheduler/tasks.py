@@ -13,6 +13,7 @@ from gravel.pipeline.workers.stage_task import StageTask
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.not_written import NotWritten, Terms
 
 
 def make_task(
@@ -21,8 +22,12 @@ def make_task(
     environment: RunEnvironment,
     cache: Cache,
     record: RunRecord,
+    left_out: Terms | NotWritten | None = None,
 ) -> StageTask:
-    """Return the task of a node that has its recipe, its parameters and its worker slots."""
+    """Return the task of a node that has its recipe, its parameters and its worker slots.
+
+    `left_out` says when its result is not written, if it stays in memory.
+    """
     assert node.recipe is not None
     assert node.parameters is not None
     inputs = nodes.input_ids(node)
@@ -43,7 +48,7 @@ def make_task(
         recipe=node.recipe.digest,
         cache=cache,
         machine=environment.machine(node.run.stage, node.threads),
-        keep=node.run.keep,
+        keep=bool(node.run.keep),
         scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
         log=record.log_path(node.key),
         resident={
@@ -53,6 +58,7 @@ def make_task(
             if (worker_slot := nodes[ref.run].resident_at) is not None
         },
         in_memory=node.in_memory,
+        left_out=left_out if node.in_memory else None,
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
     )

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
@@ -32,8 +33,10 @@ from gravel.stages.copies import copies
 from gravel.stages.stage import Stage
 
 if TYPE_CHECKING:
+    from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
+    from gravel.stages.stage import Extent
 
 
 def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
@@ -55,7 +58,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     try:
         _limit_threads(task)
         with peak, quiet:
-            outcome = _compute(task, services, hand_over, log)
+            outcome = _compute(task, services, hand_over, log, clock)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -90,7 +93,9 @@ def _limit_threads(task: StageTask) -> None:
     set_threads(task.machine.threads)
 
 
-def _compute(task: StageTask, services: Services, hand_over: HandOver, log: StageLog) -> StageOutcome:
+def _compute(
+    task: StageTask, services: Services, hand_over: HandOver, log: StageLog, clock: float
+) -> StageOutcome:
     inputs: dict[str, Any] = {}
     for slot, ids in task.inputs.items():
         loaded = tuple(_input(task, name, hand_over) for name in ids)
@@ -100,7 +105,7 @@ def _compute(task: StageTask, services: Services, hand_over: HandOver, log: Stag
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
             artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
-        return replace(_keep_in_memory(task, artifacts, services), remarks=tuple(context.remarks))
+        return replace(_keep_in_memory(task, artifacts, services, clock), remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
@@ -179,7 +184,9 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
     return artifacts
 
 
-def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: Services) -> StageOutcome:
+def _keep_in_memory(
+    task: StageTask, artifacts: tuple[Artifact, ...], services: Services, clock: float
+) -> StageOutcome:
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 
@@ -187,8 +194,11 @@ def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: 
     else:
         names = tuple(f"{PREFIX}{task.recipe}:{position}" for position in range(len(artifacts)))
     extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
+    left_out = _left_out(task, names, extents, clock)
+    prepared = () if left_out is None else _write_rest(task, names, artifacts, left_out)
     keep_resident(names, artifacts)
-    if task.keep:
+    behind = task.keep and left_out is None
+    if behind:
         services.write_behind.add(task, artifacts, names, services.written)
     return StageOutcome(
         task.key,
@@ -196,5 +206,29 @@ def _keep_in_memory(task: StageTask, artifacts: tuple[Artifact, ...], services: 
         outputs=names,
         extents=extents,
         bytes=sum(extent.bytes for extent in extents),
-        behind=task.keep,
+        prepared=prepared,
+        behind=behind,
+        not_written=left_out,
     )
+
+
+def _left_out(
+    task: StageTask, names: tuple[str, ...], extents: tuple[Extent, ...], clock: float
+) -> NotWritten | None:
+    """Decide what of a result is not written; what is in the cache already stays a result of the cache."""
+    if not isinstance(task.left_out, Terms):
+        return task.left_out
+    found = task.left_out.decide(names, extents, time.perf_counter() - clock)
+    return None if found is None or all(map(task.cache.is_here, found.extents)) else found
+
+
+def _write_rest(
+    task: StageTask, names: tuple[str, ...], artifacts: tuple[Artifact, ...], left_out: NotWritten
+) -> tuple[Prepared, ...]:
+    """Write the small outputs beside those that are left out: reports and exports look into them."""
+    pairs = zip(names, artifacts, strict=True)
+    rest = [(artifact, name) for name, artifact in pairs if name not in left_out.extents]
+    if not rest:
+        return ()
+    with task.cache.writer(task.run, durable=task.host != socket.gethostname()) as writer:
+        return tuple(writer.prepare(artifact, name) for artifact, name in rest)
