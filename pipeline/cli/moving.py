@@ -99,8 +99,8 @@ def _report(moved: Moved, did: str, way: str) -> None:
     )
     if moved.not_written:
         click.echo(
-            f"{_count(moved.not_written, 'recipe')} stayed: results that are faster to make again than to read "
-            "were not written; gravel run FILE --keep STAGE stores one"
+            f"{_count(moved.not_written, 'recipe')} stayed: results that are faster to make again than to "
+            "read were not written; gravel run FILE --keep STAGE stores one"
         )
     for name, reason in moved.damaged.items():
         click.echo(f"  {name[:12]}  {reason}")

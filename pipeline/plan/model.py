@@ -26,7 +26,8 @@ class StageRun:
     """One stage, with its parameters and inputs decided.
 
     `key` reads like `bfs[order=rcm,layout=csr]`, or `edges` when no axis reaches it. `entry` is the name
-    in the workflow file. `keep` says whether its result is stored. `coordinates` are the axes that reach the run, in the order of the matrix.
+    in the workflow file. `coordinates` are the axes that reach the run, in the order of the matrix.
+    `keep` says whether its result is stored.
     `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
     `forced` says that it is computed even if it is cached, and `because` which option asks for that.
     `repetition` counts the runs of a measurement that is repeated, from 1; `repeats` is the key of the first.
@@ -99,7 +100,7 @@ class RunStatus:
     """What will happen to one run, and why.
 
     `state` is `CACHED`, `WILL_RUN`, `WAITS` (on the runs in `waits_on`, whose results decide),
-    `NOT_NEEDED` (a result that is not stored and that only cached runs would read), `CANNOT_RUN`, or `NOT_RUN`
+    `NOT_NEEDED` (a result that is not stored and only cached runs would read), `CANNOT_RUN`, or `NOT_RUN`
     (this machine has not what it asks for, and the others go on).
     `reasons` say why, as old value -> new value. `outputs` are the artifact ids, where they are known
     before the run. `not_written` says that its result is known, and was not stored since making it again is

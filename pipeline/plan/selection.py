@@ -26,7 +26,9 @@ def select(
     failed: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> Plan:
-    """Mark what is computed even if it is cached or stored in any case, and keep what is asked for with what it needs.
+    """Mark what is computed even if it is cached, or stored in any case, and keep what is asked for.
+
+    What it needs is kept with it.
 
     Raises RequestError for unknown names, and for one to compute that `only` leaves out.
     """

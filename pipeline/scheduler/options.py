@@ -25,8 +25,8 @@ class RunOptions:
     cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
     between stages, on each host; `remake` is auto, always or never: whether results of `keep: auto` are left
     unwritten if making them again is faster, wherever they can be made again, or not at all; `workers` is the
-    number of local workers; `tls` the certificates for an existing cluster that asks for them; with `trust_remote` recipes of others
-    count whoever signed them.
+    number of local workers; `tls` the certificates for an existing cluster that asks for them; with
+    `trust_remote` recipes of others count whoever signed them.
     """
 
     cache_root: Path

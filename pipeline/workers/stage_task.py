@@ -63,7 +63,8 @@ class StageOutcome:
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
     with `behind` they follow in a `Written`. `not_written` has those that are not written at all. `copied`
-    are inputs that are in this worker's memory now, too. `remarks` are what the stage has to say of its result.
+    are inputs that are in this worker's memory now, too. `remarks` are what the stage has to say of its
+    result.
     """
 
     key: str
