@@ -57,7 +57,7 @@ def find_all(root: Path, stages: Sequence[Mapping[str, Json]]) -> dict[str, Foun
             if record is None or list(record.outputs) != stage["outputs"]:
                 return None
             missing = [name for name in record.outputs if cache.check(name) is not None]
-            if missing and not (stage.get("not_written") and all(map(record.is_left_out, missing))):
+            if bool(missing) != bool(stage.get("not_written")) or not all(map(record.is_left_out, missing)):
                 return None
             there = [cache.describe(name) for name in record.outputs if name not in missing]
             found[stage["key"]] = Found(record, there, bool(missing))
