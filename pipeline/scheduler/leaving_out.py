@@ -54,7 +54,7 @@ class LeavingOut:
             and not stage.files(node.parameters)
             # What is not kept has no id that could be checked.
             and all(source.run.keep for source in node.sources)
-            and is_read(node)
+            and node.is_read
             # The store behind a cache gets every result.
             and self._state.cache.remote is None
             and self.has_room(node)
@@ -74,11 +74,6 @@ class LeavingOut:
             if known[0].host_bytes + inputs > room:
                 return False
         return True
-
-
-def is_read(node: Node) -> bool:
-    """Say whether another stage run of the plan reads a result: else it is what was asked for."""
-    return any(consumer.state != NOT_RUN for consumer in node.consumers)
 
 
 def _seconds_to_have(source: Node, rate: float) -> float:

@@ -141,6 +141,11 @@ class Node:
         return bool(self.run.keep) and self.not_written is None
 
     @property
+    def is_read(self) -> bool:
+        """Whether another stage run of the plan reads its result: else it is what was asked for."""
+        return any(consumer.state != NOT_RUN for consumer in self.consumers)
+
+    @property
     def state(self) -> str:
         """Where it stands."""
         return self._state

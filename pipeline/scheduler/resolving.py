@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, NeedsContent, RequestError
 from gravel.pipeline.plan.recipes import NeedsResult
 from gravel.pipeline.plan.unable import without
-from gravel.pipeline.scheduler.leaving_out import is_read
 from gravel.pipeline.scheduler.node import (
     BUSY,
     DONE,
@@ -153,7 +152,7 @@ class Resolver:
         left_out = record.not_written
         assert left_out is not None
         node.expected_ids = record.outputs
-        if node.run.keep is True or not is_read(node):
+        if node.run.keep is True or not node.is_read:
             if node.state == WAITING:
                 asks = "keep: true asks for it" if node.run.keep is True else "it is what was asked for"
                 self._report.wanted(node, [f"{left_out.text}; {asks}"])

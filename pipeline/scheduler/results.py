@@ -204,5 +204,6 @@ def _other_than_before(node: Node, outcome: StageOutcome) -> Failure | None:
         f"it is not deterministic: made again, its {kind} is {now[:12]}, and {before[:12]} is on record, "
         "which others were made from"
     )
-    hint = f"make it anew and store it: --from {node.run.entry} --keep {node.run.entry} (or keep: true)"
+    options = f"--from {node.run.entry} --keep {node.run.entry}"
+    hint = f"{options} makes it anew and stores it; see docs/troubleshooting.md#not-deterministic"
     return Failure("stage", message, hint)

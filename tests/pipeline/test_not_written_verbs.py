@@ -279,3 +279,21 @@ def test_a_kill_leaves_no_half_state(tmp_path: Path) -> None:
         assert inside.verify()["damaged"] == {}
         inside.run("--backend", "cpu")
         assert set(inside.states().values()) <= {"not needed", "cached"}
+
+
+def test_two_runs_at_once_leave_one_answer(tmp_path: Path) -> None:
+    whole = made(tmp_path / "whole")
+    gravel = Gravel(tmp_path / "cache", whole.file)
+    words = ("--remake", "always", "--backend", "cpu", "--cluster", "inline")
+    both = [gravel.start(*words) for _ in range(2)]
+    for process in both:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    for record in gravel.records():
+        found = {stage["key"]: stage["outputs"] for stage in record["stages"]}
+        for key in ("edges", "graph"):
+            assert found[key] == ids(whole)[key]
+    assert gravel.verify()["damaged"] == {}
+    inside = replace(gravel, inside=True)
+    inside.run("--backend", "cpu")
+    assert set(inside.states().values()) == {"not needed", "cached"}
