@@ -325,7 +325,11 @@ class Links(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Verification(Artifact):
-    """The checks that a traversal passed: records of `check`, `passed`, `searches` and `detail`."""
+    """The checks that a traversal passed: records of `check`, `passed`, `searches`, `detail` and `on`.
+
+    `on` says where a check was made: "cpu", "cuda" or, of a distributed graph, its "ranks". Verifications of
+    earlier versions and those of the Graph500 benchmark lack it.
+    """
 
     algorithm: str
     checks: Json

@@ -22,11 +22,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+THREADS_FROM = 16 << 20
+"""Bytes of rows that several threads copy: one takes 1.5 GB/s where the memory is fresh."""
+
+
 class Sink(Protocol):
     """An array that grows by appending, so that a stage never holds all of its output."""
 
-    def append(self, rows: NDArray[Any]) -> None:
-        """Add rows at the end; they are copied or written before this returns."""
+    def append(self, rows: NDArray[Any], *, given: bool = False) -> None:
+        """Add rows at the end; they are copied or written before this returns, or `given` away for good."""
         ...
 
     def close(self) -> Array:
@@ -38,7 +42,8 @@ class Context(Protocol):
     """The only door from a stage to its surroundings."""
 
     machine: Machine
-    reserved: int  # workers that are kept for `gang`, 0 where it would run in this process
+    reserved: int  # workers that are kept for `rank_group`, 0 where it would run in this process
+    keeps_device_arrays: bool  # whether arrays of results may be CuPy's
 
     @property
     def scratch(self) -> Path:
@@ -80,33 +85,41 @@ class MemorySink:
         self._whole = None if rows is None else self._taken(rows)
         self._filled = 0
 
-    def append(self, rows: NDArray[Any]) -> None:
-        """Keep a copy of the rows; more than were to come take other memory."""
+    def append(self, rows: NDArray[Any], *, given: bool = False) -> None:
+        """Keep the rows: a copy, if they are not given. More than were to come take other memory."""
         import numpy
 
-        if self._whole is None:
-            self._parts.append(numpy.array(rows, dtype=self._dtype).reshape(-1, *self._row_shape))
+        rows = numpy.asarray(rows)
+        if rows.ndim != 1 + len(self._row_shape):
+            rows = rows.reshape(-1, *self._row_shape)
+        if given and not self._filled and not self._parts and rows.dtype == self._dtype:
+            self._whole, self._filled = rows, len(rows)
             return
-        rows = numpy.asarray(rows).reshape(-1, *self._row_shape)
+        if self._whole is None:
+            copy = self._taken(len(rows))
+            _copy(rows, copy)
+            self._parts.append(copy)
+            return
         upto = self._filled + len(rows)
         if upto > len(self._whole):
             larger = self._taken(2 * upto)
             larger[: self._filled] = self._whole[: self._filled]
             self._whole = larger
-        self._whole[self._filled : upto] = rows
+        _copy(rows, self._whole[self._filled : upto])
         self._filled = upto
 
     def close(self) -> NDArray[Any]:
         """Return the rows as one array."""
         if self._whole is not None:
-            return self._whole[: self._filled]
+            # The array itself where it is full: its copy on a device is found by it.
+            return self._whole if self._filled == len(self._whole) else self._whole[: self._filled]
         if len(self._parts) == 1:
             return self._parts[0]
         whole = self._taken(sum(map(len, self._parts)))
         filled = 0
         # Pages are taken as they are written, so parts that go meanwhile keep this from doubling.
         for place, part in enumerate(self._parts):
-            whole[filled : filled + len(part)] = part
+            _copy(part, whole[filled : filled + len(part)])
             filled += len(part)
             self._parts[place] = whole[:0]
         self._parts = [whole]
@@ -119,8 +132,20 @@ class MemorySink:
         return pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
 
 
+def _copy(rows: NDArray[Any], out: NDArray[Any]) -> None:
+    """Copy rows, on several threads where there are many."""
+    from gravel.kernels.placement.pinned import fill
+
+    if rows.nbytes < THREADS_FROM or not rows.flags.c_contiguous:
+        out[...] = rows
+    else:
+        fill(out.reshape(-1), rows.reshape(-1))
+
+
 class PlainContext:
     """A context without workers, cache or progress: everything in this process, in order."""
+
+    keeps_device_arrays = False
 
     def __init__(self, machine: Machine | None = None, scratch: Path | None = None) -> None:
         self.machine = machine or Machine(backend="cpu", threads=os.cpu_count() or 1, host_memory=1 << 32)

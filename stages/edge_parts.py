@@ -39,6 +39,15 @@ class EdgeParts:
         if len(edges.target) != self.count:
             raise StageError(f"the edge list has {self.count} sources and {len(edges.target)} targets")
 
+    def on_device(self) -> tuple[Any, Any] | None:
+        """Return source and target on the device, if a stage before left them there."""
+        from gravel.kernels.placement.device_copies import COPIES
+
+        source, target = COPIES.find(self._edges.source), COPIES.find(self._edges.target)
+        if source is None or target is None or not source.dtype == target.dtype == self.dtype:
+            return None
+        return source, target
+
     def parts(self, done: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Read all edges, source and target; `done` of the passes are over.
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gravel.stages.context import Context
+    from gravel.stages.stage import Machine
 
 Natural = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -179,6 +180,10 @@ class GeneratorSource(Parameters):
         return values
 
 
+DEVICE_BYTES_PER_VERTEX = 32
+"""Bytes of the device that the tables of `communities` take, for each vertex."""
+
+
 def part_edges(memory: int, threads: int) -> int:
     """Edges made at once: two arrays of at most 8 bytes, a part for each thread and as many on their way."""
     return max(1 << 12, min(LARGEST_PART, memory // (64 * (threads + 1))))
@@ -197,6 +202,22 @@ def generated_parts(context: Context, source: GeneratorSource, memory: int) -> I
         done += len(edges[0])
         context.progress(done, total, "edges")
         yield edges
+
+
+def generated_device_bytes(source: GeneratorSource) -> int:
+    """Return the bytes that all edges take where a GPU makes them, 0 for generators without that."""
+    from gravel.kernels.generate import ON_DEVICE, size
+
+    if source.name not in ON_DEVICE:
+        return 0
+    vertices, edges = size(source.name, **source.arguments())
+    ends = 2 * (4 if vertices < 1 << 32 else 8) * edges
+    return ends + (DEVICE_BYTES_PER_VERTEX * vertices if source.name == "communities" else 0)
+
+
+def fits_device(source: GeneratorSource, machine: Machine) -> bool:
+    """Say whether all edges can be made at once on the GPU of a machine."""
+    return machine.backend == "cuda" and 0 < generated_device_bytes(source) <= machine.device_memory
 
 
 def _make(item: tuple[str, dict[str, Any], int, int]) -> tuple[Any, Any]:

@@ -1,7 +1,8 @@
 """ingest: a file, a URL or a generator becomes an edge list by internal index, and a table of the file's ids.
 
 An internal index is the rank of the file's id, ascending. Where a format states its vertices, an index is
-one subtraction away and edges pass straight through. Else they are spooled until all ids are known.
+one subtraction away and edges pass straight through. Else they are spooled until all ids are known. Text is
+parsed by all cores or by a GPU (`ingest_device`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_val
 from gravel.stages.addresses import shown
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.errors import StageError
-from gravel.stages.generators import GeneratorSource, generated_parts
+from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import FileInput, Parameters, Stage
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gravel.stages.context import Context
-    from gravel.stages.readers import Chunk, Header
+    from gravel.stages.readers import Chunk, Header, Reading
     from gravel.stages.streams import ByteStream
 
 
@@ -83,7 +84,11 @@ class IngestParameters(Parameters):
 
 
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
-    """Read or generate the edges; raises StageError for whatever is wrong with the input."""
+    """Read or generate the edges; raises StageError for whatever is wrong with the input.
+
+    On a GPU, text of 4 MiB or more is parsed and its ids are numbered there, with the same result. What does
+    not fit there is set aside on the host, and what a GPU cannot parse is left to the CPU; the log says so.
+    """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
     else:
@@ -106,12 +111,16 @@ def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
 
 
 def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[EdgeList, VertexIds]:
-    from gravel.kernels.generate import size
+    from gravel.kernels.generate import generate, size
     from gravel.kernels.index import index_dtype
 
-    vertices = size(source.name, **source.arguments()).vertices
-    dtype = index_dtype(vertices)
-    ends = context.sink(dtype), context.sink(dtype)
+    made = size(source.name, **source.arguments())
+    vertices, dtype = made.vertices, index_dtype(made.vertices)
+    if context.keeps_device_arrays and fits_device(source, context.machine):
+        there = generate(source.name, backend="cuda", **source.arguments())
+        edges = EdgeList(source=there[0], target=there[1], vertex_count=vertices, undirected=True)
+        return edges, VertexIds(vertex_count=vertices)
+    ends = context.sink(dtype, rows=made.edges), context.sink(dtype, rows=made.edges)
     for part in generated_parts(context, source, memory):
         for sink, indices in zip(ends, part, strict=True):
             sink.append(indices)
@@ -121,6 +130,7 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
 
 def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
     from gravel.stages.detection import choose_reader
+    from gravel.stages.ingest_device import device_text
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.readers import Reading
     from gravel.stages.streams import file_size, open_stream
@@ -128,13 +138,15 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
     memory = working_memory(parameters, context.machine)
     threads = max(1, context.machine.threads)
     piece = block_bytes(memory, threads)
-    with open_stream(location, sha256=parameters.sha256, piece=piece) as stream:
+    with open_stream(location, sha256=parameters.sha256, piece=piece, threads=threads) as stream:
         try:
             data = stream.peek(HEAD_BYTES)
             head = Head(data, whole=len(data) < HEAD_BYTES)
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
+            stored = file_size(location)
+            device = device_text(context, choice.reader, stored, memory)
             reading = Reading(
                 stream,
                 context.scratch,
@@ -144,9 +156,11 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 context.log,
                 context.remark,
                 parameters.allow_short,
+                device,
             )
             header, chunks = choice.reader.read(reading)
-            edges = _numbered(context, header, _watched(context, stream, chunks, file_size(location)), memory)
+            watched = _watched(context, stream, chunks, stored)
+            edges = _numbered(context, header, watched, reading, memory)
             stream.finish()
         except StageError:
             # A file that is not the one that was meant explains whatever else is wrong with it.
@@ -154,6 +168,21 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             raise
     context.log(f"{len(edges[0].source):,} edges, {edges[0].vertex_count:,} vertices")
     return edges
+
+
+def _numbered(
+    context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, memory: int
+) -> tuple[EdgeList, VertexIds]:
+    device = reading.device
+    if device is None:
+        from gravel.stages.numbering.edges import numbered
+
+        return numbered(context, header, chunks, reading, memory)
+    from gravel.stages.ingest_device import device_room
+    from gravel.stages.numbering.on_device import numbered_on_device
+
+    room = device_room(context.machine, device)
+    return numbered_on_device(context, header, chunks, device, memory=memory, room=room)
 
 
 def block_bytes(memory: int, threads: int) -> int:
@@ -188,62 +217,6 @@ def _watched(
         context.progress(stream.position, total, "B")
 
 
-def _numbered(
-    context: Context, header: Header, chunks: Iterator[Chunk], memory: int
-) -> tuple[EdgeList, VertexIds]:
-    import numpy
-
-    from gravel.stages.numbering.ids import IdSet
-    from gravel.stages.numbering.ranks import ranked
-    from gravel.stages.numbering.spool import NARROW, Spool
-
-    if header.vertex_count is not None:
-        ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
-        return _written(context, header, chunks, header.vertex_count, header.first_id), ids
-    occurring = IdSet(context.scratch, memory // 2)
-    spool = Spool(context.scratch, memory // 8, weighted=header.weighted)
-    try:
-        for chunk in chunks:
-            high = max(occurring.add(chunk.source), occurring.add(chunk.target))
-            spool.append(chunk, narrow=high < NARROW)
-        occurring.finish()
-        edges = ranked(spool, occurring, context.scratch, memory // 8, weighted=header.weighted)
-        written = _written(context, header, edges, occurring.count, 0)
-        if occurring.consecutive:
-            return written, VertexIds(first=occurring.first, vertex_count=occurring.count)
-        sink = context.sink(numpy.int64)
-        for block in occurring.blocks(1 << 20):
-            sink.append(block)
-        return written, VertexIds(ids=sink.close(), vertex_count=occurring.count)
-    finally:
-        occurring.close()
-        spool.close()
-
-
-def _written(
-    context: Context, header: Header, chunks: Iterator[Chunk], vertices: int, first: int
-) -> EdgeList:
-    import numpy
-
-    from gravel.kernels.index import index_dtype
-
-    dtype = index_dtype(vertices)
-    source, target = context.sink(dtype), context.sink(dtype)
-    weight = context.sink(numpy.float64) if header.weighted else None
-    for chunk in chunks:
-        source.append((chunk.source - first).astype(dtype) if first else chunk.source.astype(dtype))
-        target.append((chunk.target - first).astype(dtype) if first else chunk.target.astype(dtype))
-        if weight is not None and chunk.weight is not None:
-            weight.append(chunk.weight)
-    return EdgeList(
-        source=source.close(),
-        target=target.close(),
-        weight=weight.close() if weight is not None else None,
-        vertex_count=vertices,
-        undirected=header.undirected,
-    )
-
-
 def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
     return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
 
@@ -258,6 +231,7 @@ STAGE = Stage(
     run=ingest,
     estimate=estimate,
     deterministic=True,
+    cuda=True,
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
@@ -46,7 +46,7 @@ def estimate(
     memory = working_memory(parameters, machine)
     if parameters.source is not None:
         from gravel.kernels.generate import size
-        from gravel.stages.generators import part_edges
+        from gravel.stages.generators import fits_device, generated_device_bytes, part_edges
 
         vertices, edges = size(parameters.source.name, **parameters.source.arguments())
         width = 4 if vertices < 1 << 32 else 8
@@ -56,9 +56,12 @@ def estimate(
         part = min(part_edges(memory, machine.threads), edges)
         working = min(memory, 2 * width * part * (machine.threads + 2))
         base = _base(parameters, machine)
-        return Need(host_bytes=base + working, device_bytes=0, outputs=(list_extent, ids))
+        on_device = (
+            generated_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
+        )
+        return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))
     assert parameters.file is not None
-    vertices, edges, text_bytes = _file_extent(parameters, parameters.file)
+    vertices, edges, text_bytes, on_device = _file_extent(parameters, parameters.file, machine)
     width = 4 if vertices < 1 << 32 else 8
     outputs = (
         Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
@@ -66,16 +69,26 @@ def estimate(
     )
     # A small file fills little of it: a line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
     working = min(memory, 7 * text_bytes + (16 << 20)) if text_bytes else memory
-    return Need(host_bytes=BASE + working, device_bytes=0, outputs=outputs)
+    return Need(host_bytes=BASE + working, device_bytes=on_device, outputs=outputs)
 
 
-def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int, int]:
-    """Return bounds of vertices and edges, and of the decompressed bytes (0 where unknown)."""
+class _FileExtent(NamedTuple):
+    """Bounds of vertices and edges, of the decompressed bytes (0 where unknown), and of the device's."""
+
+    vertices: int = 0
+    edges: int = 0
+    text_bytes: int = 0
+    device_bytes: int = 0
+
+
+def _file_extent(parameters: IngestParameters, location: str, machine: Machine) -> _FileExtent:
     from gravel.stages.detection import BINARY, choose_reader
+    from gravel.stages.ingest_device import device_need
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.streams import file_size, open_stream
 
-    stored = file_size(location) or 0
+    size = file_size(location)
+    stored = size or 0
     try:
         with open_stream(location, piece=HEAD_BYTES) as stream:
             data = stream.peek(HEAD_BYTES)
@@ -84,14 +97,23 @@ def _file_extent(parameters: IngestParameters, location: str) -> tuple[int, int,
             compression = stream.compression
         counts = reader.counts(head, location)
     except StageError:
-        return 0, 0, 0
+        return _FileExtent()
     text_bytes = len(data) if head.whole else stored * EXPANSION.get(compression or "", 1)
     edges = counts.edges if counts and counts.edges is not None else _edges_by_size(head, text_bytes)
     if reader.name not in BINARY and (head.whole or compression is None):
         # Two bytes an arc at least: a header that states more is wrong, and reading it says so best.
         edges = min(edges, text_bytes // 2)
     vertices = counts.vertices if counts and counts.vertices is not None else edges + 1
-    return vertices, edges, text_bytes
+    on_device = device_need(
+        machine,
+        reader,
+        head,
+        stored=size,
+        memory=working_memory(parameters, machine),
+        edges=edges,
+        weights=parameters.weights,
+    )
+    return _FileExtent(vertices, edges, text_bytes, on_device)
 
 
 def _edges_by_size(head: Head, text_bytes: int) -> int:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gravel.kernels.advice import Advice
     from gravel.kernels.order import OrderStatistics
     from gravel.stages.context import Context
+    from gravel.stages.ordering.rows import NewRows
 
 WORKING_BYTES = 120 << 20
 """Measured: Numba with its compiled code 70 MB, a range of rows on its way in or out 40 MB, chunks 10 MB."""
@@ -127,22 +128,29 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     same = parameters.method == "original" and isinstance(input.column_indices, numpy.ndarray)
     column_indices = None if same else context.sink(input.column_indices.dtype, rows=input.arc_count)
     measured = OrderStatistics()
-    row_offsets.append(offsets[:1])
     made = renumbered(context, machine, parameters.method, input, offsets, permutation, held)
     del held
+    whole: NewRows | None = None
+    row_offsets.append(offsets[:1])
     for part in made:
+        measured = measured.joined(part.statistics)
+        if part.whole:
+            whole = part
+            break
         row_offsets.append(part.row_offsets[1:])
         if column_indices is not None:
             column_indices.append(part.column_indices)
-        measured = measured.joined(part.statistics)
         context.progress(int(part.row_offsets[-1]), input.arc_count, "arcs")
     context.log(
         f"{parameters.method}: found in {(found - started) * 1e3:.1f} ms {where}, applied, measured and "
         f"stored in {(time.perf_counter() - found) * 1e3:.1f} ms"
     )
+    columns = input.column_indices if column_indices is None else column_indices.close()
+    if whole is not None:
+        columns = whole.column_indices
     return Ordering(
-        row_offsets=row_offsets.close(),
-        column_indices=input.column_indices if column_indices is None else column_indices.close(),
+        row_offsets=row_offsets.close() if whole is None else whole.row_offsets,
+        column_indices=columns,
         vertex_count=input.vertex_count,
         arc_count=input.arc_count,
         symmetric=input.symmetric,

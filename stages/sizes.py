@@ -45,6 +45,7 @@ class Need:
     """What a stage run takes at its peak, above an idle worker, and what it will put out.
 
     `refusal` says why it cannot run within its own parameters, with the numbers; such a run is not started.
+    `note` is what `plan` says beside: why the CPU does what a GPU might.
     """
 
     host_bytes: int
@@ -54,3 +55,4 @@ class Need:
     gang_least: int = 0  # of them are of use, too; 0: all or none
     each_host_bytes: int = 0  # that each of them takes but the first
     refusal: str = ""
+    note: str = ""

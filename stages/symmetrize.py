@@ -52,21 +52,28 @@ class _Output:
 
         self._offsets = context.sink(numpy.int64)
         self._columns = context.sink(dtype)
-        self._offsets.append(numpy.zeros(1, numpy.int64))
+        self._whole: Any = None
+        self._started = False
         self.arcs = 0
         self.loops = 0
 
+    def whole(self, rows: Any) -> None:
+        """Take all rows as they are, on the device."""
+        self._whole = rows
+        self.arcs, self.loops = len(rows.column_indices), rows.loop_count
+
     def add(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
         row_offsets += self.arcs
-        self._offsets.append(row_offsets[1:])
-        self._columns.append(columns)
+        self._offsets.append(row_offsets[1:] if self._started else row_offsets, given=True)
+        self._columns.append(columns, given=True)
+        self._started = True
         self.arcs += len(columns)
         self.loops += loops
 
     def close(self, edges: EdgeParts, keep_duplicates: bool) -> Graph:
         return Graph(
-            row_offsets=self._offsets.close(),
-            column_indices=self._columns.close(),
+            row_offsets=self._offsets.close() if self._whole is None else self._whole.row_offsets,
+            column_indices=self._columns.close() if self._whole is None else self._whole.column_indices,
             vertex_count=edges.vertices,
             arc_count=self.arcs,
             symmetric=edges.direction == "both",
@@ -150,10 +157,13 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
     twice = 1 + (edges.direction == "both")
     per_arc = DEVICE_BYTES_PER_ARC + 2 * edges.dtype.itemsize
     if per_arc * twice * edges.count + DEVICE_BYTES_PER_ROW * edges.vertices <= budget:
-        pair = _upload(edges.parts(1), edges.count, edges.dtype)
+        pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
         rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
         del pair
-        _download(rows, output)
+        if context.keeps_device_arrays:
+            output.whole(rows)
+        else:
+            _download(rows, output)
         return
     counts = _counted(edges)
     ranges = _spooled(context, edges, counts[2:], budget, per_arc, DEVICE_BYTES_PER_ROW)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from gravel.stages.artifacts import DistributedGraph, Graph, Traversal, Verification
-from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import CannotRun, Parameters, Slot, Stage
+from gravel.stages.verifying.need import estimate
 
 if TYPE_CHECKING:
-    from gravel.kernels.verify import Check
     from gravel.stages.context import Context
 
-
-COMPILED = 44 << 20
-"""Measured: what Numba takes to compile the checks, and to be there at all."""
+ASKED = "`on: cuda` asks for a GPU, and this run is on the CPU"
+HINT = "run it with --backend cuda on a machine that has a GPU, or leave `on` out"
 
 
 class VerifyParameters(Parameters):
-    """Nothing to choose: every check that the result allows is made."""
+    """Where to check; every check that the result allows is made."""
+
+    on: Literal["auto", "cuda", "cpu"] = "auto"
+    """`auto` is the GPU where the run has one and the graph fits, else the CPU; `cpu` is for who trusts no
+    GPU to check a GPU; with `cuda` a run that cannot use one is refused. A distributed graph is checked by
+    its ranks, where they are."""
 
 
 def verify(
@@ -27,19 +29,16 @@ def verify(
 ) -> Verification:
     """Check every search, or the components, against the graph that `symmetrize` made.
 
-    The checks run on all threads of the CPU, on machines with a GPU too. One search is in memory at a time.
+    A GPU checks up to 64 searches in one pass over the rows; both have the same rules and name the same
+    vertices. The CPU checks on all threads, with one search in memory at a time. What does not fit a GPU
+    whole comes in parts, and what does not fit even so goes to the CPU, which `plan` and the log say.
     Components that a traversal says it left in parts are checked not to be merged, and counted.
-    Results of a distributed graph are checked by its ranks, each of which looks at its own arcs.
+    Results of a distributed graph are checked by its ranks, each of which examines its own arcs.
     Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
-    `StageError` when the traversal is not of this graph.
+    `StageError` when the traversal is not of this graph, or for `on: cuda` without a GPU that can do it.
     """
-    from gravel.kernels.jit import set_threads
     from gravel.stages.errors import StageError
 
-    set_threads(context.machine.threads)
-    distributed = isinstance(graph, DistributedGraph)
-    if context.machine.backend == "cuda" and not distributed:
-        context.log("verification runs on the CPU, on all threads")
     if traversal.vertex_count != graph.vertex_count:
         raise StageError(
             f"the traversal has {traversal.vertex_count} vertices and the graph {graph.vertex_count}",
@@ -48,146 +47,62 @@ def verify(
     try:
         if isinstance(graph, DistributedGraph):
             return _verify_over_ranks(context, graph, traversal)
-        if traversal.algorithm == "components":
-            return _verify_components(graph, traversal)
-        return _verify_searches(context, graph, traversal)
+        if traversal.algorithm == "components" and traversal.component is None:
+            raise ValueError("the traversal has no component labels")
+        if traversal.algorithm != "components" and traversal.sources is None:
+            raise ValueError("the traversal does not say its sources")
+        return _verify_graph(context, parameters, graph, traversal)
     except ValueError as error:
         raise StageError(str(error), hint="the traversal does not belong to this graph") from None
 
 
-def _verify_searches(context: Context, graph: Graph, traversal: Traversal) -> Verification:
-    import numpy
+def _verify_graph(
+    context: Context, parameters: VerifyParameters, graph: Graph, traversal: Traversal
+) -> Verification:
+    from gravel.stages.errors import StageError
+    from gravel.stages.verifying.device import DoesNotFit, checked_of, verify_on_device
+    from gravel.stages.verifying.host import verify_on_host
 
-    from gravel.kernels.row_blocks import row_blocks
-    from gravel.kernels.verify import check_bfs, skipped_checks
-
-    if traversal.sources is None:
-        raise ValueError("the traversal does not say its sources")
-    row_offsets, columns = numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices)
-    blocks = row_blocks(row_offsets)
-    sources = numpy.asarray(traversal.sources)
-    records: dict[str, dict[str, Any]] = {}
-    for search, source in enumerate(sources.tolist()):
-        checks = check_bfs(
-            row_offsets,
-            columns,
-            source,
-            None if traversal.distance is None else traversal.distance[search],
-            None if traversal.predecessor is None else traversal.predecessor[search],
-            symmetric=graph.symmetric,
-            max_depth=traversal.max_depth,
-            is_sorted=graph.sorted,
-            blocks=blocks,
-        )
-        refuse_broken(checks, f"search {search + 1} of {len(sources)}")
-        count_passed(checks, records)
-        context.progress(search + 1, len(sources), "searches")
-    skipped = skipped_checks(
-        distance=traversal.distance is not None, predecessor=traversal.predecessor is not None
-    )
-    return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
+    if context.machine.backend != "cuda":
+        if parameters.on == "cuda":
+            raise StageError(ASKED, hint=HINT)
+        return verify_on_host(context, graph, traversal)
+    if parameters.on == "cpu":
+        context.log("verifying on the CPU: `on: cpu` asks for it")
+        return verify_on_host(context, graph, traversal)
+    try:
+        return verify_on_device(context, graph, traversal)
+    except DoesNotFit as error:
+        if parameters.on == "cuda":
+            raise StageError(str(error), hint="leave `on` out to verify on the CPU") from None
+        needed, there = checked_of(graph, traversal).host_bytes, context.machine.host_memory
+        if needed > there:
+            raise StageError(
+                f"{error}; on the CPU it needs {needed:,} bytes of host memory, and there are {there:,}",
+                hint="run it when other programs have left the GPU",
+            ) from None
+        context.log(f"verifying on the CPU: {error}")
+    return verify_on_host(context, graph, traversal)
 
 
 def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Traversal) -> Verification:
-    from gravel.kernels.verify import skipped_checks
     from gravel.stages.searching.checked import checks_over_ranks
+    from gravel.stages.verifying.checks import verified_components, verified_searches
 
     if traversal.algorithm == "components":
         from gravel.stages.searching.distributed_components import checks_of_components
 
-        return _verified_components(checks_of_components(context, graph, traversal))
+        return verified_components(checks_of_components(context, graph, traversal), "ranks")
     if traversal.sources is None:
         raise ValueError("the traversal does not say its sources")
-    kept = traversal.checks is not None
-    total = len(traversal.sources)
-    records: dict[str, dict[str, Any]] = {}
-    for search, (_, checks) in enumerate(checks_over_ranks(context, graph, traversal)):
-        refuse_broken(checks, f"search {search + 1} of {total}")
-        count_passed(checks, records)
-        context.progress(search + 1, total, "searches")
-    skipped = skipped_checks(
-        distance=kept or traversal.distance is not None, predecessor=kept or traversal.predecessor is not None
-    )
-    return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
+    found = (checks for _, checks in checks_over_ranks(context, graph, traversal))
+    return verified_searches(context, traversal, found, "ranks", kept=traversal.checks is not None)
 
 
-def count_passed(checks: Iterable[Check], records: dict[str, dict[str, Any]]) -> None:
-    """Count one search more for each check that it passed."""
-    for check in checks:
-        record = {"check": check.name, "passed": True, "searches": 0, "detail": check.rule}
-        records.setdefault(check.name, record)["searches"] += 1
-
-
-def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
-    import numpy
-
-    from gravel.kernels.verify import check_components, check_parts
-
-    if traversal.component is None:
-        raise ValueError("the traversal has no component labels")
-    arrays = tuple(
-        numpy.asarray(each) for each in (graph.row_offsets, graph.column_indices, traversal.component)
-    )
-    halved = graph.symmetric and graph.sorted
-    if traversal.converged:
-        return _verified_components(check_components(*arrays, symmetric=halved))
-    checks, whole = check_parts(*arrays, symmetric=halved)
-    reason = (
-        "the traversal says that it left components in parts; "
-        f"{100 * whole:.6g} % of the vertices have the label of their whole component"
-    )
-    skipped = [{"check": "edges_agree", "reason": reason, "whole": whole}]
-    return replace(_verified_components(checks), skipped=skipped)
-
-
-def _verified_components(checks: Iterable[Check]) -> Verification:
-    refuse_broken(checks, "the components")
-    records = [{"check": check.name, "passed": True, "searches": 1, "detail": check.rule} for check in checks]
-    return Verification(algorithm="components", checks=records)
-
-
-def refuse_broken(checks: Iterable[Check], what: str) -> None:
-    """Raise for the broken rules, most telling first, naming each offender once."""
-    from gravel.stages.errors import VerificationFailed
-
-    broken = [check for check in checks if not check.passed]
-    if not broken:
-        return
-    told = "; ".join(
-        f"{check.name} ({check.rule}) fails at {check.faults} {'vertex' if check.faults == 1 else 'vertices'}"
-        for check in broken
-    )
-    first = broken[0]
-    named = [v for arc in first.arcs for v in arc] or list(first.vertices)
-    ends = "the vertices are the ends of offending arcs" if first.arcs else "the vertices break the rule"
-    raise VerificationFailed(
-        f"{what}: {told}",
-        hint=f"{ends} of the check {first.name}; the result is wrong, or it is of another graph",
-        vertices=list(dict.fromkeys(named)),
-    )
-
-
-def _estimate(
-    parameters: VerifyParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
-) -> Need:
-    graph = inputs["graph"][0]
-    n, m = graph.vertices, graph.arcs
-    outputs = (Extent(kind="Verification", vertices=n, bytes=4096),)
-    if graph.kind == "DistributedGraph":
-        from gravel.stages.searching.distributed_need import verifying
-
-        return verifying(graph, inputs["traversal"][0], machine, outputs)
-    width = 4 if n < 1 << 32 else 8
-    predecessor = 4 if n < 1 << 31 else 8
-    # A search: its distances and predecessors as read, levels or marks, and two tests. Components: labels,
-    # their own union-find, the vertices' numbers, the labels' labels and two tests.
-    search = n * (4 + predecessor + 4 + 2)
-    components = n * (4 * width + 2)
-    return Need(
-        host_bytes=COMPILED + 8 * n + width * m + max(search, components),
-        device_bytes=0,
-        outputs=outputs,
-    )
+def _cannot_run(parameters: VerifyParameters, backend: str) -> CannotRun | None:
+    if parameters.on == "cuda" and backend == "cpu":
+        return CannotRun(f"needs a GPU: {ASKED}", HINT)
+    return None
 
 
 STAGE = Stage(
@@ -204,5 +119,9 @@ STAGE = Stage(
     },
     outputs=("Verification",),
     run=verify,
-    estimate=_estimate,
+    estimate=estimate,
+    cuda=True,
+    cannot_run=_cannot_run,
+    # Where the checks ran is recorded, and what they say does not depend on it.
+    added=frozenset({"on"}),
 )

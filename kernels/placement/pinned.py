@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 PORTABLE, MAPPED = 1, 2  # cudaHostRegisterPortable, cudaHostRegisterMapped
 
-PIECE_BYTES = 64 << 20
-"""Bytes that are copied at once out of an array that cannot be read into a buffer: a stored shard."""
+PIECE_BYTES = 16 << 20
+"""Bytes that a thread copies at once."""
 
 
 LINE_BYTES = 128

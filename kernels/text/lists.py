@@ -8,7 +8,8 @@ import numpy
 
 from gravel.kernels.jit import serial
 from gravel.kernels.text import BAD_WEIGHT, FINE, MISSING_WEIGHT, OUT_OF_RANGE, TOO_MANY_ROWS
-from gravel.kernels.text.numbers import BLANK, COMMENT, NEWLINE, read_decimal, read_integer
+from gravel.kernels.text.kinds import BLANK, COMMENT, NEWLINE
+from gravel.kernels.text.numbers import SHORT, digits_at, read_decimal, read_integer
 
 ROW, TOKEN, LINE, IN_COMMENT, PENDING = 0, 1, 2, 3, 4
 """Entries of the state: row, numbers read of it, lines ended, in a comment, neighbour without its weight."""
@@ -52,12 +53,27 @@ def parse_lists(
     place = 0
     arcs = 0
     end = len(data)
-    row, token = state[ROW], state[TOKEN]
+    row, token, in_comment = state[ROW], state[TOKEN], state[IN_COMMENT] != 0
+    plain = not weighted
     while place < end:
+        if plain and not in_comment and token >= skip:
+            # A short number and what ends it: what most of most files is.
+            value, after = digits_at(data, place)
+            kind = kinds[data[numpy.uintp(after)]]
+            short = place < after <= place + SHORT and kind in (BLANK, NEWLINE)
+            if short and low <= value <= high and row < rows:
+                source[arcs] = low + row
+                target[arcs] = value
+                arcs += 1
+                token += 1
+                place = after
+                if kind == BLANK:
+                    place += 1
+                    continue
         kind = kinds[data[numpy.uintp(place)]]
-        if state[IN_COMMENT]:
+        if in_comment:
             if kind == NEWLINE:
-                state[IN_COMMENT] = 0
+                in_comment = False
                 state[LINE] += 1
             place += 1
             continue
@@ -73,7 +89,7 @@ def parse_lists(
             token = 0
             continue
         if kind == COMMENT and token == 0:
-            state[IN_COMMENT] = 1
+            in_comment = True
             continue
         if row >= rows:
             return arcs, TOO_MANY_ROWS, place
@@ -102,6 +118,7 @@ def parse_lists(
         token += 1
     state[ROW] = row
     state[TOKEN] = token
+    state[IN_COMMENT] = in_comment
     return arcs, FINE, place
 
 

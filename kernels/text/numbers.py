@@ -12,15 +12,12 @@ from typing import Any
 import numba
 import numpy
 from numba import types
-from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.text import FINE, NEGATIVE, NOT_INTEGER, TOO_LARGE
+from gravel.kernels.text.kinds import COMMENT, OTHER
 
 _strtod = types.ExternalFunction("strtod", types.float64(types.uintp, types.uintp))
-
-OTHER, BLANK, NEWLINE, DELIMITER, COMMENT = 0, 1, 2, 3, 4
-"""Classes of a byte."""
 
 _POWERS = numpy.array([10.0**exponent for exponent in range(23)])
 _MANTISSA = 1 << 53
@@ -29,27 +26,26 @@ _TEN = numpy.uint64(10)
 _FULL = numpy.uint64((1 << 63) // 10)
 
 
-def byte_kinds(delimiter: str, comments: str) -> NDArray[numpy.uint8]:
-    """Make the table (256,) of byte classes: blanks and newlines as ever, and what the format adds.
-
-    `delimiter` is one character, or empty where blanks separate; `comments` are the characters that make a
-    line a comment when it starts with one of them.
-    """
-    kinds = numpy.zeros(256, numpy.uint8)
-    for blank in b" \t\r\v\f":
-        kinds[blank] = BLANK
-    kinds[ord("\n")] = NEWLINE
-    for character in comments:
-        kinds[ord(character)] = COMMENT
-    if delimiter:
-        kinds[ord(delimiter)] = DELIMITER
-    return kinds
+SHORT = 18
+"""Digits that cannot overflow 63 bits."""
 
 
 @numba.njit(inline="always")
 def _digit(data: Any, place: Any) -> Any:
     """Return the digit at a place; 10 or more where there is none."""
     return numpy.uint8(data[numpy.uintp(place)] - 48)
+
+
+@numba.njit(inline="always")
+def digits_at(data: Any, place: Any) -> Any:
+    """Read digits, `SHORT` at most; returns their value and the place after them."""
+    value = numpy.int64(0)
+    digit = numpy.int64(data[numpy.uintp(place)]) - 48
+    while numpy.uint64(digit) < numpy.uint64(10):
+        value = value * 10 + digit
+        place += 1
+        digit = numpy.int64(data[numpy.uintp(place)]) - 48
+    return value, place
 
 
 @serial

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy
 
 from gravel.kernels.jit import serial
@@ -17,21 +16,8 @@ from gravel.kernels.text import (
     TOO_FEW,
     TOO_MANY,
 )
-from gravel.kernels.text.numbers import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER, read_decimal, read_integer
-
-SHORT = 18
-"""Digits that cannot overflow 63 bits."""
-
-
-@numba.njit(inline="always")
-def _digits(data: Any, place: Any) -> Any:
-    value = numpy.int64(0)
-    digit = numpy.int64(data[numpy.uintp(place)]) - 48
-    while numpy.uint64(digit) < numpy.uint64(10):
-        value = value * 10 + digit
-        place += 1
-        digit = numpy.int64(data[numpy.uintp(place)]) - 48
-    return value, place
+from gravel.kernels.text.kinds import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER
+from gravel.kernels.text.numbers import SHORT, digits_at, read_decimal, read_integer
 
 
 @serial
@@ -76,9 +62,9 @@ def parse_pairs(
     while place < end:
         if plain:
             # Two short numbers with one separator between: what most lines of most files are.
-            first, after = _digits(data, place)
+            first, after = digits_at(data, place)
             if place < after <= place + SHORT and kinds[data[numpy.uintp(after)]] == separator:
-                second, last = _digits(data, after + 1)
+                second, last = digits_at(data, after + 1)
                 fits = after + 1 < last <= after + 1 + SHORT
                 if data[numpy.uintp(last)] == 13:
                     last += 1

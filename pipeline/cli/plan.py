@@ -98,6 +98,8 @@ def _table(stages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         why = list(stage["reasons"])
         if state == "waits" and stage["waits_on"]:
             why.insert(0, f"waits on {_names(stage['waits_on'])}")
+        if state in ("will run", "waits") and stage.get("note"):
+            why.append(stage["note"])
         rows.append([state, stage["key"], *sizes, *(why[:1] or [""])])
         rows += [[""] * (len(sizes) + 2) + [more] for more in why[1:]]
     for row, line in zip(rows, text_table(rows), strict=True):
@@ -154,4 +156,5 @@ def _run_json(plan: Plan, status: RunStatus) -> dict[str, Any]:
         **{name: value for name, value in vars(status).items() if name != "need"},
         "host_bytes": status.need.host_bytes if status.need else None,
         "device_bytes": status.need.device_bytes if status.need else None,
+        "note": status.need.note if status.need else "",
     }

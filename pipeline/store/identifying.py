@@ -35,11 +35,12 @@ def identify(artifact: Artifact, threads: int | None = None) -> str:
     arrays, attributes = split(artifact)
     threads = min(threads or os.cpu_count() or 1, len(os.sched_getaffinity(0)))
     with ThreadPoolExecutor(threads, "gravel-identify") as pool:
-        contents = {name: _content(array, pool, threads) for name, array in arrays.items()}
+        contents = {name: content_of(array, pool, threads) for name, array in arrays.items()}
     return artifact_id(type(artifact).__name__, attributes, contents)
 
 
-def _content(array: Array, pool: Executor, threads: int) -> ArrayContent:
+def content_of(array: Array, pool: Executor, threads: int) -> ArrayContent:
+    """Return what of an array goes into an id; raises TypeError for one that cannot be stored."""
     dtype = numpy.dtype(array.dtype).newbyteorder("<")
     if dtype.name not in DTYPES:
         raise TypeError(f"an array of {dtype} cannot be stored; bool, integers and floats can")

@@ -7,8 +7,10 @@ takes some units, along all axes before it one, and along all after it everythin
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,6 +117,31 @@ def cut(itemsize: int, row_shape: tuple[int, ...], chunk_bytes: int, shard_bytes
         length = min(length, padded[split - 1])
     shard = (1,) * split + (length,) + padded[split:]
     return Cut(chunk, shard, axis, units[axis], line)
+
+
+def pieces(cut_: Cut, row_shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Yield each chunk's coordinates and the bytes of the stream that belong to it, without end."""
+    count = cut_.chunk[cut_.axis]
+    rest = (0,) * (len(row_shape) - cut_.axis)
+    if cut_.line is None:
+        for index in itertools.count():
+            yield (index, *rest), count * cut_.unit_bytes
+    line = cut_.line or 0
+    inner = [range(max(1, length)) for length in row_shape[: cut_.axis - 1]]
+    for row in itertools.count():
+        for outer in itertools.product(*inner):
+            for index, start in enumerate(range(0, line, count)):
+                yield (row, *outer, index, *rest), min(count, line - start) * cut_.unit_bytes
+
+
+def final_layout(dtype: str, shape: tuple[int, ...], cut_: Cut, codec: str) -> Layout:
+    """Return the layout of an array whose length is known."""
+    chunk, shard = list(cut_.chunk), list(cut_.shard)
+    # What fits into one chunk, or one shard, is not padded to the full size of one.
+    if cut_.axis == 0 and shape[0] < chunk[0]:
+        chunk[0] = max(1, shape[0])
+    shard[0] = min(shard[0], max(1, -(-shape[0] // chunk[0])) * chunk[0])
+    return Layout(dtype, shape, tuple(chunk), tuple(shard), codec)
 
 
 def array_metadata(layout: Layout) -> bytes:

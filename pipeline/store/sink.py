@@ -6,12 +6,10 @@ what it writes, and loses data when two writes meet in a shard. What is written 
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +23,16 @@ from gravel.pipeline.store.codecs import MISSING, Buffer, choose_codec, encode, 
 from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest
 from gravel.pipeline.store.disk import write_rate
 from gravel.pipeline.store.files import storage_errors, sync_file
-from gravel.pipeline.store.layout import CHUNK_BYTES, DTYPES, SHARD_BYTES, Layout, array_metadata, cut
+from gravel.pipeline.store.layout import (
+    CHUNK_BYTES,
+    DTYPES,
+    SHARD_BYTES,
+    Layout,
+    array_metadata,
+    cut,
+    final_layout,
+    pieces,
+)
 from gravel.pipeline.store.metadata import METADATA
 from gravel.pipeline.store.record_types import StoredFile
 from gravel.pipeline.store.stored import StoredArray
@@ -92,7 +99,7 @@ class ArraySink:
         self._leaves = LeafDigest()
         self._rows = 0
         self._chunk = bytearray()
-        self._pieces = self._lay_out()
+        self._pieces = pieces(self._cut, self.row_shape)
         self._coordinates, self._room = next(self._pieces)
         self._waiting: deque[tuple[tuple[int, ...], Buffer, Future[Encoded]]] = deque()
         self._shard: _Shard | None = None
@@ -100,47 +107,32 @@ class ArraySink:
         with storage_errors(self._root):
             folder.mkdir(parents=True)
 
-    def _lay_out(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield each chunk's coordinates and the bytes of the stream that belong to it."""
-        cut_ = self._cut
-        count = cut_.chunk[cut_.axis]
-        rest = (0,) * (len(self.row_shape) - cut_.axis)
-        if cut_.line is None:
-            for index in itertools.count():
-                yield (index, *rest), count * cut_.unit_bytes
-        line = cut_.line or 0
-        inner = [range(max(1, length)) for length in self.row_shape[: cut_.axis - 1]]
-        for row in itertools.count():
-            for outer in itertools.product(*inner):
-                for index, start in enumerate(range(0, line, count)):
-                    yield (row, *outer, index, *rest), min(count, line - start) * cut_.unit_bytes
-
-    def append(self, rows: NDArray[Any], *, copy: bool = True) -> None:
-        """Add rows at the end. They are copied before this returns, or must stay as they are until `close`.
+    def append(self, rows: NDArray[Any], *, given: bool = False) -> None:
+        """Add rows at the end; they are copied before this returns.
 
         Values are converted to the sink's dtype; raises ValueError if an integer does not survive that.
         """
         if self.closed is not None:
             raise ValueError("the array is closed")
-        given = numpy.asarray(rows)
-        if given.ndim != 1 + len(self.row_shape) or given.shape[1:] != self.row_shape:
-            given = given.reshape(-1, *self.row_shape)
-        array = numpy.ascontiguousarray(given, dtype=self.dtype)
-        if not numpy.can_cast(given.dtype, self.dtype, "same_kind") and not numpy.array_equal(array, given):
-            raise ValueError(f"rows of {given.dtype} hold values that {self.dtype} cannot")
+        own = numpy.asarray(rows)
+        if own.ndim != 1 + len(self.row_shape) or own.shape[1:] != self.row_shape:
+            own = own.reshape(-1, *self.row_shape)
+        array = numpy.ascontiguousarray(own, dtype=self.dtype)
+        if not numpy.can_cast(own.dtype, self.dtype, "same_kind") and not numpy.array_equal(array, own):
+            raise ValueError(f"rows of {own.dtype} hold values that {self.dtype} cannot")
         self._rows += len(array)
         if array.size:
             view = array.reshape(-1).view(numpy.uint8).data
             with storage_errors(self._root, len(view)):
-                self._take(view, copy=copy)
+                self._take(view)
 
-    def _take(self, view: memoryview, *, copy: bool) -> None:
+    def _take(self, view: memoryview) -> None:
         start = 0
         while start < len(view):
             piece = view[start : start + self._room - len(self._chunk)]
             start += len(piece)
             if len(piece) == self._room:
-                self._submit(bytes(piece) if copy else piece)
+                self._submit(bytes(piece))
                 continue
             self._chunk += piece
             if len(self._chunk) == self._room:
@@ -210,13 +202,8 @@ class ArraySink:
         return self.closed
 
     def _final_layout(self) -> Layout:
-        chunk, shard = list(self._cut.chunk), list(self._cut.shard)
-        # What fits into one chunk, or one shard, is not padded to the full size of one.
-        if self._cut.axis == 0 and self._rows < chunk[0]:
-            chunk[0] = max(1, self._rows)
-        shard[0] = min(shard[0], max(1, -(-self._rows // chunk[0])) * chunk[0])
         codec = self._layout.codec or self._choose(bytes(self._chunk))
-        return Layout(self._layout.dtype, (self._rows, *self.row_shape), tuple(chunk), tuple(shard), codec)
+        return final_layout(self._layout.dtype, (self._rows, *self.row_shape), self._cut, codec)
 
     def wait(self) -> None:
         """Return when every byte is on the disk, but for small files of a sink that is not durable."""

@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
@@ -31,18 +32,24 @@ from gravel.pipeline.store.record_types import StoredFile
 from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.store.sink import ArraySink
 from gravel.pipeline.store.stored import StoredArray
+from gravel.pipeline.store.whole_array import WholeArray
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from gravel.pipeline.store.folder import CacheFolder
     from gravel.stages.artifacts import Array, Artifact
 
-WRITE_THREADS = 4
-"""At most; four encode 2 GB/s, about what one stage makes and one disk takes."""
+WRITE_THREADS = 16
+"""At most; each digests, checks and writes about 0.5 GB/s, and tmpfs takes 6."""
+
+SYNC_THREADS = 4
+"""Files that the disk is waited for at the same time; these threads need no core."""
 
 COPY_BYTES = 8 << 20
 """Rows that are read at a time from an array that is not in memory."""
+
+WrittenArray: TypeAlias = ArraySink | WholeArray
 
 
 class ArtifactWriter:
@@ -75,10 +82,11 @@ class ArtifactWriter:
         self._durable = durable
         self._before_each = before_each
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
-        self._sinks: dict[int, ArraySink] = {}
+        self._sinks: dict[int, WrittenArray] = {}
         self._leases: dict[Path, Lease] = {}
         self._threads = min(WRITE_THREADS, len(os.sched_getaffinity(0)))
         self._pool = ThreadPoolExecutor(self._threads)
+        self._syncs = ThreadPoolExecutor(SYNC_THREADS)
         self._staging: Path | None = None
 
     def _folder(self, purpose: str) -> Path:
@@ -100,6 +108,7 @@ class ArtifactWriter:
     ) -> None:
         for sink in self._sinks.values():
             sink.abandon()
+        self._syncs.shutdown()
         self._pool.shutdown()  # what is being synced still has its file open
         for folder in list(self._leases):
             self._drop(folder)
@@ -108,12 +117,12 @@ class ArtifactWriter:
         shutil.rmtree(folder, ignore_errors=True)
         self._leases.pop(folder).end()
 
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
-        """Start an array that grows by appending rows of this shape."""
-        if self._staging is None:
-            self._staging = self._folder("arrays of a running stage")
+    def sink(
+        self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
+    ) -> ArraySink:
+        """Start an array that grows by appending rows of this shape; how many come makes no difference."""
         sink = ArraySink(
-            self._staging / uuid.uuid4().hex,
+            self._staged(),
             dtype,
             tuple(row_shape),
             self._pool,
@@ -124,6 +133,11 @@ class ArtifactWriter:
         )
         self._sinks[id(sink)] = sink
         return sink
+
+    def _staged(self) -> Path:
+        if self._staging is None:
+            self._staging = self._folder("arrays of a running stage")
+        return self._staging / uuid.uuid4().hex
 
     def publish(self, artifact: Artifact) -> ArtifactRecord:
         """Store an artifact and return its record; see `prepare`."""
@@ -140,7 +154,7 @@ class ArtifactWriter:
             return Prepared(stored, is_new=False)
         kind = type(artifact).__name__
         arrays, attributes = split(artifact)
-        sinks: dict[str, ArraySink] = {}
+        sinks: dict[str, WrittenArray] = {}
         for name, array in arrays.items():
             sinks[name] = self._sink_of(array, taken=list(sinks.values()))
         contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
@@ -191,12 +205,14 @@ class ArtifactWriter:
         self._cache.quarantine(identity, fault)
         return None
 
-    def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink:
+    def _sink_of(self, array: Array, taken: list[WrittenArray]) -> WrittenArray:
         """Return the closed sink that holds an array, copying the array into a new one if need be."""
         if isinstance(array, StoredArray):
             for sink in self._sinks.values():
                 if sink.closed is array and sink not in taken:
                     return sink
+        if isinstance(array, numpy.ndarray) and array.ndim:
+            return self._whole(array)
         sink = self.sink(array.dtype, tuple(array.shape[1:]))
         row_bytes = max(1, sink.dtype.itemsize)
         for length in sink.row_shape:
@@ -206,12 +222,31 @@ class ArtifactWriter:
             if self._before_each is not None:
                 self._before_each()
             rows: Any = array[start : start + step]
-            sink.append(rows.get() if hasattr(rows, "get") else rows, copy=False)
+            sink.append(rows.get() if hasattr(rows, "get") else rows)
         sink.close()
         return sink
 
+    def _whole(self, array: NDArray[Any]) -> WholeArray:
+        whole = WholeArray(
+            self._staged(),
+            array,
+            self._pool,
+            self._syncs,
+            root=self._cache.root,
+            durable=self._durable,
+            threads=self._threads,
+            before_each=self._before_each,
+            **self._sizes,
+        )
+        self._sinks[id(whole)] = whole
+        return whole
+
     def _assemble(
-        self, folder: Path, artifact: Artifact, sinks: dict[str, ArraySink], attributes: dict[str, Any]
+        self,
+        folder: Path,
+        artifact: Artifact,
+        sinks: dict[str, WrittenArray],
+        attributes: dict[str, Any],
     ) -> list[StoredFile]:
         durable = self._durable
         files = [_write(folder, METADATA, group_metadata(attributes), durable=durable)]
@@ -233,7 +268,7 @@ class ArtifactWriter:
                 pass
         return files
 
-    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
+    def _hand_over(self, sinks: dict[str, WrittenArray], record: ArtifactRecord) -> None:
         """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
             if sink.closed is not None:

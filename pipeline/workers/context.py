@@ -78,6 +78,7 @@ class WorkerContext:
         self._last_progress = 0.0
         self.remarks: list[str] = []
         self.reserved = services.reserved
+        self.keeps_device_arrays = writer is None and machine.backend == "cuda"
 
     @property
     def scratch(self) -> Path:
@@ -89,7 +90,7 @@ class WorkerContext:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""
         if self._writer is None:
             return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
-        return self._writer.sink(dtype, row_shape)
+        return self._writer.sink(dtype, row_shape, rows=rows)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply a module-level function to each item, in parallel, yielding results in order."""

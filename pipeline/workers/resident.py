@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,16 +63,38 @@ def read_only(artifact: Artifact) -> Artifact:
     """Return an artifact whose arrays in host memory cannot be written to."""
     import numpy
 
-    def locked(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: locked(array) for name, array in value.items()}
-        if not isinstance(value, numpy.ndarray):
-            return value
-        view = value.view()
+    def locked(array: Any) -> Any:
+        if not isinstance(array, numpy.ndarray):
+            return array
+        view = array.view()
         view.flags.writeable = False
         return view
 
-    return replace(artifact, **{each.name: locked(getattr(artifact, each.name)) for each in fields(artifact)})
+    return _mapped(artifact, locked)
+
+
+def in_host_memory(artifact: Artifact) -> Artifact:
+    """Return an artifact whose arrays are in host memory; the device keeps those that it made, if it can."""
+    from gravel.kernels.placement.device_copies import to_host
+    from gravel.kernels.strategy import backend_of
+
+    return _mapped(artifact, lambda array: to_host(array) if backend_of(array) == "cuda" else array)
+
+
+def _mapped(artifact: Artifact, change: Callable[[Any], Any]) -> Artifact:
+    """Return an artifact with each of its arrays changed."""
+    from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, fields_of
+
+    values: dict[str, Any] = {}
+    for name, role in fields_of(type(artifact).__name__).items():
+        value = getattr(artifact, name)
+        if role == ATTRIBUTE or value is None:
+            continue
+        if role == GROUP:
+            values[name] = {path: change(array) for path, array in value.items()}
+        else:
+            values[name] = change(value)
+    return replace(artifact, **values)
 
 
 def extent_in_memory(artifact: Artifact) -> Extent:

@@ -23,6 +23,7 @@ from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
     extent_in_memory,
+    in_host_memory,
     keep_resident,
     read_only,
 )
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
     from gravel.stages.stage import Extent
+
+DEVICE_SHARE = 0.5
+"""Share of a GPU's memory for results that stay there between stages."""
 
 
 def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
@@ -101,6 +105,7 @@ def _compute(
         loaded = tuple(_input(task, name, hand_over) for name in ids)
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
     downloaded = _download(task, services, log)
+    task = _with_room_on_device(task)
     if task.in_memory or not task.keep:
         context = WorkerContext(task.machine, task.scratch, None, services, log)
         with copies(downloaded.get):
@@ -122,6 +127,18 @@ def _compute(
         remarks=tuple(context.remarks),
         prepared=prepared,
     )
+
+
+def _with_room_on_device(task: StageTask) -> StageTask:
+    """Let the GPU keep what the stage leaves room for; returns the task with the memory that is left."""
+    if task.machine.backend != "cuda":
+        return task
+    from gravel.kernels.placement.device_copies import COPIES
+
+    memory = task.machine.device_memory
+    COPIES.budget = int(memory * DEVICE_SHARE) if task.in_memory else 0
+    COPIES.make_room(memory - task.device_bytes)
+    return replace(task, machine=replace(task.machine, device_memory=memory - COPIES.bytes))
 
 
 def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
@@ -187,6 +204,8 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
 def _keep_in_memory(
     task: StageTask, artifacts: tuple[Artifact, ...], services: Services, clock: float
 ) -> StageOutcome:
+    if task.machine.backend == "cuda":
+        artifacts = tuple(map(in_host_memory, artifacts))
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 

@@ -29,7 +29,8 @@ class StageTask:
     `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
     the driver's process. `contents` has the digests of the files that the recipe names, by location. With
     `in_memory` the result stays in the worker's memory and is written behind it. `left_out` says when such a
-    result is not written, or, with what a record says of it, that it is not.
+    result is not written, or, with what a record says of it, that it is not. `device_bytes` are what the
+    stage states it needs of its GPU.
     """
 
     key: str
@@ -52,6 +53,7 @@ class StageTask:
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
     left_out: Terms | NotWritten | None = None
+    device_bytes: int = 0
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 
 

@@ -6,6 +6,7 @@ outside is kept sorted. So the usual file needs one bit per id, and no file need
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.ids import BLOCK, count_before, mark, members, rank
+from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
 from gravel.stages.numbering.sparse import SparseIds
 
 Ids = NDArray[numpy.int64]
@@ -23,7 +24,7 @@ _STRETCH = 1 << 14
 
 
 class IdSet:
-    """Collect ids with `add`, then `finish`; after that it has a size, an order and ranks.
+    """Collect ids with `add`, from any threads, then `finish`; after that it has a size, an order and ranks.
 
     Of `memory` the bitmap takes half at most, its counts 1/8 of that, and the ids outside it the rest.
     """
@@ -37,7 +38,7 @@ class IdSet:
         self._last_bit = -1
         self._memory = memory // 3
         self._sparse = SparseIds(folder, self._memory)
-        self._outside = numpy.empty(0, numpy.int64)
+        self._lock = threading.Lock()
         self._before = numpy.zeros(1, numpy.int64)
         self._table: Ids | None = None
         self.bitmap_count = 0
@@ -48,22 +49,23 @@ class IdSet:
 
     def add(self, ids: Ids) -> int:
         """Add some ids 0..2^63-1, at least one, in any order; returns the largest of them."""
-        if self._base is None:
-            low, high = int(ids.min()), int(ids.max())
-            # The bitmap lies where the first chunk is; 0 where that is within reach.
-            self._base = 0 if high < self._span else max(0, low - self._span // 4) // 64 * 64
-        if len(self._outside) < len(ids):
-            self._outside = numpy.empty(len(ids), numpy.int64)
-        left_out, highest = mark(self._bitmap, self._base, ids, self._outside)
+        with self._lock:
+            if self._base is None:
+                low, high = int(ids.min()), int(ids.max())
+                # The bitmap lies where the first chunk is; 0 where that is within reach.
+                self._base = 0 if high < self._span else max(0, low - self._span // 4) // 64 * 64
+        # No page of it is taken unless it is written to.
+        outside = numpy.empty(len(ids), numpy.int64)
+        left_out, highest = mark(self._bitmap, self._base, ids, outside)
         high = int(highest)
-        if left_out:
-            self._sparse.add(self._outside[:left_out])
-        self._last_bit = max(self._last_bit, min(high - self._base, self._span - 1))
+        with self._lock:
+            if left_out:
+                self._sparse.add(outside[:left_out])
+            self._last_bit = max(self._last_bit, min(high - self._base, self._span - 1))
         return high
 
     def finish(self) -> None:
         """Count everything; no id may be added after this."""
-        self._outside = numpy.empty(0, numpy.int64)
         self._base = self._base or 0
         used = (self._last_bit // 64 + 1 + BLOCK - 1) // BLOCK * BLOCK
         self._bitmap = self._bitmap[:used]
@@ -111,16 +113,30 @@ class IdSet:
         positions[positions >= self.below] += self.bitmap_count
         ranks[wanted] = positions
 
-    def ranks(self, ids: Ids) -> Ids:
-        """Return the ranks (int64) of ids that are all in the set; only where `fits`."""
+    def ranks(self, ids: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """Return the ranks of ids that are all in the set and are used up; only where `fits`.
+
+        Several threads may ask.
+        """
+        if self.consecutive and not self.first:
+            return ids.astype(dtype, copy=False)
+        out = ids if ids.dtype == dtype else numpy.empty(len(ids), dtype)
         if self.consecutive:
-            return ids - self.first
+            numpy.subtract(ids, self.first, out=out, casting="unsafe")
+            return out
+        if not self._sparse.count:
+            assert self._base is not None
+            rank(self._bitmap, self._before, self._base, ids, out)
+            return out
+        return self._ranks(ids.astype(numpy.int64, copy=False)).astype(dtype)
+
+    def _ranks(self, ids: Ids) -> Ids:
         found = numpy.empty(len(ids), numpy.int64)
         self.covered_ranks(ids, found)
-        if self._sparse.count:
+        with self._lock:
             if self._table is None:
                 self._table = self._sparse.read(0, self._sparse.count)
-            self.sparse_ranks(self._table, 0, ids, found)
+        self.sparse_ranks(self._table, 0, ids, found)
         return found
 
     def sparse_blocks(self) -> Iterator[tuple[int, Ids]]:

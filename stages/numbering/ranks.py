@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -13,11 +16,19 @@ from gravel.stages.numbering.spool import Spool
 from gravel.stages.readers import Chunk
 
 
-def ranked(spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: bool) -> Iterator[Chunk]:
-    """Yield the spooled edges with ranks for ids. The spool is used up; `memory` bounds its successors."""
+def ranked(
+    spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: bool, dtype: Any, threads: int
+) -> Iterator[Chunk]:
+    """Yield the spooled edges with ranks of type `dtype` for ids, found by several threads.
+
+    The spool is used up; `memory` bounds its successors.
+    """
     if ids.consecutive or ids.fits:
-        for chunk in spool:
-            yield Chunk(ids.ranks(chunk.source), ids.ranks(chunk.target), chunk.weight)
+
+        def of(chunk: Chunk) -> Chunk:
+            return Chunk(ids.ranks(chunk.source, dtype), ids.ranks(chunk.target, dtype), chunk.weight)
+
+        yield from _side_by_side(of, spool, threads)
         spool.close()
         return
     # A rank r that is found is kept as -1 - r among the ids, which are never negative.
@@ -27,6 +38,20 @@ def ranked(spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: boo
     for chunk in current:
         yield Chunk(-1 - chunk.source, -1 - chunk.target, chunk.weight)
     current.close()
+
+
+def _side_by_side(
+    function: Callable[[Chunk], Chunk], chunks: Iterable[Chunk], threads: int
+) -> Iterator[Chunk]:
+    """Apply the function on threads, and yield in order."""
+    waiting: deque[Future[Chunk]] = deque()
+    with ThreadPoolExecutor(max(1, threads), thread_name_prefix="gravel-rank") as pool:
+        for chunk in chunks:
+            waiting.append(pool.submit(function, chunk))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _next(
@@ -47,8 +72,9 @@ def _next(
 
 
 def _found(
-    values: NDArray[numpy.int64], stretch: tuple[int, NDArray[numpy.int64]] | None, ids: IdSet
+    values: NDArray[Any], stretch: tuple[int, NDArray[numpy.int64]] | None, ids: IdSet
 ) -> NDArray[numpy.int64]:
+    values = values.astype(numpy.int64, copy=False)
     ranks = -1 - values
     if stretch is None:
         ids.covered_ranks(values, ranks)

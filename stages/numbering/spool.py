@@ -38,17 +38,16 @@ class Spool:
         self.edges = 0
 
     def append(self, chunk: Chunk, *, narrow: bool = False) -> None:
-        """Copy a chunk; `narrow` promises that its numbers are at least 0 and below `NARROW`."""
+        """Keep a chunk, whose arrays stay as they are; `narrow` promises numbers from 0 to below `NARROW`."""
         if not len(chunk.source):
             return
         dtype = numpy.dtype(numpy.uint32 if narrow else numpy.int64)
         size = len(chunk.source) * (2 * dtype.itemsize + (8 if self._weighted else 0))
-        source, target = chunk.source.astype(dtype), chunk.target.astype(dtype)
+        source, target = chunk.source.astype(dtype, copy=False), chunk.target.astype(dtype, copy=False)
         self.edges += len(source)
         if not self._stored and size <= self._free:
             self._free -= size
-            weight = chunk.weight.copy() if chunk.weight is not None else None
-            self._held.append(Chunk(source, target, weight))
+            self._held.append(Chunk(source, target, chunk.weight))
             return
         self._write(source, target, chunk.weight)
 
@@ -66,13 +65,13 @@ class Spool:
         self._stored.append(_Stored(offset, len(source), source.dtype))
 
     def __iter__(self) -> Iterator[Chunk]:
-        for chunk in self._held:
-            yield Chunk(chunk.source.astype(numpy.int64), chunk.target.astype(numpy.int64), chunk.weight)
+        """Yield the chunks, with ids of uint32 or int64."""
+        yield from self._held
         for stored in self._stored:
             assert self._file is not None
             self._file.seek(stored.offset)
-            source = self._read(stored.edges, stored.dtype).astype(numpy.int64, copy=False)
-            target = self._read(stored.edges, stored.dtype).astype(numpy.int64, copy=False)
+            source = self._read(stored.edges, stored.dtype)
+            target = self._read(stored.edges, stored.dtype)
             weight = self._read(stored.edges, numpy.dtype(numpy.float64)) if self._weighted else None
             yield Chunk(source, target, weight)
 

@@ -27,12 +27,14 @@ class NewRows:
     """A range of new rows.
 
     `row_offsets` int64 (rows + 1,) of the new graph, `column_indices` (arcs,), valid until the next range
-    comes, and `statistics` that add up over the ranges to those of the whole graph.
+    comes, and `statistics` that add up over the ranges to those of the whole graph. If they are the `whole`
+    graph, its arrays are on the device and stay valid.
     """
 
     row_offsets: NDArray[numpy.int64]
     column_indices: NDArray[Any]
     statistics: OrderStatistics
+    whole: bool = False
 
 
 def row_ranges(offsets: NDArray[numpy.int64]) -> Iterator[tuple[int, int]]:
@@ -75,7 +77,7 @@ def renumbered(
         there, at_once = _readable(context, machine, graph, offsets, held)
         del held
         if at_once:
-            yield from _on_device(there, offsets, permutation, at_once)
+            yield from _on_device(there, offsets, permutation, at_once, context.keeps_device_arrays)
             return
     from gravel.kernels.order.renumber import Renumbering
 
@@ -87,10 +89,15 @@ def renumbered(
 
 
 def uploaded(columns: Any) -> Any:
-    """Bring columns to the device in pieces."""
+    """Bring columns to the device in pieces, unless they are there."""
     import cupy
     import numpy
 
+    from gravel.kernels.placement.device_copies import COPIES
+
+    found = COPIES.find(columns)
+    if found is not None:
+        return found
     there = cupy.empty(len(columns), columns.dtype)
     for low in range(0, len(columns), ARCS_AT_ONCE):
         part = numpy.asarray(columns[low : low + ARCS_AT_ONCE])
@@ -124,22 +131,30 @@ def _readable(
 
 
 def _on_device(
-    columns: Any, offsets: NDArray[numpy.int64], permutation: NDArray[Any], at_once: int
+    columns: Any, offsets: NDArray[numpy.int64], permutation: NDArray[Any], at_once: int, whole: bool
 ) -> Iterator[NewRows]:
+    """Make the rows on the device; with `whole` at once, if they fit, in memory of their own."""
     import cupy
 
     from gravel.kernels.order import OrderStatistics, statistics
     from gravel.kernels.order.renumber_cuda import Renumbering
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 
-    renumbering = Renumbering(cupy.asarray(offsets), columns, cupy.asarray(permutation))
+    renumbering = Renumbering(on_device(offsets), columns, cupy.asarray(permutation))
+    ranges = list(renumbering.ranges(at_once))
+    if whole and len(ranges) == 1:
+        made = renumbering.rows(*ranges[0])
+        measured = statistics(renumbering.row_offsets, made, 0)
+        yield NewRows(renumbering.row_offsets, made, measured, whole=True)
+        return
     new = cupy.asnumpy(renumbering.row_offsets)
     staging = buffer(ARCS_AT_ONCE, columns.dtype)
     try:
         pinned = pin(staging)  # so that a copy runs at the link's rate
     except PinnedRefused:
         pinned = None
-    for first, last in renumbering.ranges(at_once):
+    for first, last in ranges:
         made = renumbering.rows(first, last)
         measured = statistics(renumbering.row_offsets[first : last + 1], made, first)
         for low, high in row_ranges(new[first : last + 1]):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from gravel.stages.errors import StageError
+from gravel.stages.parsing.side_by_side import side_by_side
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams import LineStream
+from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
+from gravel.stages.streams.stream import UnplacedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ANY_ROWS = 1 << 62
+"""Rows of a piece whose place among the rows of the file is not known yet."""
+
+_NEWLINE = 10
 
 
 @dataclass(frozen=True)
@@ -33,47 +44,153 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
 
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
+    if reading.device is not None:
+        from gravel.stages.parsing.lists_device import read_lists_on_device
+
+        return (yield from read_lists_on_device(reading, reading.device, lines, grammar))
     import numpy
 
-    from gravel.kernels.text.lists import LINE, ROW, new_state, parse_lists
-    from gravel.kernels.text.numbers import byte_kinds
-
-    kinds = byte_kinds("", grammar.comments)
-    state = new_state()
-    header = lines.line
-    source, target, weight = numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64), numpy.empty(0)
-    pieces = lines.pieces()
-    while True:
+    rows = Rows(lines, grammar)
+    # Those that are parsed or wait for it, and one that is read.
+    size, count = buffer_bytes(reading.block_bytes), reading.threads + 3
+    buffers = [numpy.empty(size, numpy.uint8) for _ in range(count)]
+    apart = _Apart(grammar, count)
+    with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
         try:
-            piece = next(pieces, None)
-        except StageError as error:
-            lines.line = header + int(state[LINE])
+            for piece, parsed in side_by_side(pieces, apart, reading.threads):
+                if parsed is not None and rows.take(parsed):
+                    if len(parsed.chunk.source):
+                        yield parsed.chunk
+                else:
+                    yield from rows.parse(piece.buffer[piece.first : piece.end])
+                if parsed is not None:
+                    apart.release(parsed)
+                pieces.release(piece)
+        except UnplacedError as error:
             raise lines.placed(error) from None
-        if piece is None:
-            break
-        most = len(piece) // 2 + 1
-        if len(source) < most:
-            source, target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
-            weight = numpy.empty(most if grammar.weighted else 0)
-        arcs, code, place = parse_lists(
-            numpy.frombuffer(piece, numpy.uint8),
-            kinds,
-            grammar.rows,
-            grammar.low,
-            grammar.high,
-            grammar.skip,
-            grammar.weighted,
-            state,
-            source,
-            target,
-            weight,
-        )
-        lines.line = header + int(state[LINE])
+    return rows.count
+
+
+class _Arrays:
+    """Arrays for the arcs of a piece, which grow with the largest one."""
+
+    def __init__(self, weighted: bool) -> None:
+        self._weighted = weighted
+        self._length = -1
+
+    def parse(
+        self, text: NDArray[Any], kinds: NDArray[Any], grammar: ListGrammar, rows: int, state: NDArray[Any]
+    ) -> tuple[Chunk, int, int]:
+        """Parse text that goes on from a state; returns arcs, and code and place of a fault."""
+        import numpy
+
+        from gravel.kernels.text.lists import parse_lists
+
+        most = len(text) // 2 + 1
+        if self._length < most:
+            self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
+            self._weight = numpy.empty(most if self._weighted else 0)
+            self._length = most
+        arrays = self._source, self._target, self._weight
+        shape = rows, grammar.low, grammar.high, grammar.skip, grammar.weighted
+        arcs, code, place = parse_lists(text, kinds, *shape, state, *arrays)
+        weight = self._weight[:arcs] if self._weighted else None
+        return Chunk(self._source[:arcs], self._target[:arcs], weight), int(code), int(place)
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """Whole rows from row 0 on, in arrays that go back to where they are from."""
+
+    chunk: Chunk
+    rows: int
+    lines: int
+    arrays: _Arrays
+
+
+class _Apart:
+    """Parses pieces before it is known which row they begin with."""
+
+    def __init__(self, grammar: ListGrammar, count: int) -> None:
+        from gravel.kernels.text.kinds import byte_kinds
+
+        self._grammar = grammar
+        self._kinds = byte_kinds("", grammar.comments)
+        self._free = deque(_Arrays(grammar.weighted) for _ in range(count))
+
+    def __call__(self, piece: Piece) -> _Parsed | None:
+        """Return the rows of a piece that begins and ends with one; None where there is a fault."""
+        from gravel.kernels.text.lists import LINE, ROW, new_state
+
+        if piece.buffer[piece.end - 1] != _NEWLINE:
+            return None
+        arrays, state = self._free.popleft(), new_state()
+        text = piece.buffer[piece.first : piece.end]
+        chunk, code, _ = arrays.parse(text, self._kinds, self._grammar, ANY_ROWS, state)
         if code:
-            _complain(lines, piece, int(code), int(place), grammar)
-        if arcs:
-            yield Chunk(source[:arcs], target[:arcs], weight[:arcs] if grammar.weighted else None)
-    return int(state[ROW])
+            self._free.append(arrays)
+            return None
+        return _Parsed(chunk, int(state[ROW]), int(state[LINE]), arrays)
+
+    def release(self, parsed: _Parsed) -> None:
+        """Let the arrays be used again."""
+        self._free.append(parsed.arrays)
+
+
+class Rows:
+    """The rows of a text that is parsed piece by piece; a row may go on in the next piece."""
+
+    def __init__(self, lines: LineStream, grammar: ListGrammar) -> None:
+        from gravel.kernels.text.kinds import byte_kinds
+        from gravel.kernels.text.lists import new_state
+
+        self._lines, self._grammar = lines, grammar
+        self._kinds = byte_kinds("", grammar.comments)
+        self._state = new_state()
+        self._arrays = _Arrays(grammar.weighted)
+
+    @property
+    def count(self) -> int:
+        """Rows that have ended."""
+        from gravel.kernels.text.lists import ROW
+
+        return int(self._state[ROW])
+
+    @property
+    def begins(self) -> bool:
+        """Whether the next piece begins with a row."""
+        from gravel.kernels.text.lists import IN_COMMENT, TOKEN
+
+        return not self._state[TOKEN] and not self._state[IN_COMMENT]
+
+    def skip(self, rows: int, lines: int) -> None:
+        """Count rows that were parsed elsewhere."""
+        from gravel.kernels.text.lists import LINE, ROW
+
+        self._state[ROW] += rows
+        self._state[LINE] += lines
+        self._lines.line += lines
+
+    def take(self, parsed: _Parsed) -> bool:
+        """Let rows that were parsed apart follow those before; False if they have to be parsed again."""
+        if not self.begins or self.count + parsed.rows > self._grammar.rows:
+            return False
+        source = parsed.chunk.source
+        source += self.count
+        self.skip(parsed.rows, parsed.lines)
+        return True
+
+    def parse(self, text: NDArray[Any]) -> Iterator[Chunk]:
+        """Yield the arcs of a piece; their arrays are reused. Raises StageError naming a bad line."""
+        from gravel.kernels.text.lists import LINE
+
+        grammar, before = self._grammar, int(self._state[LINE])
+        chunk, code, place = self._arrays.parse(text, self._kinds, grammar, grammar.rows, self._state)
+        self._lines.line += int(self._state[LINE]) - before
+        if code:
+            _complain(self._lines, text.tobytes(), code, place, grammar)
+        if len(chunk.source):
+            yield chunk
 
 
 def _complain(lines: LineStream, piece: bytes, code: int, place: int, grammar: ListGrammar) -> None:

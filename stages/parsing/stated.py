@@ -34,11 +34,11 @@ def read_stated(
     lines.holds_back = True
     for chunk in read_pairs(reading, lines, grammar):
         found += len(chunk.source)
-        if exact and found > stated:
-            break
-        yield chunk
+        # The text is read to its end all the same, so that the same line is named whatever a chunk holds.
+        if not exact or found <= stated:
+            yield chunk
     cut = lines.held_back
-    if cut is not None and found + 1 >= stated:
+    if cut is not None and found + 1 >= stated and (not exact or found <= stated):
         # The file is whole up to this line, which merely lacks its end.
         lines.take_held_back()
         for chunk in read_pairs(reading, lines, grammar):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
     from gravel.stages.streams import ByteStream
 
@@ -26,12 +27,18 @@ LARGEST_ID = (1 << 63) - 1
 class Chunk(NamedTuple):
     """Edges by file id: source and target int64 (edges,), weight float64 (edges,) or None.
 
-    Valid until the next chunk is asked for.
+    Valid until the next chunk is asked for. Of a `Reading` with a device, arrays may be CuPy's, with ids in
+    uint32 or uint64 whose `bounds` are known; those stay valid.
     """
 
     source: NDArray[Any]
     target: NDArray[Any]
     weight: NDArray[Any] | None
+    bounds: tuple[int, int] | None = None  # the smallest and the largest id
+
+
+class Digested(Chunk):
+    """A chunk that `Reading.digest` has seen; it stays valid."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +59,15 @@ class Counts:
     edges: int | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reading:
     """Everything a reader may use: the bytes, the budget, and where to put what it must set aside.
 
-    `allow_short`: a file with fewer edges than it states is taken, and remarked on.
+    `digest` may be set before the first chunk is asked for: a reader that parses on several threads then has
+    each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
+
+    `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
+    that is `on_device` parses.
     """
 
     stream: ByteStream
@@ -67,6 +78,8 @@ class Reading:
     log: Callable[[str], None]
     remark: Callable[[str], None]
     allow_short: bool = False
+    device: DeviceText | None = None
+    digest: Callable[[Chunk], Digested] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,7 @@ class Reader:
     read: Callable[[Reading], tuple[Header, Iterator[Chunk]]]
     counts: Callable[[Head, str], Counts | None]
     aliases: tuple[str, ...] = ()
+    on_device: bool = False  # has lines that a GPU can parse
 
 
 FORMATS = tuple(

@@ -92,11 +92,10 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _Stated) -> Iterator[Chunk]:
     import numpy
 
-    from gravel.kernels.text.lists import add_imbalance
+    from gravel.stages.parsing.agreement import Agreement
     from gravel.stages.parsing.lists import read_lists, too_few_rows
 
-    imbalance = numpy.zeros(max(1, min(stated.vertices, 2 * reading.block_bytes)), numpy.uint64)
-    arcs = loops = 0
+    agreement = Agreement(max(1, min(stated.vertices, 2 * reading.block_bytes)))
     chunks = read_lists(reading, lines, grammar)
     while True:
         try:
@@ -104,10 +103,9 @@ def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _St
         except StopIteration as stop:
             rows: int = stop.value
             break
-        arcs += len(chunk.source)
-        loops += int(numpy.count_nonzero(chunk.source == chunk.target))
-        add_imbalance(chunk.source, chunk.target, 1, imbalance)
+        agreement.add(chunk)
         yield chunk if reading.weights else Chunk(chunk.source, chunk.target, None)
+    arcs, loops, imbalance = agreement.arcs, agreement.loops(), agreement.imbalance()
     # Some writers list a self-loop once, some twice; editors cut blank lines at the end.
     complete = arcs == 2 * stated.edges or arcs + loops == 2 * stated.edges
     if rows < stated.vertices and not (complete and rows):
@@ -142,4 +140,5 @@ READER = Reader(
     fits=_fits,
     read=_read,
     counts=_counts,
+    on_device=True,
 )

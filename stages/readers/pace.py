@@ -41,4 +41,5 @@ READER = Reader(
     fits=_fits,
     read=_read,
     counts=_counts,
+    on_device=True,
 )

@@ -61,7 +61,7 @@ def search_all(
     # What compiles while a graph is prepared must not count as its preparation.
     prepare_search(context, graph, parameters)
     search, notes = prepare_search(context, graph, parameters)
-    rows = Rows(context, graph, parameters.output)
+    rows = Rows(context, graph, parameters.output, len(starts))
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
     records = timed(context, graph, search, rows, sources.tolist(), starts)

@@ -209,9 +209,11 @@ def _read_csr(
     if machine.backend == "cuda":
         import cupy
 
+        from gravel.kernels.placement.device_copies import on_device
+
         host_offsets = cupy.asnumpy(offsets)
-        offsets = cupy.asarray(offsets)
-        columns = cupy.asarray(columns) if placed is None else columns
+        offsets = on_device(offsets)
+        columns = on_device(columns) if placed is None else columns
     return SearchedGraph(
         vertex_count=plain.vertex_count,
         arc_count=plain.arc_count,

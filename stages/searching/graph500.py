@@ -159,7 +159,7 @@ def _search_all(
     from gravel.kernels.verify.edge_list import check_with_list
     from gravel.stages.searching.counts import reached
     from gravel.stages.searching.rows import on_host
-    from gravel.stages.verify import count_passed, refuse_broken
+    from gravel.stages.verifying.checks import count_passed, refuse_broken
 
     graph, backend = preparing.graph, preparing.graph.backend
     search, notes = preparing.search()

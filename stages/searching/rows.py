@@ -21,7 +21,7 @@ class Rows:
     and are copied to the host after that.
     """
 
-    def __init__(self, context: Context, graph: SearchedGraph, output: str) -> None:
+    def __init__(self, context: Context, graph: SearchedGraph, output: str, searches: int) -> None:
         import numpy
 
         n = graph.vertex_count
@@ -29,9 +29,9 @@ class Rows:
         self._distances: Sink | None = None
         self._predecessors: Sink | None = None
         if output != "predecessor":
-            self._distances = context.sink(numpy.int32, (n,))
+            self._distances = context.sink(numpy.int32, (n,), rows=searches)
         if output != "distance":
-            self._predecessors = context.sink(tree, (n,))
+            self._predecessors = context.sink(tree, (n,), rows=searches)
         self._back: _OnHost | LabelsBack | None = None
         if graph.permutation is not None:
             made: type[_OnHost | LabelsBack] = _OnHost

@@ -167,7 +167,7 @@ def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Se
     sources = list(task.sources or ())
     set_threads(min(task.machine.threads, task.parameters.threads or task.machine.threads))
     context = PlainContext(task.machine)
-    rows = Rows(context, graph, task.parameters.output)
+    rows = Rows(context, graph, task.parameters.output, len(sources))
     # All workers search at the same time, so that what they share slows all of them down, or none.
     gang.barrier()
     starts = _numbered(graph, sources)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 ABOUT = "Checked from the graph alone, by code that the traversal does not use."
 
+DEVICES = {"cpu": "on the CPU", "cuda": "on the GPU", "ranks": "by the ranks that have the graph"}
+
 ONE_BY_ONE = 4
 """Verifications up to which each check has a row that says what it is; of more, each has a column."""
 
@@ -25,15 +27,15 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[d
     """
     rows = [row for label, one in members for row in _rows(label, one)]
     if len(members) <= ONE_BY_ONE:
-        return [_listed("Verification", ABOUT, rows)]
+        return [_listed("Verification", _about(members), rows)]
     if all(verdict == PASSED for _, _, verdict, *_ in rows):
-        return [_all_passed(rows)]
+        return [_all_passed(rows, _about(members))]
     checks = list(dict.fromkeys(check for _, check, *_ in rows))
     told = {(label, check): verdict for label, check, verdict, *_ in rows}
     table = {
         "kind": "table",
         "title": "Verification",
-        "about": ABOUT,
+        "about": _about(members),
         "columns": ["run", *(check.replace("_", " ") for check in checks)],
         "rows": [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
     }
@@ -41,14 +43,26 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[d
     return [table, _listed("Checks that did not pass", "", rest)] if rest else [table]
 
 
-def _all_passed(rows: Sequence[Row]) -> dict[str, Any]:
+def checked_on(verified: Sequence[Verification]) -> str:
+    """Say where checks were made, after a comma; empty where none of them tells."""
+    places = {check.get("on") for one in verified for check in one.checks}
+    told = [text for place, text in DEVICES.items() if place in places]
+    return f", {' or '.join(told)}" if told else ""
+
+
+def _about(members: Sequence[tuple[str, Verification]]) -> str:
+    where = checked_on([one for _, one in members])
+    return f"{ABOUT.removesuffix('.')}{where}."
+
+
+def _all_passed(rows: Sequence[Row], about: str) -> dict[str, Any]:
     counts: dict[str, list[Row]] = {}
     for row in rows:
         counts.setdefault(row[1], []).append(row)
     return {
         "kind": "table",
         "title": "Verification",
-        "about": ABOUT,
+        "about": about,
         "columns": ["check", "result", "runs", "searches", "detail"],
         "rows": [
             [check, PASSED, len(alike), sum(row[3] or 0 for row in alike), alike[0][4]]

@@ -1,12 +1,11 @@
-"""Text in lines and in blocks of whole lines; lines count from 1 in the decompressed file."""
+"""The first lines of a text; lines count from 1 in the decompressed file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NoReturn
 
 from gravel.stages.errors import StageError
-from gravel.stages.streams.stream import ByteStream, DamagedStream
+from gravel.stages.streams.stream import ByteStream, UnplacedError
 
 LONGEST_LINE = 1 << 20
 """A header or an edge that takes more bytes than this is none."""
@@ -15,10 +14,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineStream:
-    """Lines of a `ByteStream`: a few one by one, then the rest in blocks.
+    """Lines of a `ByteStream`, one by one; the rest is read in pieces (`gravel.stages.streams.pieces`).
 
-    `line` is the number of the line that was read last, and of the line before a block. With `holds_back` a
-    last line without an end is not part of the blocks, and is `held_back` when they have ended.
+    `line` is the number of the line that was read last, and of the line before a piece. With `holds_back` a
+    last line without an end is not part of the pieces, and is `held_back` when they have ended.
     """
 
     def __init__(self, stream: ByteStream) -> None:
@@ -40,8 +39,8 @@ class LineStream:
         )
 
     def placed(self, error: StageError) -> StageError:
-        """Say which line a damaged stream broke off in."""
-        if not isinstance(error, DamagedStream) or error.line is not None:
+        """Say which line a stream broke off in, or which is too long."""
+        if not isinstance(error, UnplacedError) or error.line is not None:
             return error
         line = self.line + 1 + self._rest.count(b"\n", self._at)
         return StageError(error.message, hint=error.hint, file=error.file, line=line)
@@ -50,7 +49,7 @@ class LineStream:
         """Return the next line without its end, or None at the end of the file."""
         while (cut := self._rest.find(b"\n", self._at)) < 0 and not self._ended:
             if len(self._rest) - self._at > LONGEST_LINE:
-                self._too_long()
+                raise self.placed(self.too_long())
             try:
                 block = self._pull()
             except StageError as error:
@@ -72,43 +71,21 @@ class LineStream:
         self._rest, self._at, self._endless = line + end + self._rest[self._at :], 0, False
         self.line -= 1
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the rest in whole lines; the last one gets a newline if it has none."""
-        return self._aligned(b"\n", holds_back=self.holds_back)
-
     def take_held_back(self) -> None:
-        """Put the line that was held back where the next blocks begin."""
+        """Put the line that was held back where the next pieces begin."""
         if self.held_back is not None:
             self._rest, self._at, self.held_back, self.holds_back = self.held_back + b"\n", 0, None, False
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the rest cut between numbers, so that a line may be of any length; it ends in a newline."""
-        return self._aligned(b" \t\n\r")
+    def take_rest(self) -> tuple[bytes, bool]:
+        """Take what was read of the stream and not handed out; and whether the stream has ended."""
+        rest, self._rest, self._at = self._rest[self._at :], b"", 0
+        return rest, self._ended
 
-    def _aligned(self, ends: bytes, *, holds_back: bool = False) -> Iterator[bytes]:
-        block, self._rest, self._at = self._rest[self._at :], b"", 0
-        carry = b""
-        while True:
-            cut = max(block.rfind(ends[i : i + 1]) for i in range(len(ends)))
-            if cut >= 0:
-                yield b"".join((carry, memoryview(block)[: cut + 1]))
-                carry = block[cut + 1 :]
-            else:
-                carry += block
-                if len(carry) > LONGEST_LINE:
-                    self._too_long()
-            if self._ended:
-                break
-            block = self._pull()
-        if holds_back and carry.strip():
-            self.held_back = carry
-        elif carry:
-            yield carry + b"\n"
-
-    def _too_long(self) -> NoReturn:
-        self.fail(
+    def too_long(self) -> UnplacedError:
+        """Say that the next line is longer than lines may be."""
+        return UnplacedError(
             f"a line of more than {LONGEST_LINE:,} bytes was found; short lines of text were expected",
-            line=self.line + 1,
+            file=self.stream.location,
             hint="name the format with `format`, if this is not plain text",
         )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
+import stat
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
 from gravel.stages.addresses import shown
@@ -22,13 +24,26 @@ READ = 1 << 20
 """Bytes of the stored file read at once by default."""
 
 
-class DamagedStream(StageError):
+class UnplacedError(StageError):
+    """What is wrong behind the last whole line that was handed out; who counts lines can name it."""
+
+
+class DamagedStream(UnplacedError):
     """A compressed file that breaks off or cannot be decompressed."""
 
 
-def open_stream(location: str, *, sha256: str | None = None, piece: int = READ) -> ByteStream:
-    """Open a path or URL; `piece` bounds the bytes handled at once. Raises StageError."""
-    return ByteStream(location, open_raw(location), sha256, piece)
+class OpenFile(NamedTuple):
+    """A local file whose content is the stream's, and where what was not handed out begins."""
+
+    descriptor: int
+    offset: int
+
+
+def open_stream(
+    location: str, *, sha256: str | None = None, piece: int = READ, threads: int = 1
+) -> ByteStream:
+    """Open a path or URL; `piece` bounds the bytes handled at once, by `threads`. Raises StageError."""
+    return ByteStream(location, open_raw(location), sha256, piece, threads)
 
 
 class ByteStream:
@@ -38,17 +53,21 @@ class ByteStream:
     `position`, the stored bytes read so far.
     """
 
-    def __init__(self, location: str, raw: BinaryIO, sha256: str | None, piece: int) -> None:
+    def __init__(
+        self, location: str, raw: BinaryIO, sha256: str | None, piece: int, threads: int = 1
+    ) -> None:
         self.location = location
         full_name = PurePosixPath(urlsplit(shown(location)).path if is_url(location) else location).name
         self.name, self.name_compression = split_name(full_name)
         self.position = 0
         self._raw = raw
         self._piece = piece
+        self._threads = threads
         self._sha256 = sha256.lower() if sha256 else None
         self._hash = hashlib.sha256() if sha256 else None
         self._stored = self._read_stored()
         self._pending: deque[bytes] = deque()
+        self._handed_out = 0
         self._pool: ThreadPoolExecutor | None = None
         self._future: Future[bytes | None] | None = None
         try:
@@ -95,16 +114,16 @@ class ByteStream:
         return self
 
     def __next__(self) -> bytes:
-        if self._pending:
-            return self._pending.popleft()
-        block = self._next_content()
+        block = self._pending.popleft() if self._pending else self._next_content()
         if block is None:
             raise StopIteration
+        self._handed_out += len(block)
         return block
 
     def put_back(self, block: bytes) -> None:
         """Return bytes that were read; they come next."""
         if block:
+            self._handed_out -= len(block)
             self._pending.appendleft(block)
 
     def finish(self) -> None:
@@ -141,6 +160,24 @@ class ByteStream:
             raise explain(error, str(copy)) from None
         return copy
 
+    def take_file(self) -> OpenFile | None:
+        """Leave the rest to whoever reads a file at several places at once: nothing is left for this stream.
+
+        Returns None where the content must pass through here: it is compressed, comes from elsewhere or must
+        be hashed. So it does when the file was taken before.
+        """
+        if self._ended or self.compression is not None or self._packed or self._hash is not None:
+            return None
+        try:
+            descriptor = self._raw.fileno()
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+        except (AttributeError, OSError):  # file systems of URLs
+            return None
+        self._ended = True
+        self._pending.clear()
+        return OpenFile(descriptor, self._handed_out)
+
     def _next_content(self) -> bytes | None:
         if self._ended:
             return None
@@ -174,7 +211,7 @@ class ByteStream:
     def _decompressed(self, first: bytes) -> Iterator[bytes]:
         made = 0
         try:
-            blocks = decompress(self.compression, self._chain(first), self._piece)
+            blocks = decompress(self.compression, self._chain(first), self._piece, self._threads)
             head = next(blocks, b"")
             whole = itertools.chain([head], blocks) if head else blocks
             for block in graph_of(whole, self.location) if is_archive(head) else whole:

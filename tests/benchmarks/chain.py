@@ -88,7 +88,7 @@ def one(options: argparse.Namespace) -> float:
             FILL,
             *([f"s{place - 1}"] if place else []),
             count=count,
-            value=options.value,
+            value=options.value + 7 * place,
             lasts=options.seconds,
         )
         for place in range(options.stages)

@@ -24,7 +24,7 @@ from gravel.stages.ingest import IngestParameters, ingest
 from gravel.stages.context import PlainContext
 class Discard(PlainContext):
     'Counts what it is given, so that memory is the reader\\'s own.'
-    def sink(self, dtype, row_shape=()):
+    def sink(self, dtype, row_shape=(), *, rows=None):
         return Counter(dtype)
 class Counter:
     def __init__(self, dtype): self.dtype, self.rows = numpy.dtype(dtype), 0

@@ -19,6 +19,13 @@ from gravel.pipeline.cli import main
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "workflows" / "quickstart.yaml"
 PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli import main; main()"]
+IN_MEMORY = (
+    sys.executable,
+    "-c",
+    "from gravel.pipeline.scheduler import residency; residency.MIN_BYTES = 1; "
+    "from gravel.pipeline.cli import main; main()",
+)
+"""The same, where results of any size stay in memory and are written behind the stages that read them."""
 LIMIT = 240.0
 """Seconds after which a command counts as hung."""
 
@@ -27,18 +34,20 @@ LIMIT = 240.0
 class Gravel:
     """Commands on one cache; `arguments` follow each workflow file, as `--set scale=8` does.
 
-    With `inside` they run in this process, which saves the second that a new one takes to start.
+    With `inside` they run in this process, which saves the second that a new one takes to start. `program`
+    is what starts a run.
     """
 
     cache: Path
     file: Path = QUICKSTART
     arguments: tuple[str, ...] = ()
     inside: bool = False
+    program: tuple[str, ...] = tuple(PROGRAM)
 
     def words(self, verb: str, *words: str) -> list[str]:
         """Return the whole command line of a verb on the workflow file."""
         place = ["--cache", str(self.cache)]
-        return [*PROGRAM, verb, str(self.file), *self.arguments, *words, *place]
+        return [*self.program, verb, str(self.file), *self.arguments, *words, *place]
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start `gravel run` in a session of its own, by which its processes are found."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.drills.conftest import share
-from tests.drills.gravel import Gravel, session, wait_until_gone
+from tests.drills.gravel import PROGRAM, Gravel, session, wait_until_gone
 from tests.drills.outcomes import MAX_SILENCE, limited
 
 WORKERS_END = MAX_SILENCE
@@ -33,9 +33,11 @@ class Reference:
     stages: float
 
 
-def undisturbed(folder: Path, arguments: tuple[str, ...], *words: str) -> Reference:
+def undisturbed(
+    folder: Path, arguments: tuple[str, ...], *words: str, program: tuple[str, ...] = tuple(PROGRAM)
+) -> Reference:
     for number in range(2):  # the first run may compile kernels
-        gravel = Gravel(folder / f"cache{number}", arguments=arguments)
+        gravel = Gravel(folder / f"cache{number}", arguments=arguments, program=program)
         gravel.run("--quiet", *words)
     # What follows a kill is done in this process, which has to compile kernels, too.
     only = words if "--only" in words else ()
@@ -88,9 +90,11 @@ def check_after_kill(gravel: Gravel, reference: Reference, target: Path, *words:
     return len(reused), len(last["stages"]) - len(reused)
 
 
-def drill(folder: Path, kills: int, seed: str, cluster: str) -> None:
+def drill(
+    folder: Path, kills: int, seed: str, cluster: str, program: tuple[str, ...] = tuple(PROGRAM)
+) -> None:
     arguments, words = ("--set", "scale=12"), ("--cluster", cluster)
-    reference = undisturbed(folder, arguments, *words)
+    reference = undisturbed(folder, arguments, *words, program=program)
     within = {RUN: reference.seconds, STAGE: reference.stages}
     moments = random.Random(seed)
     done = early = 0
@@ -99,7 +103,7 @@ def drill(folder: Path, kills: int, seed: str, cluster: str) -> None:
         after = STAGE if (done + early) % 3 else RUN
         moment = moments.uniform(0, within[after])
         cache = folder / "killed"
-        gravel = Gravel(cache, arguments=arguments)
+        gravel = Gravel(cache, arguments=arguments, program=program)
         running, alive, outlived = kill_at(gravel, moment, *words, after=after)
         # The second run is inline, whatever the first was on: they share the cache.
         reused, computed = check_after_kill(gravel, reference, folder / "again.csv")

@@ -39,7 +39,8 @@ def _own_arena(found: re.Match[str]) -> str:
 
 
 def _wrapper(name: str, parameters: str) -> str:
-    kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in parameters.split(",")]
+    plain = parameters.replace("__restrict__", "")
+    kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in plain.split(",")]
     unpacked = ", ".join(f"*static_cast<{kind}*>(arguments[{i}])" for i, kind in enumerate(kinds))
     return _WRAPPER.format(name=name, unpacked=unpacked)
 
@@ -91,8 +92,12 @@ class Array(numpy.ndarray):
     def data(self) -> Any:  # type: ignore[override]
         return types.SimpleNamespace(ptr=self.ctypes.data)
 
-    def get(self) -> numpy.ndarray:
-        return numpy.array(self)
+    def get(self, out: Any = None) -> numpy.ndarray:
+        if out is None:
+            return numpy.array(self)
+        assert (out.shape, out.dtype) == (self.shape, self.dtype)
+        out[...] = self
+        return out  # type: ignore[no-any-return]
 
     def set(self, values: Any, stream: Any = None) -> None:
         self[...] = values

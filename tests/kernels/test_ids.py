@@ -4,7 +4,7 @@ import numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.kernels.ids import BLOCK, count_before, mark, members, rank
+from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
 
 SPAN = 64 * BLOCK * 3
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.kernels import text
+from gravel.kernels.text.kinds import byte_kinds
 from gravel.kernels.text.lists import LINE, ROW, add_imbalance, new_state, parse_lists
-from gravel.kernels.text.numbers import byte_kinds
 from gravel.kernels.text.pairs import parse_pairs
 
 

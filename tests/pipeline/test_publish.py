@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Executor
+from io import FileIO
 from pathlib import Path
 
 import numpy
@@ -159,8 +159,9 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
         algorithm="x", component=numpy.random.default_rng(0).integers(0, 9**9, 10**6), vertex_count=1
     )
     for target in (
-        "gravel.pipeline.store.sink._Shard.add",
-        "gravel.pipeline.store.sink.sync_file",
+        "gravel.pipeline.store.whole_array._write_all",
+        "os.fsync",
+        "gravel.pipeline.store.whole_array.sync_file",
         "gravel.pipeline.store.writer._write",
     ):
         with monkeypatch.context() as patch:
@@ -224,24 +225,20 @@ def test_create_is_exclusive_and_replace_is_whole(tmp_path):
 def test_no_file_stays_open_where_the_result_is_there_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gravel.pipeline.store import sink
+    from gravel.pipeline.store import whole_array
 
-    shards: list[sink._Shard] = []
-    start, sync = sink._Shard.__init__, sink._Shard.sync
+    files: list[FileIO] = []
+    sync = whole_array._sync
 
-    def note(shard: sink._Shard, folder: Path, path: str, pool: Executor) -> None:
-        start(shard, folder, path, pool)
-        shards.append(shard)
-
-    def slowly(shard: sink._Shard) -> None:
+    def slowly(file: FileIO) -> None:
+        files.append(file)
         time.sleep(0.02)
-        sync(shard)
+        sync(file)
 
-    monkeypatch.setattr(sink._Shard, "__init__", note)
-    monkeypatch.setattr(sink._Shard, "sync", slowly)
+    monkeypatch.setattr(whole_array, "_sync", slowly)
     cache = Cache(tmp_path / "cache")
     for _ in range(2):
         with ArtifactWriter(cache, chunk_bytes=64, shard_bytes=64) as writer:
             writer.publish(graph())
-    assert len(shards) > 8
-    assert all(shard.file.closed for shard in shards)
+    assert len(files) > 8
+    assert all(file.closed for file in files)

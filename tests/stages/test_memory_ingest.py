@@ -22,7 +22,7 @@ parameters = IngestParameters(**json.loads(sys.argv[2]))
 need = STAGE.estimate(parameters, {}, machine)
 context = PlainContext(machine)
 with Cache(Path(sys.argv[1])).writer() as writer:
-    context.sink = writer.sink
+    context.sink = lambda dtype, rows=None: writer.sink(dtype)
     with Peak(interval=0.005) as peak:
         edges, ids = STAGE.run(context, parameters)
 print(json.dumps([need.host_bytes, peak.host_bytes, len(edges.source), need.outputs[0].arcs]))

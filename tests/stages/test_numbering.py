@@ -46,7 +46,7 @@ def test_ranks_are_those_of_unique(tmp_path, kind, memory, weighted):
     assert numpy.concatenate(list(ids.blocks(1000))).tolist() == expected.tolist()
     chunks = [
         (c.source.copy(), c.target.copy(), c.weight)
-        for c in ranked(spool, ids, tmp_path, memory // 4, weighted=weighted)
+        for c in ranked(spool, ids, tmp_path, memory // 4, weighted=weighted, dtype=numpy.uint32, threads=2)
     ]
     got = numpy.column_stack([numpy.concatenate([chunk[end] for chunk in chunks]) for end in (0, 1)])
     assert (got == ranks.reshape(-1, 2)).all()

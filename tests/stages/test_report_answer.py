@@ -51,6 +51,23 @@ def test_one_measurement_has_its_figure_its_verdict_and_its_machine():
     assert facts["compared"] == "Nothing: one way of searching was measured."
 
 
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        (("cuda",), ", on the GPU"),
+        (("cpu",), ", on the CPU"),
+        (("ranks",), ", by the ranks that have the graph"),
+        (("cuda", "cpu"), ", on the CPU or on the GPU"),
+    ],
+)
+def test_where_checks_were_made_is_said(places: tuple[str, ...], told: str):
+    checks = check(*({**PASSED, "on": place} for place in places))
+    inputs = {"bfs": searched("serial", 2.0), "check": checks}
+    assert f"from the graph alone{told}." in answer(inputs)[1]["checked"]
+    (table,) = [each for each in sections(inputs) if each["title"] == "Verification"]
+    assert table["about"] == f"Checked from the graph alone, by code that the traversal does not use{told}."
+
+
 def test_a_failed_or_missing_verification_is_said():
     wrong = {**PASSED, "passed": False, "detail": "vertex 3 is its own ancestor"}
     title, facts, verdict = answer({"bfs": searched("serial", 2.0), "check": check(wrong)})

@@ -8,15 +8,17 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.pipeline.core.hashing import make_recipe
 from gravel.stages.artifacts import Graph, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
-from gravel.stages.stage import Extent, Machine
+from gravel.stages.stage import Extent, Machine, Need, Parameters
 from gravel.stages.verify import STAGE, VerifyParameters, verify
 from tests.zoo import scipy_components, scipy_distances, zoo
 
 GRID = next(graph for graph in zoo() if graph.name == "grid_13x17")
 SOURCES = (0, 100, 220)
+AUTO = VerifyParameters()
 
 
 def graph() -> Graph:
@@ -54,10 +56,14 @@ def components(labels: numpy.ndarray) -> Traversal:
     return Traversal(algorithm="components", component=labels, vertex_count=GRID.vertex_count)
 
 
-def run(result: Traversal, **machine: Any) -> Any:
+class Before(Parameters):
+    """What there was to choose before there was a choice."""
+
+
+def run(result: Traversal, parameters: VerifyParameters = AUTO, **machine: Any) -> Any:
     facts = {"backend": "cpu", "threads": 2, "host_memory": 1 << 30, **machine}
     context = PlainContext(Machine(**facts))
-    return verify(context, VerifyParameters(), graph=graph(), traversal=result), context
+    return verify(context, parameters, graph=graph(), traversal=result), context
 
 
 def test_right_searches_are_recorded() -> None:
@@ -116,10 +122,71 @@ def test_components() -> None:
     assert 7 in failure.value.vertices
 
 
-def test_a_gpu_machine_is_told_where_it_runs() -> None:
-    checked, context = run(traversal(), backend="cuda", device_memory=1 << 30)
-    assert checked.checks
-    assert context.messages == ["verification runs on the CPU, on all threads"]
+def test_records_say_where_checks_ran() -> None:
+    checked, _ = run(traversal())
+    assert {record["on"] for record in checked.checks} == {"cpu"}
+    checked, _ = run(components(scipy_components(*GRID.csr()).astype(numpy.uint32)))
+    assert {record["on"] for record in checked.checks} == {"cpu"}
+
+
+def test_on_cpu_keeps_a_machine_with_a_gpu_off_it() -> None:
+    checked, context = run(traversal(), VerifyParameters(on="cpu"), backend="cuda", device_memory=1 << 30)
+    assert {record["on"] for record in checked.checks} == {"cpu"}
+    assert context.messages == ["verifying on the CPU: `on: cpu` asks for it"]
+
+
+def test_on_cuda_without_a_gpu_is_refused() -> None:
+    with pytest.raises(StageError, match="`on: cuda` asks for a GPU, and this run is on the CPU") as refused:
+        run(traversal(), VerifyParameters(on="cuda"))
+    assert "--backend cuda" in str(refused.value.hint)
+    cannot = STAGE.cannot_run(VerifyParameters(on="cuda"), "cpu")
+    assert cannot is not None
+    assert cannot.reason.startswith("needs a GPU: ")
+    for on, backend in (("cuda", "cuda"), ("auto", "cpu"), ("cpu", "cpu")):
+        assert STAGE.cannot_run(VerifyParameters(on=on), backend) is None
+
+
+def test_recipes_from_before_still_hit() -> None:
+    """`on` is part of a recipe only where it is not `auto`."""
+
+    def digest(parameters: VerifyParameters) -> str:
+        return make_recipe(STAGE, parameters, {"graph": ("g",), "traversal": ("t",)}, {}, None, 0).digest
+
+    before = replace(STAGE, parameters=Before, added=frozenset())
+    inputs = {"graph": ("g",), "traversal": ("t",)}
+    assert digest(VerifyParameters()) == make_recipe(before, Before(), inputs, {}, None, 0).digest
+    assert digest(VerifyParameters()) == digest(VerifyParameters(on="auto"))
+    assert len({digest(VerifyParameters(on=on)) for on in ("auto", "cuda", "cpu")}) == 3
+
+
+def needed(parameters: VerifyParameters, device_memory: int, searches: int = 64) -> Need:
+    extent = Extent(kind="Graph", vertices=1 << 22, arcs=128 << 20)
+    result = Extent(kind="Traversal", vertices=1 << 22, bytes=searches << 25, searches=searches)
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 40, device_memory=device_memory)
+    return STAGE.estimate(parameters, {"graph": (extent,), "traversal": (result,)}, machine)
+
+
+def test_device_memory_is_what_fits() -> None:
+    sizes = []
+    for gib in (80, 1.5, 1, 0.75, 0.5):
+        need = needed(VerifyParameters(), int(gib * 2**30))
+        assert 0 < need.device_bytes <= gib * 2**30
+        assert not need.note
+        sizes.append(need.device_bytes)
+    assert sizes == sorted(sizes, reverse=True)
+    # The graph, 64 predecessors, a table of 64 bytes and four distances of each vertex.
+    assert 1 << 29 < sizes[0] < 2.2e9
+
+
+def test_plan_says_why_the_cpu_does_it() -> None:
+    small = needed(VerifyParameters(), 1 << 27)
+    assert small.device_bytes == 0
+    assert small.note.startswith("on the CPU: verification needs 0.")
+    assert "GiB of GPU memory, and 0.125 GiB are free" in small.note
+    refused = needed(VerifyParameters(on="cuda"), 1 << 27)
+    assert "leave `on` out" in refused.refusal
+    asked = needed(VerifyParameters(on="cpu"), 80 << 30)
+    assert (asked.device_bytes, asked.note) == (0, "on the CPU: `on: cpu` asks for it")
 
 
 @pytest.mark.parametrize(

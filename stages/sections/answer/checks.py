@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gravel.stages.sections.studies import coordinates
+from gravel.stages.sections.verification import checked_on
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Verification
@@ -37,7 +38,7 @@ def verdict_of(
     several = "" if searches == 1 else "es" if what == "search" else "s"
     return PASSED, (
         f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} {what}{several}, "
-        f"from the graph alone{left_out}."
+        f"from the graph alone{checked_on([one for _, one in verified])}{left_out}."
     )
 
 

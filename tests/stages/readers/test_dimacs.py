@@ -35,3 +35,10 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, old, new, line, words):
 
 def test_only_comments(tmp_path):
     complains(refused(tmp_path, "road.gr", "c one\nc two\n"), 2, "problem line")
+
+
+@pytest.mark.parametrize("memory", ["16MiB", "512MiB"])
+def test_more_arcs_than_stated_are_told_at_the_end_whatever_the_memory(tmp_path, memory):
+    text = "p sp 9 3\n" + "a 1 2 3\n" * 100_000
+    error = refused(tmp_path, "more.gr", text, memory=memory)
+    complains(error, 100_001, "the problem line says 3 edges; more than 3 were found")

@@ -29,3 +29,7 @@ def test_content_alone_tells_it(tmp_path):
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, text, line, words):
     complains(refused(tmp_path, "g.graph-txt", text, format="webgraph"), line, *words)
+
+
+def test_a_blank_after_the_last_number_ends_no_earlier(tmp_path):
+    assert read_text(tmp_path, "g.graph-txt", "3\n1 2\n\n0 ").pairs == [(0, 1), (0, 2), (2, 0)]

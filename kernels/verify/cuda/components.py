@@ -1,0 +1,129 @@
+"""The checks of component labels on a GPU, in one pass over the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.strategy import backend_of
+from gravel.kernels.verify.components import RULES as TEXTS
+from gravel.kernels.verify.cuda.blocks import RowBlocks
+from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of
+from gravel.kernels.verify.cuda.memory import Batch, plan_components
+from gravel.kernels.verify.cuda.sizes import graph_size
+from gravel.kernels.verify.cuda.upload import Uploads
+from gravel.kernels.verify.result import NAMED, Check
+
+RULES = ("ranges", "smallest", "edges_agree", "connected", "not_merged", "whole")
+"""In the order of components.cu; the last counts vertices with the label of their whole component."""
+
+
+def check_components(
+    row_offsets: Any, column_indices: Any, component: Any, *, symmetric: bool = False, **options: Any
+) -> list[Check]:
+    """Check component labels as `gravel.kernels.verify.check_components` does.
+
+    Parameters as there, and those of `check_parts`. Raises ValueError for labels of another number of
+    vertices, and MemoryError with the numbers where it does not fit.
+    """
+    checks, _ = _check(row_offsets, column_indices, component, symmetric, whole=True, **options)
+    return checks
+
+
+def check_parts(
+    row_offsets: Any, column_indices: Any, component: Any, *, symmetric: bool = False, **options: Any
+) -> tuple[list[Check], float]:
+    """Check labels that may have left components in parts as `gravel.kernels.verify.check_parts` does.
+
+    Parameters
+    ----------
+    row_offsets, column_indices, component : NumPy's, CuPy's or stored arrays.
+    symmetric : rows ascend and every arc has its reverse, so half of the arcs suffice.
+    options : `room`, the bytes of device memory that this may take, `threads` of the host, the `block`.
+
+    """
+    return _check(row_offsets, column_indices, component, symmetric, whole=False, **options)
+
+
+def _check(
+    row_offsets: Any,
+    column_indices: Any,
+    component: Any,
+    symmetric: bool,
+    *,
+    whole: bool,
+    room: int,
+    threads: int = 4,
+    block: int = BLOCK,
+    batch: Batch | None = None,
+) -> tuple[list[Check], float]:
+    import cupy
+
+    n = len(row_offsets) - 1
+    if tuple(component.shape) != (n,):
+        raise ValueError(f"component has shape {tuple(component.shape)}; the graph has {n} vertices")
+    graph, width = graph_size(row_offsets, column_indices), component.dtype.itemsize
+    planned = plan_components(graph, width, room) if batch is None else batch
+    if planned is None:
+        least = plan_components(graph, width, 1 << 62)
+        needed = f"{least.device_bytes:,} bytes" if least else "fewer vertices"
+        raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
+    kernels = Kernels("kernels/verify/cuda/components.cu", block, VERTEX=vertex_macro(column_indices.dtype))
+    counts, none, size = cupy.zeros(len(RULES), numpy.uint64), numpy.uint64(0), numpy.uint64(n)
+    labels, parents = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
+    with Uploads(threads) as uploads:
+        given = component
+        if backend_of(component) == "cpu":
+            given = cupy.empty(n, component.dtype)
+            uploads.send(component, given)
+        taken = given, numpy.uint32(kind_of(component.dtype)), size, labels, parents, counts
+        kernels.run("take_labels", n, *taken, none)
+        if int(counts[:1].get()[0]):
+            bits = cupy.zeros(n, numpy.uint8)
+            kernels.run("take_labels", n, *taken[:-1], cupy.zeros_like(counts), bits)
+            return [_named("ranges", counts.get(), bits)], 0.0
+        blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs)
+        unlike = cupy.zeros(n, numpy.uint8)
+        half = numpy.uint32(symmetric), labels, parents, unlike
+        for each in blocks.each(kernels):
+            rows = each.as_arguments()
+            kernels.run("join_rows", 32 * each.rows, *rows, *half)
+            pieces = each.pieces, numpy.uint64(len(each.pieces) // 4)
+            kernels.run("join_long_rows", 8 * len(each.pieces), *rows[:3], *pieces, *half)
+        kernels.run("flatten", n, parents, size)
+        known = labels, parents, unlike, size
+        kernels.run("check_labels", n, *known, counts, none)
+        found = counts.get()
+        rules = ("edges_agree", "smallest", "connected") if whole else ("smallest", "not_merged")
+        bits = None
+        if any(found[RULES.index(rule)] for rule in rules):
+            bits = cupy.zeros(n, numpy.uint8)
+            kernels.run("check_labels", n, *known, cupy.zeros_like(counts), bits)
+        checks = [_named(rule, found, bits) for rule in ("ranges", *rules)]
+        if whole and checks[1].faults:
+            pairs = tuple((v, _other(blocks, labels, v)) for v in checks[1].vertices)
+            checks[1] = replace(checks[1], arcs=pairs)
+    return checks, int(found[RULES.index("whole")]) / n if n else 1.0
+
+
+def _named(rule: str, counts: Any, bits: Any) -> Check:
+    import cupy
+
+    place = RULES.index(rule)
+    vertices: tuple[int, ...] = ()
+    if int(counts[place]):
+        vertices = tuple(int(v) for v in cupy.flatnonzero(bits & (1 << place))[:NAMED].get())
+    return Check(rule, TEXTS[rule], int(counts[place]), vertices)
+
+
+def _other(blocks: RowBlocks, labels: Any, vertex: int) -> int:
+    """Find the first neighbour of a vertex that has another label."""
+    import cupy
+
+    columns = blocks.columns_of(vertex).astype(numpy.int64)
+    own = int(labels[vertex : vertex + 1].get()[0])
+    there = labels[cupy.asarray(columns)].get()
+    return int(columns[numpy.flatnonzero(there != own)[0]])

@@ -1,0 +1,113 @@
+"""Edges by file id become an edge list by index, and a table of ids, in bounded memory of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.index import index_dtype
+from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.numbering.ids import IdSet
+from gravel.stages.numbering.ranks import ranked
+from gravel.stages.numbering.spool import NARROW, Spool
+from gravel.stages.readers import Digested
+
+if TYPE_CHECKING:
+    from gravel.stages.context import Context
+    from gravel.stages.readers import Chunk, Header, Reading
+
+
+def numbered(
+    context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, memory: int
+) -> tuple[EdgeList, VertexIds]:
+    """Number the edges that a reader yields, within `memory` bytes of the host.
+
+    The threads that parse do most of it, as long as what they parsed is in their caches.
+    """
+    if header.vertex_count is not None:
+        ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
+        return _shifted(context, header, chunks, reading, header.vertex_count), ids
+    occurring = IdSet(context.scratch, memory // 4)
+    spool = Spool(context.scratch, memory // 4, weighted=header.weighted)
+
+    def digest(chunk: Chunk) -> Digested:
+        high = max(occurring.add(chunk.source), occurring.add(chunk.target))
+        dtype = numpy.uint32 if high < NARROW else numpy.int64
+        weight = chunk.weight.copy() if chunk.weight is not None else None
+        return Digested(chunk.source.astype(dtype), chunk.target.astype(dtype), weight)
+
+    reading.digest = digest
+    try:
+        for chunk in chunks:
+            digested = chunk if isinstance(chunk, Digested) else digest(chunk)
+            spool.append(digested, narrow=digested.source.dtype == numpy.uint32)
+        return from_spool(context, header, spool, occurring, memory)
+    finally:
+        occurring.close()
+        spool.close()
+
+
+def _shifted(
+    context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, vertices: int
+) -> EdgeList:
+    """Write edges of a header that states its vertices: an index is a subtraction away."""
+    dtype = index_dtype(vertices)
+
+    def shift(ids: NDArray[Any]) -> NDArray[Any]:
+        out = numpy.empty(len(ids), dtype)
+        numpy.subtract(ids, header.first_id, out=out, casting="unsafe")
+        return out
+
+    def digest(chunk: Chunk) -> Digested:
+        weight = chunk.weight.copy() if chunk.weight is not None else None
+        return Digested(shift(chunk.source), shift(chunk.target), weight)
+
+    reading.digest = digest
+    digested = (chunk if isinstance(chunk, Digested) else digest(chunk) for chunk in chunks)
+    return _written(context, header, digested, vertices)
+
+
+def from_spool(
+    context: Context, header: Header, spool: Spool, occurring: IdSet, memory: int
+) -> tuple[EdgeList, VertexIds]:
+    """Number spooled edges, whose ids were all added to `occurring`; the caller closes both."""
+    occurring.finish()
+    edges = ranked(
+        spool,
+        occurring,
+        context.scratch,
+        memory // 8,
+        weighted=header.weighted,
+        dtype=index_dtype(occurring.count),
+        threads=context.machine.threads,
+    )
+    listed = _written(context, header, edges, occurring.count, rows=spool.edges)
+    if occurring.consecutive:
+        return listed, VertexIds(first=occurring.first, vertex_count=occurring.count)
+    sink = context.sink(numpy.int64)
+    for block in occurring.blocks(1 << 20):
+        sink.append(block)
+    return listed, VertexIds(ids=sink.close(), vertex_count=occurring.count)
+
+
+def _written(
+    context: Context, header: Header, chunks: Iterator[Chunk], vertices: int, rows: int | None = None
+) -> EdgeList:
+    dtype = index_dtype(vertices)
+    source, target = context.sink(dtype, rows=rows), context.sink(dtype, rows=rows)
+    weight = context.sink(numpy.float64, rows=rows) if header.weighted else None
+    for chunk in chunks:
+        source.append(chunk.source.astype(dtype, copy=False))
+        target.append(chunk.target.astype(dtype, copy=False))
+        if weight is not None and chunk.weight is not None:
+            weight.append(chunk.weight)
+    return EdgeList(
+        source=source.close(),
+        target=target.close(),
+        weight=weight.close() if weight is not None else None,
+        vertex_count=vertices,
+        undirected=header.undirected,
+    )

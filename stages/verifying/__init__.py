@@ -1,0 +1,1 @@
+"""Parts of `verify`: where the checks run, what they take, and the checks of searches and of components."""

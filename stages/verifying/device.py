@@ -1,0 +1,101 @@
+"""Checks on a GPU: as many searches at a time as fit, in one pass over the rows for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.placement.device_copies import where_it_is
+from gravel.stages.verifying.checks import verified_components, verified_searches
+from gravel.stages.verifying.host import on_host
+from gravel.stages.verifying.need import Checked, too_large
+
+if TYPE_CHECKING:
+    from gravel.kernels.verify.cuda.memory import Batch
+    from gravel.stages.artifacts import Graph, Traversal, Verification
+    from gravel.stages.context import Context
+
+ON = "cuda"
+
+
+class DoesNotFit(Exception):
+    """The device has too little memory; the message says so with the numbers."""
+
+
+def verify_on_device(context: Context, graph: Graph, traversal: Traversal) -> Verification:
+    """Check a traversal as `verify_on_host` does; raises DoesNotFit, too.
+
+    No more memory is taken than was stated, and no more than is free now. Where it runs out all the same,
+    since another program took it meanwhile, the checks begin again with half as much.
+    """
+    from gravel.kernels.verify.cuda.launch import free_bytes, release_pool
+
+    checked = checked_of(graph, traversal)
+    stated = checked.planned(context.machine.device_memory)
+    if stated is None:
+        raise DoesNotFit(too_large(checked, context.machine.device_memory))
+    room = min(stated.device_bytes, free_bytes())
+    while True:
+        batch = _planned(graph, traversal, room)
+        if batch is None:
+            raise DoesNotFit(too_large(checked, room))
+        try:
+            return _verify(context, graph, traversal, batch)
+        except MemoryError as error:
+            context.log(f"GPU memory ran out ({error}); verifying again with half of {room:,} bytes")
+        release_pool()
+        room = min(batch.device_bytes // 2, free_bytes())
+
+
+def checked_of(graph: Graph, traversal: Traversal) -> Checked:
+    """Say how large what is to be checked is."""
+    n = graph.vertex_count
+    searches = 0 if traversal.algorithm == "components" else len(_sources(traversal))
+    labels = (traversal.component,) if not searches else (traversal.distance, traversal.predecessor)
+    each = sum(array.dtype.itemsize for array in labels if array is not None)
+    return Checked(n, graph.arc_count, searches, each, graph.symmetric)
+
+
+def _sources(traversal: Traversal) -> list[int]:
+    return [int(source) for source in on_host(traversal.sources)]
+
+
+def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
+    from gravel.kernels.verify.cuda.memory import plan_components, plan_searches
+    from gravel.kernels.verify.cuda.sizes import graph_size, label_size
+
+    size = graph_size(where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
+    if traversal.component is not None and traversal.algorithm == "components":
+        return plan_components(size, traversal.component.dtype.itemsize, room)
+    labels = label_size(len(_sources(traversal)), traversal.distance, traversal.predecessor)
+    return plan_searches(size, labels, graph.symmetric, room)
+
+
+def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) -> Verification:
+    from gravel.kernels.verify.cuda.bfs import check_searches
+    from gravel.kernels.verify.cuda.components import check_components, check_parts
+
+    arrays: tuple[Any, Any] = (where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
+    options: dict[str, Any] = {"threads": context.machine.threads, "room": batch.device_bytes, "batch": batch}
+    parts = "" if batch.arcs is None else f", {batch.arcs:,} arcs of the graph at a time"
+    if traversal.algorithm == "components":
+        context.log(f"verifying components on the GPU{parts}")
+        halved = graph.symmetric and graph.sorted
+        if traversal.converged:
+            found = check_components(*arrays, traversal.component, symmetric=halved, **options)
+            return verified_components(found, ON)
+        checks, whole = check_parts(*arrays, traversal.component, symmetric=halved, **options)
+        return verified_components(checks, ON, whole)
+    sources = _sources(traversal)
+    at_once = min(4 * batch.words, len(sources))
+    context.log(f"verifying {len(sources)} searches on the GPU, {at_once} at a time{parts}")
+    searches = check_searches(
+        *arrays,
+        sources,
+        traversal.distance,
+        traversal.predecessor,
+        symmetric=graph.symmetric,
+        max_depth=traversal.max_depth,
+        is_sorted=graph.sorted,
+        **options,
+    )
+    return verified_searches(context, traversal, searches, ON)

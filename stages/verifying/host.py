@@ -1,0 +1,65 @@
+"""Checks on all threads of the CPU, with one search in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.verifying.checks import verified_components, verified_searches
+
+if TYPE_CHECKING:
+    from gravel.kernels.verify import Check
+    from gravel.stages.artifacts import Graph, Traversal, Verification
+    from gravel.stages.context import Context
+
+ON = "cpu"
+
+
+def verify_on_host(context: Context, graph: Graph, traversal: Traversal) -> Verification:
+    """Check a traversal; raises `VerificationFailed`, and ValueError where it is not of this graph."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(context.machine.threads)
+    if traversal.algorithm == "components":
+        return _verify_components(graph, traversal)
+    return verified_searches(context, traversal, _checked_searches(graph, traversal), ON)
+
+
+def on_host(array: Any) -> Any:
+    """Return an array in host memory, wherever it is."""
+    import numpy
+
+    from gravel.kernels.strategy import backend_of
+
+    return array.get() if backend_of(array) == "cuda" else numpy.asarray(array)
+
+
+def _checked_searches(graph: Graph, traversal: Traversal) -> Iterator[list[Check]]:
+    from gravel.kernels.row_blocks import row_blocks
+    from gravel.kernels.verify import check_bfs
+
+    row_offsets, columns = on_host(graph.row_offsets), on_host(graph.column_indices)
+    blocks = row_blocks(row_offsets)
+    for search, source in enumerate(on_host(traversal.sources).tolist()):
+        yield check_bfs(
+            row_offsets,
+            columns,
+            source,
+            None if traversal.distance is None else on_host(traversal.distance[search]),
+            None if traversal.predecessor is None else on_host(traversal.predecessor[search]),
+            symmetric=graph.symmetric,
+            max_depth=traversal.max_depth,
+            is_sorted=graph.sorted,
+            blocks=blocks,
+        )
+
+
+def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
+    from gravel.kernels.verify import check_components, check_parts
+
+    arrays = tuple(on_host(each) for each in (graph.row_offsets, graph.column_indices, traversal.component))
+    halved = graph.symmetric and graph.sorted
+    if traversal.converged:
+        return verified_components(check_components(*arrays, symmetric=halved), ON)
+    checks, whole = check_parts(*arrays, symmetric=halved)
+    return verified_components(checks, ON, whole)

@@ -1,0 +1,112 @@
+"""How much memory `verify` takes, and on which side it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gravel.kernels.verify.cuda.memory import (
+    MAX_THREADS,
+    MAX_VERTICES,
+    STAGE_BYTES,
+    Batch,
+    GraphSize,
+    LabelSize,
+    plan_components,
+    plan_searches,
+)
+from gravel.stages.stage import Extent, Machine, Need
+
+if TYPE_CHECKING:
+    from gravel.stages.verify import VerifyParameters
+
+COMPILED = 44 << 20
+"""Measured: what Numba takes to compile the checks, and to be there at all."""
+
+SENDING = 2 * MAX_THREADS * STAGE_BYTES
+"""Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is to be checked: a graph, and labels of `label_bytes` for each vertex of each search.
+
+    `searches` is 0 for components. `symmetric` says that every arc has its reverse.
+    """
+
+    vertices: int
+    arcs: int
+    searches: int
+    label_bytes: int
+    symmetric: bool
+
+    @property
+    def width(self) -> int:
+        """Bytes of a vertex index."""
+        return 4 if self.vertices < 1 << 32 else 8
+
+    @property
+    def host_bytes(self) -> int:
+        """What checks on the CPU take: the graph and the labels of one search.
+
+        A search: its distances and predecessors as read, levels or marks, and two tests. Components: labels,
+        their own union-find, the vertices' numbers, the labels' labels and two tests.
+        """
+        n, predecessor = self.vertices, 4 if self.vertices < 1 << 31 else 8
+        search = n * (4 + predecessor + 4 + 2)
+        components = n * (4 * self.width + 2)
+        return COMPILED + 8 * n + self.width * self.arcs + max(search, components)
+
+    def planned(self, room: int) -> Batch | None:
+        """Choose what is on a device at once within `room` bytes; None where it does not fit."""
+        graph = GraphSize(self.vertices, self.arcs, self.width)
+        if not self.searches:
+            return plan_components(graph, max(4, self.label_bytes), room)
+        # Labels of 4 bytes may be either; predecessors take more.
+        predecessor = 0 if self.label_bytes < 4 else 4 if self.vertices < 1 << 31 else 8
+        distance = max(0, self.label_bytes - predecessor)
+        return plan_searches(graph, LabelSize(self.searches, distance, predecessor), self.symmetric, room)
+
+
+def estimate(
+    parameters: VerifyParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State host and device bytes, and why the CPU does what a GPU might."""
+    graph, traversal = inputs["graph"][0], inputs["traversal"][0]
+    outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
+    if graph.kind == "DistributedGraph":
+        from gravel.stages.searching.distributed_need import verifying
+
+        return verifying(graph, traversal, machine, outputs)
+    checked = _checked(graph, traversal)
+    if machine.backend != "cuda":
+        return Need(checked.host_bytes, 0, outputs)
+    if parameters.on == "cpu":
+        return Need(checked.host_bytes, 0, outputs, note="on the CPU: `on: cpu` asks for it")
+    batch = checked.planned(machine.device_memory)
+    if batch is not None:
+        return Need(COMPILED + SENDING + 8 * graph.vertices, batch.device_bytes, outputs)
+    why = too_large(checked, machine.device_memory)
+    if parameters.on == "cuda":
+        return Need(checked.host_bytes, 0, outputs, refusal=f"{why}; leave `on` out to verify on the CPU")
+    return Need(checked.host_bytes, 0, outputs, note=f"on the CPU: {why}")
+
+
+def too_large(checked: Checked, room: int) -> str:
+    """Say why something is not verified on a GPU, with the numbers."""
+    if checked.vertices > MAX_VERTICES:
+        return f"verification on a GPU takes at most {MAX_VERTICES:,} vertices"
+    low, high = room, 1 << 62
+    while high - low > 1 << 20:
+        middle = (low + high) // 2
+        low, high = (low, middle) if checked.planned(middle) is not None else (middle, high)
+    needed, free = high / (1 << 30), room / (1 << 30)
+    return f"verification needs {needed:.3g} GiB of GPU memory, and {free:.3g} GiB are free"
+
+
+def _checked(graph: Extent, traversal: Extent) -> Checked:
+    searches, n = traversal.searches, graph.vertices
+    each = traversal.bytes // max(1, n * max(1, searches)) if traversal.bytes else 0
+    usual = 8 if searches else 4
+    return Checked(n, graph.arcs, searches, each or usual, symmetric=not graph.directed)
