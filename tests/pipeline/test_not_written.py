@@ -275,13 +275,15 @@ def test_what_would_leave_no_room_for_its_reader_is_written(tmp_path: Path) -> N
     whole(tmp_path / "large")
 
 
-@pytest.mark.parametrize(("seconds", "written"), [(0.0, False), (0.8, True)])
+@pytest.mark.parametrize(
+    ("seconds", "remake", "written"), [(0.0, "auto", False), (0.8, "auto", True), (0.0, "never", True)]
+)
 def test_the_times_decide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, written: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, remake: str, written: bool
 ) -> None:
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
     monkeypatch.setattr(leaving_out, "read_rate", lambda root: 8.0 * MIB / 0.6)
-    outcome = run(chain(tmp_path / "marks", lasts=seconds), tmp_path / "cache", remake="auto")
+    outcome = run(chain(tmp_path / "marks", lasts=seconds), tmp_path / "cache", remake=remake)
     assert is_written(tmp_path / "cache", outcome, "a") is written
 
 
