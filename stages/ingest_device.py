@@ -101,6 +101,8 @@ def device_need(
     fields = [line.replace(b",", b" ").split() for line in content[:100]]
     wide = any(len(field) >= _WIDE_DIGITS and field.isdigit() for line in fields for field in line)
     weighted = weights and any(len(line) > 2 for line in fields)
-    columns = edges * ((16 if wide else 8) + (8 if weighted else 0))
+    # Two ids, perhaps a weight, and one of these columns once more while its parts are joined.
+    width, weight = 8 if wide else 4, 8 if weighted else 0
+    columns = edges * (2 * width + weight + max(width, weight))
     wanted = text_bytes(piece_bytes(memory, stored)) + columns + edges // 4
     return min(wanted, machine.device_memory)

@@ -72,11 +72,10 @@ class Attempts:
         for each in together:
             each.need, each.threads = self.need(each), room.threads
             each.worker_slot, each.rank_group = room.worker_slot, room.rank_group
-            each.in_memory = False
+            each.in_memory = each.on_device = False
             each.attempt += 1
         if kept:
-            node.need = need = replace(need, host_bytes=need.host_bytes + kept)
-            node.in_memory = True
+            node.need = need = self._with_result(node, need, kept)
         self._placement.take(node, need)
         self._submit(together, Assignment(room.worker_slot, room.rank_group))
         return True
@@ -104,6 +103,17 @@ class Attempts:
         if node.not_written is not None and not small:
             return 0  # what reads it would not fit beside it: it is written this time
         return self._state.residency.bytes_to_keep(node, need, small=small)
+
+    def _with_result(self, node: Node, need: Need, kept: int) -> Need:
+        """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
+        environment = self._state.environment
+        node.in_memory = True
+        node.on_device = (
+            environment.backend_of(node.run.stage) == "cuda"
+            and need.device_bytes + kept <= environment.capacity.device_bytes
+        )
+        device = need.device_bytes + kept if node.on_device else need.device_bytes
+        return replace(need, host_bytes=need.host_bytes + kept, device_bytes=device)
 
     def _choose(self, node: Node, need: Need, others: int) -> Assignable | None:
         while (room := self._placement.choose(node, need, others)) is None:

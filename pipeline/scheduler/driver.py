@@ -83,7 +83,11 @@ class Driver:
             plan,
             nodes,
             self._placement,
-            Residency(environment.resident_bytes, is_local=not is_address(environment.cluster)),
+            Residency(
+                environment.resident_bytes,
+                environment.capacity.host_bytes,
+                is_local=not is_address(environment.cluster),
+            ),
             resolver,
             cache,
             RecipeLocks(cache.root, report.record.run),

@@ -19,11 +19,13 @@ disk at once, and a page cache gives them back as fast as another worker's memor
 class Residency:
     """Results that are kept on disk and are in memory, too, the oldest first.
 
-    `budget` is how many bytes of them one host may have; `is_local` says that workers run on this machine.
+    `budget` is how many bytes of them one host may have, of the `capacity` that stages and results may take;
+    `is_local` says that workers run on this machine.
     """
 
-    def __init__(self, budget: int, *, is_local: bool) -> None:
+    def __init__(self, budget: int, capacity: int, *, is_local: bool) -> None:
         self.budget = budget
+        self._capacity = capacity
         self._is_local = is_local
         self._nodes: dict[str, Node] = {}
         self._unwritten: dict[str, int] = {}
@@ -35,6 +37,8 @@ class Residency:
         """
         size = sum(extent.bytes for extent in need.outputs)
         if not node.run.keep or not (1 if small else MIN_BYTES) <= size <= self.budget:
+            return 0
+        if need.host_bytes + size > self._capacity:
             return 0
         # Another run, or another program, may have taken what this run counts on.
         if node.losses:

@@ -59,6 +59,7 @@ def make_task(
         },
         in_memory=node.in_memory,
         left_out=left_out if node.in_memory else None,
+        on_device=node.on_device,
         device_bytes=node.need.device_bytes if node.need is not None else 0,
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},

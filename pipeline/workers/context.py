@@ -69,6 +69,8 @@ class WorkerContext:
         writer: ArtifactWriter | None,
         services: Services,
         log: StageLog,
+        *,
+        keeps_device_arrays: bool = False,
     ) -> None:
         self.machine = machine
         self._scratch = scratch
@@ -78,7 +80,7 @@ class WorkerContext:
         self._last_progress = 0.0
         self.remarks: list[str] = []
         self.reserved = services.reserved
-        self.keeps_device_arrays = writer is None and machine.backend == "cuda"
+        self.keeps_device_arrays = keeps_device_arrays
 
     @property
     def scratch(self) -> Path:

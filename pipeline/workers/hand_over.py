@@ -23,7 +23,7 @@ Submit = Callable[..., Any]
 """Runs a function with arguments in the worker that has the result, and returns what it returns."""
 
 _rates: dict[str, tuple[float, float]] = {}
-"""Bytes per second of the transfer from a worker's address, and of the store."""
+"""Bytes per second over the network from a worker's address, and of the store."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,16 @@ class HandOver:
         if stored is not None and answer.bytes >= SAMPLE_BYTES:
             if address not in _rates:
                 _rates[address] = _measure(partial(sent, first_bytes, answer), stored(), answer)
-            by_transfer, by_store = _rates[address]
-            way = "the store" if by_store > by_transfer else "the network"
-            self._log(
-                f"{name[:12]} comes by {way}: {format_bytes(by_store)}/s from the store, "
-                f"{format_bytes(by_transfer)}/s over the network"
+            by_network, by_store = _rates[address]
+            measured = (
+                f"the store gives {format_bytes(by_store)}/s, the network gives {format_bytes(by_network)}/s"
             )
-            if by_store > by_transfer:
+            if by_store > by_network:
+                self._log(f"{name[:12]} comes from the store: {measured}")
                 return stored()
+            self._log(f"{name[:12]} comes over the network: {measured}")
+        else:
+            self._log(f"{name[:12]} comes over the network")
         artifact: Artifact = sent(read_resident)
         keep_resident((name,), (artifact,))
         self.copied.append(name)

@@ -107,7 +107,10 @@ def _compute(
     downloaded = _download(task, services, log)
     task = _with_room_on_device(task)
     if task.in_memory or not task.keep:
-        context = WorkerContext(task.machine, task.scratch, None, services, log)
+        on_device = task.on_device
+        context = WorkerContext(
+            task.machine, task.scratch, None, services, log, keeps_device_arrays=on_device
+        )
         with copies(downloaded.get):
             artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
         return replace(_keep_in_memory(task, artifacts, services, clock), remarks=tuple(context.remarks))
@@ -136,7 +139,7 @@ def _with_room_on_device(task: StageTask) -> StageTask:
     from gravel.kernels.placement.device_copies import COPIES
 
     memory = task.machine.device_memory
-    COPIES.budget = int(memory * DEVICE_SHARE) if task.in_memory else 0
+    COPIES.budget = int(memory * DEVICE_SHARE)
     COPIES.make_room(memory - task.device_bytes)
     return replace(task, machine=replace(task.machine, device_memory=memory - COPIES.bytes))
 

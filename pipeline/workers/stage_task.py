@@ -53,6 +53,7 @@ class StageTask:
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
     left_out: Terms | NotWritten | None = None
+    on_device: bool = False
     device_bytes: int = 0
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 

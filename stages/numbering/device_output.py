@@ -1,4 +1,4 @@
-"""Edges by index on their way from the device into an edge list: through sinks, or where they are."""
+"""Edges by index on their way from the device into an edge list: they stay there, or pass through sinks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.cuda.room import is_out_of_memory
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import EdgeList
 
@@ -15,46 +16,48 @@ if TYPE_CHECKING:
     from gravel.stages.readers import Header
 
 
-class _Sunk:
-    """A column that the host takes in parts."""
+class _Column:
+    """An array that grows: in parts on the device, or in a sink of the host."""
 
-    def __init__(self, context: Context, text: TextBuffers, dtype: Any, rows: int | None) -> None:
-        self._sink, self._text = context.sink(dtype, rows=rows), text
-
-    def append(self, array: Any) -> None:
-        if backend_of(array) == "cpu":
-            self._sink.append(array)
-            return
-        for part in self._text.download(array):
-            self._sink.append(part)
-
-    def close(self) -> Any:
-        return self._sink.close()
-
-
-class _Kept:
-    """A column that stays on the device."""
-
-    def __init__(self, dtype: Any) -> None:
-        self._dtype = dtype
+    def __init__(
+        self, context: Context, text: TextBuffers, dtype: Any, rows: int | None, *, kept: bool
+    ) -> None:
+        self._context, self._text, self._dtype, self._rows = context, text, dtype, rows
         self._parts: list[Any] = []
+        self._sink = None if kept else context.sink(dtype, rows=rows)
 
     def append(self, array: Any) -> None:
-        self._parts.append(array)
+        if self._sink is None:
+            self._parts.append(array)
+        elif backend_of(array) == "cpu":
+            self._sink.append(array)
+        else:
+            for part in self._text.download(array):
+                self._sink.append(part)
 
-    def close(self) -> Any:
+    def to_host(self) -> None:
+        if self._sink is None:
+            self._sink = self._context.sink(self._dtype, rows=self._rows)
+            parts, self._parts = self._parts[::-1], []
+            while parts:
+                self.append(parts.pop())
+
+    def join(self) -> None:
         import cupy
 
-        parts, self._parts = self._parts, []
-        if len(parts) == 1:
-            return parts[0]
-        return cupy.concatenate(parts) if parts else cupy.empty(0, self._dtype)
+        if self._sink is None and len(self._parts) != 1:
+            empty = cupy.empty(0, self._dtype)
+            self._parts = [cupy.concatenate(self._parts) if self._parts else empty]
+
+    def close(self) -> Any:
+        return self._parts[0] if self._sink is None else self._sink.close()
 
 
 class DeviceOutput:
     """An edge list that grows by arrays of the device, with vertices of type `dtype`.
 
-    `rows` is the number of edges where that is known; `kept` leaves them on the device.
+    `rows` is the number of edges where that is known. The arrays stay on the device if the context keeps such
+    results and `room` bytes hold them, and one of them once more while its parts are joined.
     """
 
     def __init__(
@@ -64,29 +67,48 @@ class DeviceOutput:
         text: TextBuffers,
         dtype: Any,
         *,
+        room: int,
         rows: int | None = None,
-        kept: bool,
     ) -> None:
-        def column(dtype: Any) -> _Kept | _Sunk:
-            return _Kept(dtype) if kept else _Sunk(context, text, dtype, rows)
-
-        self._undirected = header.undirected
-        self._source, self._target = column(dtype), column(dtype)
-        self._weight = column(numpy.float64) if header.weighted else None
+        self._context, self._undirected, self._room = context, header.undirected, room
+        self._bytes = 0
+        self._kept = context.keeps_device_arrays
+        types = [dtype, dtype, *([numpy.dtype(numpy.float64)] if header.weighted else [])]
+        self._columns = [_Column(context, text, each, rows, kept=self._kept) for each in types]
+        self._widest = max(each.itemsize for each in types) / sum(each.itemsize for each in types)
 
     def append(self, source: Any, target: Any, weight: Any | None) -> None:
-        """Add edges at the end; arrays of the host only where none is kept on the device."""
-        self._source.append(source)
-        self._target.append(target)
-        if self._weight is not None and weight is not None:
-            self._weight.append(weight)
+        """Add edges at the end, of the device or the host."""
+        arrays = [array for array in (source, target, weight) if array is not None]
+        self._bytes += sum(array.nbytes for array in arrays)
+        if backend_of(source) == "cpu" or self._bytes * (1 + self._widest) > self._room:
+            self.to_host()
+        for column, array in zip(self._columns, arrays, strict=True):
+            column.append(array)
+
+    def to_host(self) -> None:
+        """Move to the host what is there, and what is to come."""
+        if not self._kept:
+            return
+        self._kept = False
+        self._context.log("the edges go to the host: the GPU has no room for all of them")
+        for column in self._columns:
+            column.to_host()
 
     def close(self, vertices: int) -> EdgeList:
         """Return them all."""
+        try:
+            for column in self._columns:
+                column.join()
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self.to_host()
+        arrays = [column.close() for column in self._columns]
         return EdgeList(
-            source=self._source.close(),
-            target=self._target.close(),
-            weight=self._weight.close() if self._weight is not None else None,
+            source=arrays[0],
+            target=arrays[1],
+            weight=arrays[2] if len(arrays) > 2 else None,
             vertex_count=vertices,
             undirected=self._undirected,
         )

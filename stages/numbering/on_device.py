@@ -37,9 +37,10 @@ def numbered_on_device(
     """Number the edges that a reader yields, within `memory` bytes of the host and `room` of the device."""
     if header.vertex_count is not None:
         dtype = index_dtype(header.vertex_count)
-        output = DeviceOutput(context, header, device.text, dtype, kept=context.keeps_device_arrays)
+        output = DeviceOutput(context, header, device.text, dtype, room=room)
+        device.make_room = output.to_host
         for chunk in chunks:
-            output.append(*_shifted(chunk, header.first_id, dtype, kept=context.keeps_device_arrays))
+            output.append(*_shifted(chunk, header.first_id, dtype))
         ids = VertexIds(first=header.first_id, vertex_count=header.vertex_count)
         return output.close(header.vertex_count), ids
     edges = _Edges(context, header, memory, room)
@@ -56,12 +57,12 @@ def numbered_on_device(
         edges.close()
 
 
-def _shifted(chunk: Chunk, first: int, dtype: Any, *, kept: bool) -> tuple[Any, Any, Any | None]:
-    """Subtract the first id, on the device if it has room or must have it."""
+def _shifted(chunk: Chunk, first: int, dtype: Any) -> tuple[Any, Any, Any | None]:
+    """Subtract the first id, on the device if it has room."""
     try:
         source, target, weight = _on_device(chunk)
     except Exception as error:
-        if kept or not is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         source, target = ((ids - first).astype(dtype) for ids in (chunk.source, chunk.target))
         return source, target, chunk.weight
@@ -181,8 +182,9 @@ class _Edges:
         count, first = occurring.count, self._least
         dtype = index_dtype(count)
         consecutive = self._most - first + 1 == count
-        kept = self._context.keeps_device_arrays and self._spool is None
-        output = DeviceOutput(self._context, self._header, device.text, dtype, rows=self._count, kept=kept)
+        # What was set aside on the host had no room on the device, and has none now.
+        room = self._room if self._spool is None else 0
+        output = DeviceOutput(self._context, self._header, device.text, dtype, room=room, rows=self._count)
         for source, target, weight in self._pieces(last=True):
             if consecutive:
                 source, target = shifted(source, first, dtype), shifted(target, first, dtype)

@@ -26,12 +26,14 @@ class Rows:
 
         n = graph.vertex_count
         tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._distances: Sink | None = None
-        self._predecessors: Sink | None = None
+        self._distances: Sink | _OnDevice | None = None
+        self._predecessors: Sink | _OnDevice | None = None
+        on_device = graph.backend == "cuda" and context.keeps_device_arrays
+        sink: Any = _OnDevice if on_device else context.sink
         if output != "predecessor":
-            self._distances = context.sink(numpy.int32, (n,), rows=searches)
+            self._distances = sink(numpy.int32, (n,), rows=searches)
         if output != "distance":
-            self._predecessors = context.sink(tree, (n,), rows=searches)
+            self._predecessors = sink(tree, (n,), rows=searches)
         self._back: _OnHost | LabelsBack | None = None
         if graph.permutation is not None:
             made: type[_OnHost | LabelsBack] = _OnHost
@@ -51,12 +53,20 @@ class Rows:
         distance, predecessor, milliseconds = result.distance, result.predecessor, 0.0
         if self._back is not None:
             distance, predecessor, milliseconds = self._back.run(distance, predecessor)
+        if isinstance(self._distances or self._predecessors, _OnDevice):
+            self._append(distance, predecessor)
+            # A tree's levels are counted from the predecessors where there are no distances.
+            predecessor = None if distance is not None else predecessor
+            return on_host(distance), on_host(predecessor), milliseconds
         distance, predecessor = on_host(distance), on_host(predecessor)
+        self._append(distance, predecessor)
+        return distance, predecessor, milliseconds
+
+    def _append(self, distance: Any | None, predecessor: Any | None) -> None:
         if self._distances is not None and distance is not None:
             self._distances.append(distance.reshape(1, -1))
         if self._predecessors is not None and predecessor is not None:
             self._predecessors.append(predecessor.reshape(1, -1))
-        return distance, predecessor, milliseconds
 
     def close(self) -> tuple[Any, Any]:
         """End the arrays and hand them out."""
@@ -64,6 +74,23 @@ class Rows:
             self._distances.close() if self._distances is not None else None,
             self._predecessors.close() if self._predecessors is not None else None,
         )
+
+
+class _OnDevice:
+    """Rows that are gathered on the device, and leave it once, at the end; `rows` are as many as come."""
+
+    def __init__(self, dtype: Any, row_shape: tuple[int, ...], *, rows: int) -> None:
+        import cupy
+
+        self._whole = cupy.empty((rows, *row_shape), dtype)
+        self._filled = 0
+
+    def append(self, rows: Any) -> None:
+        self._whole[self._filled : self._filled + len(rows)] = rows
+        self._filled += len(rows)
+
+    def close(self) -> Any:
+        return self._whole
 
 
 def on_host(labels: Any | None) -> Any | None:

@@ -76,7 +76,9 @@ def at_once(options: argparse.Namespace, root: Path, count: int) -> list[float]:
         )
         for place in range(count)
     ]
-    return [float(child.communicate()[0].strip().splitlines()[-1]) for child in children]
+    said = [child.communicate()[0].strip().splitlines() for child in children]
+    print("\n".join(line for lines in said for line in lines[:-1]))
+    return [float(lines[-1]) for lines in said]
 
 
 def one(options: argparse.Namespace) -> float:
@@ -99,6 +101,8 @@ def one(options: argparse.Namespace) -> float:
     )
     took = time.perf_counter() - began
     shutil.rmtree(options.into)
+    stages = sum(stage["seconds"] for stage in outcome.record["stages"])
+    print(f"  stages with what identifies their results {stages:.2f} s, then until all is published")
     if outcome.exit_code:
         raise SystemExit(f"the chain failed: {outcome.record['stages']}")
     return took

@@ -166,6 +166,26 @@ def test_a_device_that_has_no_room_any_more(
     assert any("were parsed by the CPU" in line for line in log)
 
 
+@pytest.mark.parametrize("name", ["road.gr", "dense.txt", "csv.txt"])
+@pytest.mark.parametrize("joins", [True, False])
+def test_results_stay_on_the_device_while_they_fit(
+    tmp_path: Path, on_cpu: Any, monkeypatch: pytest.MonkeyPatch, name: str, joins: bool
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise OutOfMemoryError
+
+    path = tmp_path / name
+    path.write_bytes((OTHERS.get(name) or FILES[name.removesuffix(".txt")]).encode("latin-1"))
+    monkeypatch.setattr(ingest_device, "LARGEST_PIECE", 10)
+    if not joins:
+        monkeypatch.setattr(on_cpu, "concatenate", refuse)
+    moved = "the edges go to the host"
+    assert any(moved in line for line in compare(path, keeps=True)) != joins
+    monkeypatch.setattr(ingest_device, "device_room", lambda *_: 40)
+    log = compare(path, keeps=True)
+    assert any(moved in line or "are set aside on the host" in line for line in log)
+
+
 def check_drawn(folder: Path, seed: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, data, size in drawn(seed, count):
         path = folder / name

@@ -13,6 +13,12 @@ from pathlib import Path
 
 START_LIMIT = 60.0
 
+OWN_HOST = (
+    *("unshare", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"),
+    *("sh", "-c", 'hostname "$0" && exec "$@"'),
+)
+"""Starts what follows a name on a host of that name, as far as a process can tell; asks for root."""
+
 
 class DaskProcesses:
     """Scheduler and workers below a folder; use as a context manager."""
@@ -54,8 +60,12 @@ class DaskProcesses:
         *options: str,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        host: str | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Start a worker; `connected` waits for it."""
+        """Start a worker; `connected` waits for it.
+
+        With `host` it has that host name, and sees no process but its own, as on a machine of its own.
+        """
         self._wait(self.file.exists)
         return self._start(
             "worker",
@@ -68,6 +78,7 @@ class DaskProcesses:
             *options,
             environment=environment,
             folder=folder,
+            before=() if host is None else (*OWN_HOST, host),
         )
 
     def connected(self, count: int, **client: object) -> None:
@@ -83,12 +94,13 @@ class DaskProcesses:
         *arguments: str,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        before: Sequence[str] = (),
     ) -> subprocess.Popen[bytes]:
         checkout = str(Path(__file__).resolve().parents[2])
         given = {**os.environ, "PYTHONPATH": checkout, **(environment or {})}
         with (self.folder / f"{verb}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.dask_{verb}", *arguments, *self._options],
+                [*before, sys.executable, "-m", f"distributed.cli.dask_{verb}", *arguments, *self._options],
                 stdout=log,
                 stderr=log,
                 env=given,

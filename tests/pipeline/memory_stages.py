@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,7 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
             "sum": int(numpy.asarray(each.row_offsets).sum()),
             "writes": bool(getattr(getattr(each.row_offsets, "flags", None), "writeable", True)),
             "process": os.getpid(),
+            "host": socket.gethostname(),
         }
         for each in inputs
     ]
