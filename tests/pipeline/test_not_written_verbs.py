@@ -297,3 +297,18 @@ def test_two_runs_at_once_leave_one_answer(tmp_path: Path) -> None:
     inside = replace(gravel, inside=True)
     inside.run("--backend", "cpu")
     assert set(inside.states().values()) == {"not needed", "cached"}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("first", "then"), [("cuda", "cpu"), ("cpu", "cuda")])
+def test_a_gpu_and_the_cpu_make_the_same_again(first: str, then: str, tmp_path: Path) -> None:
+    """What is left out is checked by its id, wherever it is made again."""
+    settings = ("--set", "scale=10", "--set", "sources=2")
+    gravel = Gravel(tmp_path / "cache", QUICKSTART, settings, inside=True)
+    gravel.run("--remake", "always", "--backend", first)
+    before = ids(gravel)
+    gravel.run("--from", "bfs", "--backend", then)
+    assert gravel.states()["edges"] == "computed"
+    after = ids(gravel)
+    for key in ("edges", "graph", "ordered", "split", "packed"):
+        assert after[key] == before[key]
