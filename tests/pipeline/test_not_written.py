@@ -349,6 +349,9 @@ def test_what_another_run_stored_stays_cached(tmp_path: Path) -> None:
     assert is_written(tmp_path, first, "x")
     outcome = run(chain(tmp_path / "marks"), tmp_path)
     assert outcome.outputs("a") == first.outputs("x")
+    record = Cache(tmp_path).look_up(of(outcome, "a")["recipe"])
+    assert record is not None
+    assert record.not_written is None
     assert states(run(chain(tmp_path / "marks"), tmp_path)) == {"a": "cached", "b": "cached"}
 
 
