@@ -299,6 +299,19 @@ def test_two_runs_at_once_leave_one_answer(tmp_path: Path) -> None:
     assert set(inside.states().values()) == {"not needed", "cached"}
 
 
+def test_other_processes_and_threads_make_the_same_again(tmp_path: Path) -> None:
+    settings = ("--set", "scale=10", "--set", "sources=2")
+    gravel = Gravel(tmp_path / "cache", QUICKSTART, settings, inside=True)
+    gravel.run("--remake", "always", "--backend", "cpu")
+    before = ids(gravel)
+    replace(gravel, inside=False).run(
+        "--from", "bfs", "--backend", "cpu", "--cluster", "local", "--workers", "2"
+    )
+    assert gravel.states()["edges"] == "computed"
+    after = ids(gravel)
+    assert all(after[key] == before[key] for key in ("edges", "graph", "ordered", "split", "packed"))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(("first", "then"), [("cuda", "cpu"), ("cpu", "cuda")])
 def test_a_gpu_and_the_cpu_make_the_same_again(first: str, then: str, tmp_path: Path) -> None:
