@@ -338,7 +338,7 @@ class Verification(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Artifact):
-    """Figures (inline SVG by name), tables (records by name) and the prose that goes with them."""
+    """Charts (as data), tables (rows of cells) and the prose that goes with them."""
 
     title: str
     sections: Json

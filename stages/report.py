@@ -1,4 +1,4 @@
-"""report: figures and tables made from any artifacts, as data that a page can show and a program can read."""
+"""report: charts and tables made from any artifacts, as data that a page can show and a program can read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 
-DRAWING_BYTES = 64 << 20
-"""Measured: Matplotlib with its fonts, and the figures and tables; 46 MiB, of a suite of 98 runs 53 MiB."""
+SECTION_BYTES = 64 << 20
+"""Measured: 7 MiB of a suite of 98 runs; of searches over ranks 63 MiB, as the cost model brings Numba."""
 
 MODEL_BYTES = 64 << 20
 """Measured: `gravel.kernels.partition` with its compiler, for the cost model of partitions; 63 MiB."""
@@ -104,12 +104,12 @@ def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
 def _estimate(
     parameters: ReportParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    # Degree and component histograms read one array of the vertices at a time; matplotlib takes the rest.
+    # Degree and component histograms read one array of the vertices at a time.
     widest = max((extent.vertices for extent in inputs["inputs"]), default=0)
     models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
     model = MODEL_BYTES if models else 0
     return Need(
-        host_bytes=DRAWING_BYTES + model + 26 * widest,
+        host_bytes=SECTION_BYTES + model + 26 * widest,
         device_bytes=0,
         outputs=(Extent(kind="Report", bytes=200_000),),
     )
@@ -117,7 +117,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=14,
+    version=15,
     about="Figures and tables from any artifacts, for the page that a run ends with.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -1,9 +1,11 @@
-"""gravel report: where the page of a run lies, made again if missing; served; or its Graph500 block."""
+"""gravel report: the page of a run, made again if missing, or served; its charts; its Graph500 block."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,13 +24,15 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "graph500"]),
+    type=click.Choice(["html", "svg", "png", "graph500"]),
     default="html",
     show_default=True,
-    help="The page, or the benchmark's output block of every measured search, printed.",
+    help="The page; its charts as files for a paper; or the benchmark's block of every measured search.",
 )
+@click.option("--to", "target", metavar="FOLDER", help="With svg and png: where to; else ./figures.")
 @click.option("--stage", metavar="KEY", help="With graph500: only this stage run, such as bfs[order=rcm].")
 @click.option("--rebuild", is_flag=True, help="Write the page again even if it is there.")
+@click.option("--static", is_flag=True, help="A page of its own, with drawings in place of charts.")
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
 @click.option("--watch", is_flag=True, help="Serve it to this machine, refreshed while the run goes on.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Port of --watch; else a free one.")
@@ -36,8 +40,10 @@ if TYPE_CHECKING:
 def command(
     run: str | None,
     form: str,
+    target: str | None,
     stage: str | None,
     rebuild: bool,
+    static: bool,
     show: bool,
     watch: bool,
     port: int | None,
@@ -47,14 +53,20 @@ def command(
 
     It is made from the run's record and the cache: nothing is computed. With --watch it is served on
     127.0.0.1 with the reports of all other runs until Ctrl-C, and follows a run that goes on; the address
-    holds a token, without which nothing is answered. With --format
-    graph500 the output block of that benchmark is printed instead; exit code 1 if a verification failed.
+    holds a token, without which nothing is answered. With --static a page is written whose charts are drawn
+    already, by Matplotlib; with --format svg or png they are files. With --format graph500 the output block
+    of that benchmark is printed instead; exit code 1 if a verification failed.
     """
     cache = open_cache(cache_path)
     folder, record = find_run(cache.root, run)
-    if form == "graph500":
+    if target is not None and form not in ("svg", "png"):
+        raise RequestError("--to is the folder of --format svg or png", hint="add --format svg")
+    if form != "html":
+        if static:
+            raise RequestError("--static makes a page", hint="leave --static or --format out")
         if watch:
             raise RequestError("--watch serves the page", hint="leave --watch or --format out")
+    if form == "graph500":
         from gravel.pipeline.report.graph500 import graph500_blocks
 
         blocks = graph500_blocks(record, cache, stage)
@@ -62,16 +74,29 @@ def command(
         return 0 if all(block.valid for block in blocks) else 1
     if stage is not None:
         raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
+    if form != "html":
+        return _write_charts(record, cache, form, target)
+    if static and watch:
+        raise RequestError("--watch serves a page with charts", hint="leave --watch or --static out")
     if port is not None and not watch:
         raise RequestError("--port is that of --watch", hint="add --watch")
     if watch:
         return _serve(cache, folder.name, port or 0, show)
-    page = None if rebuild else find_page(folder)
+    page = None if rebuild or static else find_page(folder)
     if page is None:
-        page = write_run_report(folder, record, cache)
+        page = write_run_report(folder, record, cache, static=static)
     click.echo(str(page))
     if show:
         click.launch(str(page))
+    return 0
+
+
+def _write_charts(record: Mapping[str, Any], cache: Cache, form: str, target: str | None) -> int:
+    from gravel.pipeline.report.page import report_artifacts
+    from gravel.pipeline.report.static.files import write_figures
+
+    for path in write_figures(Path(target or "figures"), report_artifacts(record, cache), form):
+        click.echo(str(path))
     return 0
 
 

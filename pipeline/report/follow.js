@@ -9,6 +9,7 @@
         const open = opened();
         document.querySelector("main").replaceWith(page.querySelector("main"));
         for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+        document.dispatchEvent(new Event("gravel:replaced"));
         document.body.dataset.version = page.body.dataset.version;
       }
     } catch (error) { /* the server has ended: keep what is shown */ }

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
+from gravel.pipeline.report.chart_script import chart_script, chart_style
+from gravel.pipeline.report.chart_table import shown_table
 from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
 from gravel.pipeline.report.place import page_path, put
 from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
@@ -18,6 +20,7 @@ from gravel.pipeline.report.received import PARTS, checked
 from gravel.pipeline.report.tables import data_set_tables, prepared_table
 from gravel.pipeline.report.workflow import workflow_picture
 from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.charts import Chart
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -27,6 +30,8 @@ Json = Any
 
 SIZE_LIMIT = 2_000_000
 """Bytes of `report.html` at most; pictures are left out from the last one up until it fits."""
+STATIC = "report-static.html"
+"""Name of a page with drawings in the place of charts."""
 WIDE = 400.0
 """Points of width beyond which a picture takes the whole page and, on a phone, is scrolled."""
 ROWS = (1_000, 300, 100)
@@ -35,8 +40,10 @@ BAR_WIDTH = 6.0
 """Length in rem of the bar of the slowest stage run."""
 
 
-def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache) -> Path:
+def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache, *, static: bool = False) -> Path:
     """Write both files where `page_path` says and return the page's path.
+
+    A `static` page has a name of its own, and drawings in the place of charts.
 
     `record` is the run's `run.json`. Report artifacts are read from the cache; each vertex that they name
     is shown under the id of the input that led to it.
@@ -44,6 +51,8 @@ def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache) -> 
     reports = report_artifacts(record, cache)
     body = {"format": 1, "run": dict(record), "reports": reports}
     page = page_path(folder)
+    if static:
+        return put(page.with_name(STATIC), [page_text(folder, record, reports, cache, static=True)])
     encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
     put(page.with_suffix(".json"), encoder.iterencode(body))
     return put(page, [page_text(folder, record, reports, cache)])
@@ -56,14 +65,19 @@ def page_text(
     cache: Cache,
     *,
     live: str | None = None,
+    static: bool = False,
 ) -> str:
-    """Return the page, below `SIZE_LIMIT` bytes; `live` is the version that a served page asks about."""
+    """Return the page, below `SIZE_LIMIT` bytes; `live` is the version that a served page asks about.
+
+    A `static` one has drawings by Matplotlib in the place of charts.
+    """
     beside = live is not None or page_path(folder).parent == folder
     content = {
         "relatives": relatives(folder, record, served=live is not None),
         "runs": _stage_rows(folder, record, makers(folder, record, cache, served=live is not None), beside),
         "workflow": workflow_picture(record),
         "live": live,
+        "static": static,
     }
     for most in ROWS:
         page = _render(record, reports, content, most)
@@ -77,8 +91,8 @@ def page_text(
 def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
     for report in reversed(reports):
         for section in reversed(report["sections"]):
-            if section["kind"] == "figure" and section["svg"]:
-                section["svg"] = ""
+            if section["kind"] == "figure" and (section.get("svg") or section.get("chart")):
+                section["svg"], section["chart"] = "", None
                 section["about"] = f"{section['about']} Left out to keep this page small; see report.json."
                 return True
     return False
@@ -152,10 +166,15 @@ def _render(
     # What did not go well is shown first where not all is.
     chosen = sorted(content["runs"], key=lambda row: row["state"] in DONE)[:most]
     keys = {row["key"] for row in chosen}
+    charted = content["live"] is not None or any(
+        section.get("chart") and not content["static"] for report in reports for section in report["sections"]
+    )
     shown = {
         "policy": page_policy(),
         "script": SCRIPT,
         "tables": TABLES,
+        "charts": chart_script() if charted else "",
+        "chart_style": chart_style() if charted else "",
         "record": record,
         "facts": _facts(record),
         "failures": [run for run in record["stages"] if run.get("error")],
@@ -163,7 +182,7 @@ def _render(
         "counts": counts_of(record),
         "slowest": _slowest(record),
         "keys": keys,
-        "reports": [_parts(report, most) for report in reports],
+        "reports": [_parts(report, most, content["static"]) for report in reports],
     }
     runs = [row for row in content["runs"] if row["key"] in keys]
     left_out = len(content["runs"]) - len(runs)
@@ -172,12 +191,12 @@ def _render(
     )
 
 
-def _parts(report: Mapping[str, Json], most: int) -> dict[str, Json]:
+def _parts(report: Mapping[str, Json], most: int, static: bool) -> dict[str, Json]:
     """Return the sections of a report by their part; what says again what others say, by its title."""
     found: dict[str, Json] = {"title": report["title"]} | {part: [] for part in PARTS}
     for section in report["sections"]:
         part = section.get("part", "results")
-        found[part].append(section["title"] if part == "data" else _prepared(section, most))
+        found[part].append(section["title"] if part == "data" else _prepared(section, most, static))
     return found
 
 
@@ -232,10 +251,35 @@ def _progress(progress: Mapping[str, Json] | None) -> str:
     return f"{100 * progress['done'] / progress['total']:.0f} % of {progress['total']:,} {progress['unit']}"
 
 
-def _prepared(section: Mapping[str, Json], most: int) -> dict[str, Json]:
+def _prepared(section: Mapping[str, Json], most: int, static: bool) -> dict[str, Json]:
     if section["kind"] == "figure":
-        return dict(section) | {"wide": _width(section["svg"]) > WIDE}
+        return _figure(section, static)
     return dict(section) if section["kind"] == "answer" else prepared_table(section, most)
+
+
+def _figure(section: Mapping[str, Json], static: bool) -> dict[str, Json]:
+    """Return a figure as the page has it: the data of a chart and its numbers, or a drawing."""
+    if not section.get("chart"):
+        return dict(section) | {"chart": "", "wide": _width(section["svg"]) > WIDE}
+    chart = Chart.model_validate(section["chart"])
+    shown = {"numbers": shown_table(chart), "wide": len(chart.panels) > 1, "chart": "", "svg": ""}
+    if static:
+        from gravel.pipeline.report.static.drawing import inline_svg
+
+        shown["svg"] = inline_svg(chart)
+    else:
+        text = json.dumps(_rounded(section["chart"]), ensure_ascii=False, separators=(",", ":"))
+        shown["chart"] = text.replace("<", "\\u003c")
+    return dict(section) | shown
+
+
+def _rounded(value: Json) -> Json:
+    """Leave six digits of every number: more than a picture or its table shows."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _width(svg: str) -> float:

@@ -9,6 +9,8 @@ import base64
 import hashlib
 from pathlib import Path
 
+from gravel.pipeline.report.chart_script import chart_script
+
 META = '<meta http-equiv="Content-Security-Policy"'
 """How the element begins that holds the policy of a page."""
 
@@ -22,11 +24,12 @@ TABLES = (Path(__file__).parent / "tables.js").read_text(encoding="utf-8")
 def page_policy() -> str:
     """Return the policy for a page's `meta` element.
 
-    Styles are attributes of the figures as well, which no hash can name; they cannot load anything.
+    Styles are attributes of the figures as well, which no hash can name; they cannot load anything. Data of
+    charts is no script: it is of a type that no browser runs.
     """
     scripts = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        for script in (SCRIPT, TABLES)
+        for script in (SCRIPT, TABLES, chart_script())
     )
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; "

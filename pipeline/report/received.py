@@ -1,6 +1,6 @@
 """The sections of a report artifact, checked: it may have come from another cache, made by any program.
 
-Figures are cleaned, and what is no section is left out with a word about it.
+Charts are read by their model, drawings are cleaned, and what is no section is left out with a word about it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from gravel.pipeline.report.figures import BadFigure, clean_figure
+from gravel.stages.charts import Chart
 
 Json = Any
 
@@ -34,6 +37,15 @@ def _section(section: Json) -> dict[str, Json]:
     head["part"] = part if part in PARTS else "results"
     if section.get("kind") == "answer":
         return {"kind": "answer", **head, "part": "answer", **_facts(section)}
+    if section.get("kind") == "figure" and "chart" in section:
+        try:
+            chart = Chart.model_validate(section["chart"])
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"][:6])
+            return _nothing(head["title"], f"its chart cannot be shown: {where}: {first['msg']}")
+        kept = {name: value for name, value in section.items() if name != "svg"}
+        return {**kept, **head, "chart": chart.model_dump(mode="json", exclude_defaults=True)}
     if section.get("kind") == "figure":
         try:
             return {**section, **head, "svg": clean_figure(str(section.get("svg", "")))}

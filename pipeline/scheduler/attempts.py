@@ -96,7 +96,11 @@ class Attempts:
                     return room, kept
                 if not self._evict(node):
                     break
-        return self._choose(node, need, others), 0
+        room = self._choose(node, need, others)
+        note = None if kept or room is None else self._state.residency.why_written_first(node, need)
+        if note is not None:
+            self._state.report.emit("note", message=note)
+        return room, 0
 
     def _bytes_to_keep(self, node: Node, need: Need) -> int:
         small = self._leaving_out.stays_though_small(node)

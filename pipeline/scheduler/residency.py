@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.memory import available_bytes
+from gravel.pipeline.core.memory import available_bytes, format_bytes
 from gravel.pipeline.scheduler.node import RUNNING
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class Residency:
         self.budget = budget
         self._capacity = capacity
         self._is_local = is_local
+        self._reported = False
         self._nodes: dict[str, Node] = {}
         self._unwritten: dict[str, int] = {}
 
@@ -44,6 +45,17 @@ class Residency:
         if node.losses:
             return 0  # it may be memory that it lacked
         return 0 if self._is_local and need.host_bytes + size > available_bytes() else size
+
+    def why_written_first(self, node: Node, need: Need) -> str | None:
+        """Say once that a result is larger than the budget, which somebody may have meant otherwise."""
+        size = sum(extent.bytes for extent in need.outputs)
+        if not node.run.keep or size <= max(self.budget, MIN_BYTES) or not self.budget or self._reported:
+            return None
+        self._reported = True
+        return (
+            f"the result of {node.key} ({format_bytes(size)}) is larger than what results may take of memory "
+            f"({format_bytes(self.budget)}): it is written as it is made, and read back (--resident-memory)"
+        )
 
     def add(self, node: Node) -> None:
         """Take note of a result that is in memory, and is being written."""

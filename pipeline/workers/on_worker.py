@@ -29,6 +29,9 @@ AHEAD = 2
 """Groups of items of `context.map` in flight per worker: one that runs and one that waits for it. Where there
 are no other workers, items in flight per thread."""
 
+ALIVE = 0.5
+"""Seconds after which whoever waits for another worker looks whether it is still there."""
+
 TOPIC = "gravel-progress"
 
 
@@ -48,28 +51,39 @@ def item_prefix(run: str, key: str) -> str:
 
 def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     """Run stages outside the worker's slot, so that items and ranks may use the worker meanwhile."""
-    from distributed import get_client, get_worker, secede
+    from distributed import get_worker, secede
 
     secede()
     # Workers of an existing cluster have the mask of whoever started them.
     os.umask(mask_for(tasks[0].cache.root))
 
-    def submit(address: str, function: Callable[..., Result], *arguments: object) -> Result:
-        answer: Result = (
-            get_client()
-            .submit(
-                function, *arguments, workers=[address], allow_other_workers=False, pure=False, priority=20
-            )
-            .result()
-        )
-        return answer
-
     def run(task: StageTask) -> StageOutcome:
         if task.time_limit is not None:
             get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
-        return run_stage(task, DaskServices(task), submit)
+        return run_stage(task, DaskServices(task), submit_to)
 
     return [run(task) for task in tasks]
+
+
+def submit_to(address: str, function: Callable[..., Result], *arguments: object) -> Result:
+    """Run a function in another worker; raises ConnectionError if that dies.
+
+    Dask would have what is pinned to a dead worker wait for ever.
+    """
+    from distributed import get_client
+
+    client = get_client()
+    future = client.submit(
+        function, *arguments, workers=[address], allow_other_workers=False, pure=False, priority=20
+    )
+    while True:
+        try:
+            answer: Result = future.result(timeout=ALIVE)
+            return answer
+        except TimeoutError:
+            if address not in client.scheduler_info()["workers"]:
+                future.cancel(force=True)
+                raise ConnectionError(f"the worker at {address} is gone") from None
 
 
 class DaskServices:

@@ -1,10 +1,11 @@
 """What a report says of each kind of artifact: functions from labelled artifacts.
 
 A section is plain data: `{"kind": "table", "title", "about", "columns", "rows"}`,
-`{"kind": "figure", "title", "about", "svg", "data"}`, or once in a report, as its first,
-`{"kind": "answer", "title", "about", "verdict", "facts"}`, whose title is the answer and whose facts are
-pairs of a name and a sentence. `part` says where a page shows it; see `arrangement`. A cell is a string, a
-number, None, or `{"vertex": i}`, which whoever shows it replaces by the id that the input file uses.
+`{"kind": "figure", "title", "about", "chart", "data"}` whose chart is one of `gravel.stages.charts` as JSON,
+or once in a report, as its first, `{"kind": "answer", "title", "about", "verdict", "facts"}`, whose title is
+the answer and whose facts are pairs of a name and a sentence. `part` says where a page shows it; see
+`arrangement`. A cell is a string, a number, None, or `{"vertex": i}`, which whoever shows it replaces by the
+id that the input file uses.
 """
 
 from __future__ import annotations

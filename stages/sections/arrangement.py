@@ -98,7 +98,7 @@ EXACT = ("Bits per arc", "Graphs", "Layouts")
 def arranged(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Give every section its part, and put them in the order of the page; answers come first."""
     titles = [section["title"] for section in sections if not _is_plain(section)]
-    figures = [section for section in sections if section["kind"] == "figure" and section["svg"]]
+    figures = [section for section in sections if section["kind"] == "figure" and "chart" in section]
     chart = next(
         (each for start in ANSWERING for each in figures if each["title"].startswith(start)),
         None,

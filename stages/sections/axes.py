@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from gravel.stages.charts import COLORS, Axis, Curves, Line, figure, map_panel
 from gravel.stages.sections.experiments import Experiments
-from gravel.stages.sections.plot import INK, PALETTE, draw, draw_panels, legend_above
 from gravel.stages.sections.rates import EDGE_RATE
 from gravel.stages.sections.scaling import WORKERS
 
@@ -93,29 +93,20 @@ def _curves(
     if len(lines) > MAX_CURVES:
         return None
 
-    def paint(drawing: Any) -> None:
-        for place, (name, points) in enumerate(lines.items()):
-            x, y = zip(*points, strict=True)
-            drawing.plot(x, y, marker="o", ms=3, lw=1.3, color=PALETTE[place % len(PALETTE)], label=name)
-        ticks = sorted({x for points in lines.values() for x, _ in points})
-        if len(ticks) <= MAX_TICKS:
-            drawing.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        drawing.set_xlabel(along)
-        drawing.set_ylabel(title)
-        if max(value for _, value in numbers) > 20 * min(value for _, value in numbers) > 0:
-            drawing.set_yscale("log")
-        else:
-            drawing.set_ylim(bottom=0)
-        if any(lines):
-            legend_above(drawing)
-
-    return {
-        "kind": "figure",
-        "title": f"{_capital(title)} along {along}",
-        "about": "",
-        "svg": draw(paint, alt=f"{title} along {along}, {len(lines)} curves"),
-        "data": lines,
-    }
+    ticks = sorted({x for points in lines.values() for x, _ in points})
+    values = [value for _, value in numbers]
+    far = max(values) > 20 * min(values) > 0
+    panel = Curves(
+        x=Axis(label=along, ticks=tuple(ticks) if len(ticks) <= MAX_TICKS else None),
+        y=Axis(label=title, scale="log10") if far else Axis(label=title, low=0),
+        lines=tuple(
+            Line(name=name, x=x, y=y, draw="marked", color=place % COLORS)
+            for place, (name, points) in enumerate(lines.items())
+            for x, y in [tuple(zip(*points, strict=True))]
+        ),
+    )
+    alt = f"{title} along {along}, {len(lines)} curves"
+    return figure(f"{_capital(title)} along {along}", "", [panel], lines, alt=alt)
 
 
 def _maps(
@@ -148,87 +139,18 @@ def _maps(
                 [graph_of.get((row, column, *each)) if several else None for column in study.axes[across]]
                 for row in study.axes[down]
             ]
-            panels.append((", ".join(each), _painter(grid, like, study.axes[down], study.axes[across])))
+            name = ", ".join(each)
+            panels.append(map_panel(name, grid, study.axes[down], study.axes[across], unit=title, like=like))
             data[", ".join(each)] = grid
-    height = 0.85 + 0.28 * sides[0]
-    alt = f"Heat map of {title} over {down} and {across}"
-    return {
-        "kind": "figure",
-        "title": f"{_capital(title)} over {down} and {across}",
-        "about": (
-            f"The darker, the more; the least {'on each graph' if several else 'of a map'} is framed."
-            + (" Shades compare on one graph alone." if several else "")
-        ),
-        "svg": draw_panels(
-            panels,
-            columns=3 if sides[1] <= 3 else 2,
-            width=4.8 if len(panels) == 1 else 6.8,
-            height=height,
-            alt=alt,
-        ),
-        "data": {"down": study.axes[down], "across": study.axes[across], "maps": data},
-    }
-
-
-def paint_map(
-    grid: Sequence[Sequence[float | None]], rows: Sequence[str], columns: Sequence[str]
-) -> Callable[[Any], None]:
-    """Return what fills an `Axes` with a heat map of numbers that all compare; the least is framed."""
-    return _painter(grid, [[None] * len(columns) for _ in rows], rows, columns)
-
-
-def _painter(
-    grid: Sequence[Sequence[float | None]],
-    like: Sequence[Sequence[str | None]],
-    rows: Sequence[str],
-    columns: Sequence[str],
-) -> Callable[[Any], None]:
-    ranges: dict[str | None, tuple[float, float]] = {}
-    for values, groups in zip(grid, like, strict=True):
-        for value, group in zip(values, groups, strict=True):
-            if value is not None:
-                least, most = ranges.get(group, (value, value))
-                ranges[group] = min(least, value), max(most, value)
-
-    def paint(axes: Any) -> None:
-        from matplotlib.patches import Rectangle
-
-        for (down, row), across in product(enumerate(grid), range(len(columns))):
-            value = row[across]
-            if value is None:
-                continue
-            least, most = ranges[like[down][across]]
-            share = _share(value, least, most)
-            # A transparent shade keeps the page's own text readable on it, by day and by night.
-            axes.add_patch(
-                Rectangle((across, down), 1, 1, facecolor=PALETTE[0], alpha=0.08 + 0.57 * share, lw=0)
-            )
-            if value == least:
-                axes.add_patch(
-                    Rectangle((across + 0.03, down + 0.06), 0.94, 0.88, fill=False, edgecolor=INK, lw=1.2)
-                )
-            axes.text(across + 0.5, down + 0.5, f"{value:.3g}", ha="center", va="center", fontsize=8)
-        axes.set_xlim(0, len(columns))
-        axes.set_ylim(len(rows), 0)
-        axes.set_xticks([place + 0.5 for place in range(len(columns))], columns)
-        axes.set_yticks([place + 0.5 for place in range(len(rows))], rows)
-        if len(columns) * max(map(len, columns)) > 36:
-            axes.tick_params(axis="x", rotation=35)
-        axes.tick_params(length=0)
-        axes.grid(visible=False)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-
-    return paint
-
-
-def _share(value: float, least: float, most: float) -> float:
-    """Place a value between the least and the most, by logarithm where they are far apart."""
-    if most <= least:
-        return 0.0
-    if least > 0 and most > 3 * least:
-        return math.log(value / least) / math.log(most / least)
-    return (value - least) / (most - least)
+    return figure(
+        f"{_capital(title)} over {down} and {across}",
+        f"The darker, the more; the least {'on each graph' if several else 'of a map'} is framed."
+        + (" Shades compare on one graph alone." if several else ""),
+        panels,
+        {"down": study.axes[down], "across": study.axes[across], "maps": data},
+        columns=3 if sides[1] <= 3 else 2,
+        alt=f"Heat map of {title} over {down} and {across}",
+    )
 
 
 def _capital(title: str) -> str:

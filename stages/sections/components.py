@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw
+from gravel.stages.charts import Axis, Curves, Line, figure
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Traversal
+
+
+MAX_SIZES = 500
+"""Distinct sizes in one picture: of more, those are drawn that lie at even distances among them."""
 
 
 def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[str, Any]]:
@@ -57,16 +61,20 @@ def _sizes(label: str, sizes: Any) -> dict[str, Any]:
     import numpy
 
     size, count = numpy.unique(sizes, return_counts=True)
-
-    def paint(axes: Any) -> None:
-        axes.loglog(size, count, ".", ms=4, color=PALETTE[0])
-        axes.set_xlabel("vertices in the component")
-        axes.set_ylabel("components")
-
-    return {
-        "kind": "figure",
-        "title": f"Component sizes of {label}",
-        "about": "",
-        "svg": draw(paint, alt=f"Number of components by size, {label}"),
-        "data": {"size": size.tolist()[:500], "components": count.tolist()[:500]},
-    }
+    chosen = numpy.unique(numpy.linspace(0, len(size) - 1, min(MAX_SIZES, len(size))).round().astype(int))
+    left_out = f"{MAX_SIZES:,} of {len(size):,} sizes, evenly chosen." if len(chosen) < len(size) else ""
+    line = Line(
+        name="components", x=tuple(size[chosen].tolist()), y=tuple(count[chosen].tolist()), draw="points"
+    )
+    panel = Curves(
+        x=Axis(label="vertices in the component", scale="log10"),
+        y=Axis(label="components", scale="log10"),
+        lines=(line,),
+    )
+    return figure(
+        f"Component sizes of {label}",
+        left_out,
+        [panel],
+        {"size": size.tolist()[:500], "components": count.tolist()[:500]},
+        alt=f"Number of components by size, {label}",
+    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.stages.sections.axes import MAX_SIDE, paint_map
+from gravel.stages.charts import figure, map_panel
+from gravel.stages.sections.axes import MAX_SIDE
 from gravel.stages.sections.cells import Cell
-from gravel.stages.sections.plot import draw_panels
 
 COLUMN_BITS = 32
 """Of a neighbour in Moschou's CSR, over which a ratio of 1.48 is stated."""
@@ -62,22 +62,16 @@ def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 def _maps(bits: Any, orders: Any, layouts: Sequence[str]) -> dict[str, Any]:
     graphs = list(dict.fromkeys(graph for graph, _ in orders))
     panels, data = [], {}
-    most = 1
     for graph in graphs:
         names = [order for each, order in orders if each == graph][:MAX_SIDE]
         grid = [[bits.get((graph, order, layout)) for layout in layouts] for order in names]
-        most = max(most, len(names))
-        panels.append((graph, paint_map(grid, names, layouts)))
+        panels.append(map_panel(graph, grid, names, layouts, unit="bits per arc"))
         data[graph] = {"orders": names, "layouts": list(layouts), "bits": grid}
-    return {
-        "kind": "figure",
-        "title": "Bits per arc by order and layout",
-        "about": "The darker, the more; the least of each graph is framed.",
-        "svg": draw_panels(
-            panels,
-            columns=2,
-            height=0.75 + 0.24 * most,
-            alt=f"Heat maps of bits per arc over order and layout of {len(graphs)} graphs",
-        ),
-        "data": data,
-    }
+    return figure(
+        "Bits per arc by order and layout",
+        "The darker, the more; the least of each graph is framed.",
+        panels,
+        data,
+        columns=2,
+        alt=f"Heat maps of bits per arc over order and layout of {len(graphs)} graphs",
+    )

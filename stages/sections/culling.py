@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.charts import Axis, Curves, Line, Rule, figure, thinned
 from gravel.stages.sections.frontiers import MAX_PANELS
-from gravel.stages.sections.plot import PALETTE, draw_panels, thinned
 from gravel.stages.sections.studies import studies
 
 if TYPE_CHECKING:
@@ -109,34 +109,27 @@ def _figure(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[
         for (graph, strategy), by_way in found.items()
     }
 
-    def painter(curves: Mapping[str, list[float]]) -> Callable[[Any], None]:
-        def paint(axes: Any) -> None:
-            for place, way in enumerate(WAYS.values()):
-                if way in curves:
-                    x, y = thinned(curves[way])
-                    axes.plot(x, y, lw=1.1, color=PALETTE[place], label=way)
-            axes.axhline(BOUND, color="#888888", lw=0.8, ls=":", label=f"{BOUND}")
-            axes.set_yscale("log")
-            axes.xaxis.get_major_locator().set_params(integer=True)
+    return figure(
+        "Redundant expansion in each level",
+        "From the first source. Figure 7 of the paper draws gathered and logical arcs of three graphs "
+        "without culling; its values are not in the text, so that shapes compare: the factor is large "
+        "where the frontier is, and culling takes it to 1.",
+        [_panel(name, curves) for name, curves in data.items()],
+        {name: {way: thinned(values)[1] for way, values in curves.items()} for name, curves in data.items()},
+        alt=f"Redundancy factor per level of {len(data)} graphs",
+    )
 
-        return paint
 
-    return {
-        "kind": "figure",
-        "title": "Redundant expansion in each level",
-        "about": (
-            "From the first source. Figure 7 of the paper draws gathered and logical arcs of three graphs "
-            "without culling; its values are not in the text, so that shapes compare: the factor is large "
-            "where the frontier is, and culling takes it to 1."
+def _panel(name: str, curves: Mapping[str, list[float]]) -> Curves:
+    return Curves(
+        title=name,
+        x=Axis(label="level", whole=True),
+        y=Axis(label="gathered over logical arcs", scale="log10"),
+        lines=tuple(
+            Line(name=way, x=x, y=y, color=place)
+            for place, way in enumerate(WAYS.values())
+            if way in curves
+            for x, y in [thinned(curves[way])]
         ),
-        "svg": draw_panels(
-            [(name, painter(curves)) for name, curves in data.items()],
-            height=2.1,
-            across="level",
-            up="gathered over logical arcs",
-            alt=f"Redundancy factor per level of {len(data)} graphs",
-        ),
-        "data": {
-            name: {way: thinned(values)[1] for way, values in curves.items()} for name, curves in data.items()
-        },
-    }
+        rules=(Rule(at=BOUND, axis="y", name=f"{BOUND}", dash="dotted"),),
+    )

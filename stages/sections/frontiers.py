@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Span, bands, figure, thinned
+from gravel.stages.charts.model import Dash
 from gravel.stages.sections.long_searches import level_table
-from gravel.stages.sections.plot import PALETTE, bands, draw, draw_panels, legend_above, thinned
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
@@ -19,15 +20,17 @@ FRONTIERS = {
 }
 """The curves of a frontier plot by the names of `levels` (Merrill et al., PPoPP 2012, figure 3)."""
 
-STYLES = ("-", "--", ":")
+DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 """Lines of strategies beyond those that have a colour of their own."""
+
+LEVEL = Axis(label="level", whole=True)
 
 MARKED = 30
 """Levels up to which each is marked by a point."""
 
 
 MAX_PANELS = 12
-"""Graphs in one picture: each takes a tenth of a second to draw."""
+"""Graphs in one picture; more would be too small to compare."""
 
 
 def _first_graphs(count: int) -> str:
@@ -41,27 +44,21 @@ def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
     levels = ordered[(len(ordered) - 1) // 2]["levels"]
 
     pulled = bands(levels["pulled"], len(levels["vertices"]))
-
-    def paint(axes: Any) -> None:
-        _curves(axes, levels)
-        for position, (first, last) in enumerate(pulled):
-            name = "level searched bottom-up" if position == 0 else None
-            axes.axvspan(first - 0.5, last + 0.5, color=PALETTE[3], alpha=0.15, lw=0, label=name)
-        axes.set_xlabel("level")
-        axes.set_ylabel("frontier size")
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": f"Frontier of {label}",
-        "about": "Vertices and arcs of each level of the search with the median time.",
-        "svg": draw(paint, alt=f"Frontier vertices and edges per level of {label}"),
-        "data": {
+    spans = [
+        Span(first=first - 0.5, last=last + 0.5, name="level searched bottom-up", color=3)
+        for first, last in pulled
+    ]
+    return figure(
+        f"Frontier of {label}",
+        "Vertices and arcs of each level of the search with the median time.",
+        [_panel("", levels, spans)],
+        {
             "vertices": thinned(levels["vertices"])[1],
             "arcs": thinned(levels["arcs"])[1],
             "pull_levels": pulled,
         },
-    }
+        alt=f"Frontier vertices and edges per level of {label}",
+    )
 
 
 def long_frontiers(searches: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
@@ -77,29 +74,23 @@ def long_frontiers(searches: Sequence[tuple[str, Measurement]]) -> dict[str, Any
 def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
     """Draw the frontiers of one search of each graph, the first source's."""
     first = {study.graph: _first_levels(study) for study in studies[:MAX_PANELS]}
-    return {
-        "kind": "figure",
-        "title": "Frontiers of each graph",
-        "about": (
-            "Vertices and arcs of each level of the search from the first source"
-            + (
-                ", and the vertices that the arcs lead to, each once (as figure 3 of Merrill et al., 2012)."
-                if any("distinct" in levels for levels in first.values())
-                else "."
-            )
-            + _first_graphs(len(studies))
-        ),
-        "svg": draw_panels(
-            [(graph, _painter(levels)) for graph, levels in first.items()],
-            across="level",
-            up="frontier size",
-            alt=f"Frontier sizes per level of {len(first)} graphs",
-        ),
-        "data": {
+    twice = any("distinct" in levels for levels in first.values())
+    return figure(
+        "Frontiers of each graph",
+        "Vertices and arcs of each level of the search from the first source"
+        + (
+            ", and the vertices that the arcs lead to, each once (as figure 3 of Merrill et al., 2012)."
+            if twice
+            else "."
+        )
+        + _first_graphs(len(studies)),
+        [_panel(graph, levels) for graph, levels in first.items()],
+        {
             graph: {name: thinned(levels[name])[1] for name in FRONTIERS if name in levels}
             for graph, levels in first.items()
         },
-    }
+        alt=f"Frontier sizes per level of {len(first)} graphs",
+    )
 
 
 def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
@@ -115,48 +106,36 @@ def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
         return None
     more = [name for name in names if any(_differ(counted[at].get(name), logical[at]) for at in counted)]
     same = [name for name in names if name not in more]
-    looks = {
-        name: (PALETTE[place % len(PALETTE)], STYLES[place // len(PALETTE) % len(STYLES)])
-        for place, name in enumerate(more)
+    styles = {
+        name: (place % COLORS, DASHES[place // COLORS % len(DASHES)]) for place, name in enumerate(more)
     }
 
-    def painter(graph: str) -> Callable[[Any], None]:
-        def paint(axes: Any) -> None:
-            places, arcs = thinned(logical[graph])
-            axes.plot(places, arcs, lw=3.5, alpha=0.35, color="#888888", label="logical edge frontier")
-            for name in more:
-                if name in counted[graph]:
-                    places, values = thinned(counted[graph][name])
-                    color, style = looks[name]
-                    axes.plot(places, values, lw=1, ls=style, color=color, label=name)
-            _level_axes(axes)
-
-        return paint
+    def panel(graph: str) -> Curves:
+        places, arcs = thinned(logical[graph])
+        lines = [Line(name="logical edge frontier", x=places, y=arcs, color="grey", broad=True)]
+        for name in more:
+            if name in counted[graph]:
+                places, values = thinned(counted[graph][name])
+                color, dash = styles[name]
+                lines.append(Line(name=name, x=places, y=values, color=color, dash=dash))
+        return Curves(title=graph, x=LEVEL, y=Axis(label="arcs", scale="log10"), lines=tuple(lines))
 
     pulled = any(member.one.searches[0]["levels"]["pulled"] for study in studies for member in study.members)
     below = "; what lies below was left unread by a bottom-up search" if pulled else ""
     exact = f" {', '.join(same)} gathered each level's arcs once, and are not drawn." if same else ""
     drawn = dict(list(counted.items())[:MAX_PANELS])
-    return {
-        "kind": "figure",
-        "title": "Arcs gathered in each level",
-        "about": (
-            "From the first source, by strategies that count them, over the arcs of the level's vertices: "
-            f"what lies above is redundant{below} (as in figure 7 of Merrill et al., 2012).{exact}"
-            f"{_first_graphs(len(counted))}"
-        ),
-        "svg": draw_panels(
-            [(graph, painter(graph)) for graph in drawn],
-            height=2.1,
-            across="level",
-            up="arcs",
-            alt=f"Arcs gathered per level by {len(names)} strategies on {len(drawn)} graphs",
-        ),
-        "data": {
+    return figure(
+        "Arcs gathered in each level",
+        "From the first source, by strategies that count them, over the arcs of the level's vertices: "
+        f"what lies above is redundant{below} (as in figure 7 of Merrill et al., 2012).{exact}"
+        f"{_first_graphs(len(counted))}",
+        [panel(graph) for graph in drawn],
+        {
             graph: {name: thinned(values)[1] for name, values in found.items()}
             for graph, found in drawn.items()
         },
-    }
+        alt=f"Arcs gathered per level by {len(names)} strategies on {len(drawn)} graphs",
+    )
 
 
 def _expanded(study: Study) -> dict[str, list[int]]:
@@ -181,22 +160,20 @@ def _first_levels(study: Study) -> dict[str, Any]:
     return max(found, key=lambda levels: "distinct" in levels)
 
 
-def _painter(levels: dict[str, Any]) -> Callable[[Any], None]:
-    return lambda axes: _curves(axes, levels)
-
-
-def _curves(axes: Any, levels: dict[str, Any]) -> None:
+def _panel(title: str, levels: Mapping[str, Any], spans: Sequence[Span] = ()) -> Curves:
+    lines = []
     for place, (name, told) in enumerate(FRONTIERS.items()):
         if name in levels:
             places, values = thinned(levels[name])
-            marker = "o" if len(levels[name]) <= MARKED else None
-            style = "--" if name == "distinct" else "-"
-            axes.plot(
-                places, values, marker=marker, ms=2.5, lw=1.1, ls=style, color=PALETTE[place], label=told
+            lines.append(
+                Line(
+                    name=told,
+                    x=places,
+                    y=values,
+                    draw="marked" if len(levels[name]) <= MARKED else "line",
+                    dash="dashed" if name == "distinct" else "solid",
+                    color=place,
+                )
             )
-    _level_axes(axes)
-
-
-def _level_axes(axes: Any) -> None:
-    axes.set_yscale("log")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    y = Axis(label="frontier size", scale="log10")
+    return Curves(title=title, x=LEVEL, y=y, lines=tuple(lines), spans=tuple(spans))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw
+from gravel.stages.charts import Axis, Curves, Line, figure
 from gravel.stages.sections.sparsity import sparsity_sections
 
 if TYPE_CHECKING:
@@ -75,20 +75,23 @@ def _degrees(label: str, one: Graph) -> dict[str, Any]:
     edges = 2 ** numpy.arange(0, int(degree.max()).bit_length() + 1)
     count, _ = numpy.histogram(degree, bins=edges)
 
-    def paint(axes: Any) -> None:
-        axes.bar(edges[:-1], count, width=numpy.diff(edges), align="edge", color=PALETTE[0], alpha=0.85)
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xlabel("degree")
-        axes.set_ylabel("vertices")
-
-    return {
-        "kind": "figure",
-        "title": f"Degrees of {label}",
-        "about": f"{isolated:,} vertices have no neighbour; the largest degree is {int(degree.max()):,}.",
-        "svg": draw(paint, height=2.4, alt=f"Number of vertices by degree, {label}"),
-        "data": {"degree_from": edges[:-1].tolist(), "vertices": count.tolist(), "isolated": isolated},
-    }
+    bars = Line(
+        name="vertices",
+        x=tuple(edges[:-1].tolist()),
+        until=tuple(edges[1:].tolist()),
+        y=tuple(count.tolist()),
+        draw="bars",
+    )
+    panel = Curves(
+        x=Axis(label="degree", scale="log2"), y=Axis(label="vertices", scale="log10"), lines=(bars,)
+    )
+    return figure(
+        f"Degrees of {label}",
+        f"{isolated:,} vertices have no neighbour; the largest degree is {int(degree.max()):,}.",
+        [panel],
+        {"degree_from": edges[:-1].tolist(), "vertices": count.tolist(), "isolated": isolated},
+        alt=f"Number of vertices by degree, {label}",
+    )
 
 
 def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[dict[str, Any]]:

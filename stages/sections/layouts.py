@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw
+from gravel.stages.charts import COLORS, Axis, Rows, RowSeries, figure
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -50,23 +50,20 @@ def _bits_per_arc(members: Sequence[tuple[str, CompressedGraph]]) -> dict[str, A
     bits = [float(one.statistics["bits_per_arc"]) for _, one in members]
     codecs = list(dict.fromkeys(one.codec for _, one in members))
 
-    def paint(axes: Any) -> None:
-        for place, (value, (_, one)) in enumerate(zip(bits, members, strict=True)):
-            axes.barh(place, value, color=PALETTE[codecs.index(one.codec)], height=0.7)
-            axes.text(value, place, f" {value:.3g}", va="center", fontsize=8)
-        axes.set_yticks(range(len(names)), names)
-        axes.invert_yaxis()
-        axes.set_xlim(0, 1.15 * max(bits))
-        axes.set_xlabel("bits per arc")
-        axes.grid(visible=False, axis="y")
-
-    return {
-        "kind": "figure",
-        "title": "Bits per arc",
-        "about": "Of the rows alone, without their offsets.",
-        "svg": draw(paint, height=0.8 + 0.22 * len(names), alt=f"Bits per arc of {len(names)} layouts"),
-        "data": dict(zip(names, bits, strict=True)),
-    }
+    bars = RowSeries(
+        name="bits per arc",
+        values=tuple(bits),
+        colors=tuple(codecs.index(one.codec) % COLORS for _, one in members),
+        words=tuple(f"{value:.3g}" for value in bits),
+    )
+    panel = Rows(of="layout", names=tuple(names), axis=Axis(label="bits per arc", low=0), series=(bars,))
+    return figure(
+        "Bits per arc",
+        "Of the rows alone, without their offsets.",
+        [panel],
+        dict(zip(names, bits, strict=True)),
+        alt=f"Bits per arc of {len(names)} layouts",
+    )
 
 
 def partition_sections(members: Sequence[tuple[str, Partition]]) -> list[dict[str, Any]]:

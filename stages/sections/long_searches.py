@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gravel.stages.sections.plot import MAX_SINGLE_LEVELS
+from gravel.stages.charts import MAX_SINGLE_LEVELS
 from gravel.stages.sections.rates import quartile
 
 COLUMNS = (

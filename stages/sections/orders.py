@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.stages.sections.axes import MAX_SIDE, paint_map
+from gravel.stages.charts import figure, map_panel
+from gravel.stages.sections.axes import MAX_SIDE
 from gravel.stages.sections.cells import PLAIN, TITLES, Cell
-from gravel.stages.sections.plot import draw_panels
 from gravel.stages.sections.ranking import BEST, Entrant, standings
 
 ORIGINAL = "original"
@@ -226,7 +226,6 @@ def _standing(best: Cell, group: Sequence[Cell]) -> str:
 def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
     """Draw the times over order and layout, a map for each graph, placement and algorithm."""
     panels, data = [], {}
-    most = 1
     placed = len({cell.placement for cell in cells}) > 1 or any(cell.link_bytes for cell in cells)
     for (graph, placement, algorithm), group in _places(cells):
         orders = list(dict.fromkeys(cell.order for cell in group))[:MAX_SIDE]
@@ -236,20 +235,15 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
         by_cell = {(cell.order, cell.layout): cell.milliseconds for cell in group}
         grid = [[by_cell.get((order, layout)) for layout in layouts] for order in orders]
         name = ", ".join([graph, _named(algorithm), *([placement] if placed else [])])
-        most = max(most, len(orders))
-        panels.append((name, paint_map(grid, orders, layouts)))
+        panels.append(map_panel(name, grid, orders, layouts, unit="ms"))
         data[name] = {"orders": orders, "layouts": layouts, "milliseconds": grid}
     if not 0 < len(panels) <= MAX_PANELS:
         return None
-    return {
-        "kind": "figure",
-        "title": "Times by order and layout",
-        "about": "In ms. The darker, the slower; the fastest of a map is framed; shades are a map's own.",
-        "svg": draw_panels(
-            panels,
-            columns=2,
-            height=0.75 + 0.24 * most,
-            alt=f"Heat maps of milliseconds over order and layout, {len(panels)} of them",
-        ),
-        "data": data,
-    }
+    return figure(
+        "Times by order and layout",
+        "In ms. The darker, the slower; the fastest of a map is framed; shades are a map's own.",
+        panels,
+        data,
+        columns=2,
+        alt=f"Heat maps of milliseconds over order and layout, {len(panels)} of them",
+    )

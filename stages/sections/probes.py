@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import MAX_SINGLE_LEVELS, PALETTE, draw, legend_above, thinned
+from gravel.stages.charts import (
+    COLORS,
+    MAX_SINGLE_LEVELS,
+    Axis,
+    Curves,
+    Line,
+    Rows,
+    RowSeries,
+    Rule,
+    figure,
+    thinned,
+)
+from gravel.stages.charts.model import Color
 from gravel.stages.sections.rates import ARC_RATE
 
 if TYPE_CHECKING:
@@ -18,9 +30,6 @@ if TYPE_CHECKING:
 
 MAX_LEVEL_PLOTS = 8
 """Plots over levels drawn at most, as for frontiers of measurements."""
-
-MOST_LEVEL_TEXT = 70
-"""Letters that fit side by side under a plot."""
 
 Members = Sequence[tuple[str, "Probe"]]
 
@@ -131,24 +140,18 @@ def _bars(
 ) -> dict[str, Any]:
     """Draw a group of bars for each run; `series` leads from a bar's name to values by run."""
     runs = list(dict.fromkeys(run for values in series.values() for run in values))
-    ticks = _short(runs)
-    width = 0.8 / max(1, len(series))
-
-    def paint(axes: Any) -> None:
-        for place, (name, values) in enumerate(series.items()):
-            heights = [values.get(run) or 0.0 for run in runs]
-            at = [run + (place - (len(series) - 1) / 2) * width for run in range(len(runs))]
-            axes.bar(at, heights, width=width, color=PALETTE[place % len(PALETTE)], label=name)
-        if any(value for values in series.values() for value in values.values()):
-            axes.set_yscale("log")
-        turned = {"rotation": 30, "ha": "right"} if sum(map(len, ticks)) > MOST_LEVEL_TEXT else {}
-        axes.set_xticks(range(len(runs)), ticks, **turned)
-        axes.set_ylabel(unit)
-        legend_above(axes)
-
+    drawn = any(value for values in series.values() for value in values.values())
+    panel = Rows(
+        of="run",
+        names=tuple(_short(runs)),
+        axis=Axis(label=unit, scale="log10" if drawn else "linear"),
+        series=tuple(
+            RowSeries(name=name, values=tuple(values.get(run) for run in runs), color=place % COLORS)
+            for place, (name, values) in enumerate(series.items())
+        ),
+    )
     data = {"run": runs} | {name: [values.get(run) for run in runs] for name, values in series.items()}
-    svg = draw(paint, height=3.2, alt=f"{title} by run")
-    return {"kind": "figure", "title": title, "about": about, "svg": svg, "data": data}
+    return figure(title, about, [panel], data, alt=f"{title} by run")
 
 
 def _short(runs: Sequence[str]) -> list[str]:
@@ -215,28 +218,28 @@ def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
         for part, passed in zip(one.parts, levels["passed"], strict=True)
     }
 
-    def paint(axes: Any) -> None:
-        axes.plot(*thinned(levels["arcs"]), lw=1.2, color="#888888", label="arcs")
-        axes.plot(*thinned(levels["fresh"]), lw=1.2, ls="--", color="#888888", label="vertices found")
-        for place, (name, counts) in enumerate(lost.items()):
-            if any(counts):
-                axes.plot(*thinned(counts), lw=0.8, color=PALETTE[place % len(PALETTE)], label=name)
-        axes.set_yscale("symlog", linthresh=1)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel("level")
-        axes.set_ylabel("false negatives")
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": f"False negatives by level of {label}",
-        "about": "Of the first search, beside the arcs looked up and the vertices that they find.",
-        "svg": draw(paint, alt=f"False negatives by level, {label}"),
-        "data": {
+    drawn = {name: counts for name, counts in lost.items() if any(counts)}
+    lines = [
+        _level_line("arcs", levels["arcs"], "grey"),
+        _level_line("vertices found", levels["fresh"], "grey", dash="dashed"),
+        *(_level_line(name, drawn[name], place % COLORS) for place, name in enumerate(lost) if name in drawn),
+    ]
+    y = Axis(label="false negatives", scale="symlog")
+    return figure(
+        f"False negatives by level of {label}",
+        "Of the first search, beside the arcs looked up and the vertices that they find.",
+        [Curves(x=Axis(label="level", whole=True), y=y, lines=tuple(lines))],
+        {
             name: thinned(counts)[1]
             for name, counts in {"arcs": levels["arcs"], "fresh": levels["fresh"], **lost}.items()
         },
-    }
+        alt=f"False negatives by level, {label}",
+    )
+
+
+def _level_line(name: str, counts: Sequence[int], color: Color, **drawn: Any) -> Line:
+    places, values = thinned(counts)
+    return Line(name=name, x=places, y=values, color=color, **drawn)
 
 
 def _pairs(one: Probe) -> list[tuple[str, tuple[int, int], int]]:
@@ -293,27 +296,24 @@ def _by_size(members: Members) -> dict[str, Any]:
         }
         points[f"{label}, {name}"] = found
 
-    def paint(axes: Any) -> None:
-        for place, (label, found) in enumerate(points.items()):
-            color = PALETTE[place % len(PALETTE)]
-            axes.plot(found["arcs_from"], found["ratio"], "o-", ms=3, lw=1, color=color, label=label)
-        axes.axhline(1, color="#888888", lw=1)
-        if any(found["arcs_from"] for found in points.values()):
-            axes.set_xscale("log", base=2)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("arcs of a level, from")
-        axes.set_ylabel("time fused over time apart")
-        if len(points) <= len(PALETTE):
-            legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": "Fused or apart by the size of a level",
-        "about": "Medians over levels of the first search whose arcs are within a power of two; below 1 the "
+    sized = any(found["arcs_from"] for found in points.values())
+    panel = Curves(
+        x=Axis(label="arcs of a level, from", scale="log2" if sized else "linear"),
+        y=Axis(label="time fused over time apart", low=0),
+        lines=tuple(
+            Line(name=name, x=found["arcs_from"], y=found["ratio"], draw="marked", color=place % COLORS)
+            for place, (name, found) in enumerate(points.items())
+        ),
+        rules=(Rule(at=1, axis="y", dash="solid"),),
+    )
+    return figure(
+        "Fused or apart by the size of a level",
+        "Medians over levels of the first search whose arcs are within a power of two; below 1 the "
         "fused kernel is faster. Apart are two launches.",
-        "svg": draw(paint, alt="Time of the fused kernel over that of two, by the arcs of a level"),
-        "data": points,
-    }
+        [panel],
+        points,
+        alt="Time of the fused kernel over that of two, by the arcs of a level",
+    )
 
 
 def _frontier(label: str, one: Probe) -> dict[str, Any]:
@@ -324,21 +324,18 @@ def _frontier(label: str, one: Probe) -> dict[str, Any]:
         "vertex frontier": levels["vertices"],
     }
 
-    def paint(axes: Any) -> None:
-        for place, (name, counts) in enumerate(lines.items()):
-            marker = "o" if len(counts) <= MAX_SINGLE_LEVELS else None
-            curve = thinned(counts)
-            axes.plot(*curve, marker=marker, ms=3, lw=1.2, color=PALETTE[place], label=name)
-        axes.set_yscale("log")
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel("level")
-        axes.set_ylabel("size")
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": f"Logical frontiers of {label}",
-        "about": "As figure 3, of the first search: what any level-synchronous search goes through.",
-        "svg": draw(paint, alt=f"Logical frontiers by level of {label}"),
-        "data": {name: thinned(levels[name])[1] for name in ("vertices", "arcs", "distinct", "fresh")},
-    }
+    panel = Curves(
+        x=Axis(label="level", whole=True),
+        y=Axis(label="size", scale="log10"),
+        lines=tuple(
+            _level_line(name, counts, place, draw="marked" if len(counts) <= MAX_SINGLE_LEVELS else "line")
+            for place, (name, counts) in enumerate(lines.items())
+        ),
+    )
+    return figure(
+        f"Logical frontiers of {label}",
+        "As figure 3, of the first search: what any level-synchronous search goes through.",
+        [panel],
+        {name: thinned(levels[name])[1] for name in ("vertices", "arcs", "distinct", "fresh")},
+        alt=f"Logical frontiers by level of {label}",
+    )

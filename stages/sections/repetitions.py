@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.charts import Axis, Rows, RowSeries, figure
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.studies import short_labels
 
@@ -169,30 +170,46 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
 
 
 def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
-    from gravel.stages.sections.plot import PALETTE, draw
-
     names = short_labels(list(repeated))
     data = {
         name: times for name, group in zip(names, repeated.values(), strict=True) if (times := _times(group))
     }
 
-    def paint(axes: Any) -> None:
-        for place, times in enumerate(data.values()):
-            middle = median(times)
-            relative = [100 * (time / middle - 1) if middle else 0.0 for time in times]
-            axes.plot([min(relative), max(relative)], [place, place], color="#888888", lw=1, zorder=1)
-            axes.plot(relative, [place] * len(times), "o", ms=4, alpha=0.7, color=PALETTE[0], zorder=2)
-            axes.plot([0], [place], "|", ms=14, mew=2, color=PALETTE[1], zorder=3)
-        axes.set_yticks(range(len(data)), [f"{name}  {median(times):.3g} ms" for name, times in data.items()])
-        axes.set_ylim(len(data) - 0.5, -0.5)
-        axes.set_xlabel("% from the median")
+    relative = [_from_median(times) for times in data.values()]
+    repetitions = [
+        RowSeries(
+            name=f"repetition {place + 1}",
+            values=tuple(each[place] if place < len(each) else None for each in relative),
+            draw="point",
+            in_legend=False,
+        )
+        for place in range(max(map(len, relative), default=0))
+    ]
+    middle = RowSeries(
+        name="median",
+        values=(0.0,) * len(data),
+        draw="mark",
+        low=tuple(min(each) for each in relative),
+        high=tuple(max(each) for each in relative),
+        range_name="end",
+        color=1,
+    )
+    panel = Rows(
+        of="run",
+        names=tuple(f"{name}  {median(times):.3g} ms" for name, times in data.items()),
+        axis=Axis(label="% from the median"),
+        series=(middle, *repetitions),
+    )
+    return figure(
+        "Spread of the repetitions",
+        "Each point is one repetition; the bar marks their median.",
+        [panel],
+        data,
+        alt=f"Spread of {len(data)} repeated runs",
+    )
 
-    return {
-        "kind": "figure",
-        "title": "Spread of the repetitions",
-        "about": "Each point is one repetition; the bar marks their median.",
-        "svg": draw(
-            paint, height=min(12.0, 1.0 + 0.35 * len(data)), alt=f"Spread of {len(data)} repeated runs"
-        ),
-        "data": data,
-    }
+
+def _from_median(times: Sequence[float]) -> list[float]:
+    """Give each time's distance from the median in per cent."""
+    middle = median(times)
+    return [100 * (time / middle - 1) if middle else 0.0 for time in times]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.charts import COLORS, Axis, Curves, Line, figure
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.studies import Member, coordinates, is_batched
 
@@ -133,20 +133,23 @@ def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
     counts = sorted({workers for series in several for workers, _ in series.points})
 
     def panel(
-        told: Callable[[Series], Sequence[float]], ideal: Callable[[int], float]
-    ) -> Callable[[Any], None]:
-        def paint(axes: Any) -> None:
-            axes.plot(
-                counts, [ideal(count) for count in counts], ls="--", lw=1, color="#888888", label="ideal"
+        title: str, told: Callable[[Series], Sequence[float]], ideal: Callable[[int], float], y: Axis
+    ) -> Curves:
+        lines = [
+            Line(
+                name="ideal",
+                x=tuple(counts),
+                y=tuple(ideal(count) for count in counts),
+                color="grey",
+                dash="dashed",
             )
-            for place, series in enumerate(several):
-                x = [workers for workers, _ in series.points]
-                axes.plot(x, told(series), marker="o", ms=3, lw=1.3, color=PALETTE[place], label=series.name)
-            axes.set_xscale("log", base=2)
-            axes.set_xticks(counts, [str(count) for count in counts])
-            axes.minorticks_off()
-
-        return paint
+        ]
+        for place, series in enumerate(several):
+            workers = tuple(workers for workers, _ in series.points)
+            color = place % COLORS
+            lines.append(Line(name=series.name, x=workers, y=tuple(told(series)), draw="marked", color=color))
+        x = Axis(label=unit, scale="log2", ticks=tuple(counts))
+        return Curves(title=title, x=x, y=y, lines=tuple(lines))
 
     def speedup(series: Series) -> list[float]:
         first = series.points[0][0]
@@ -155,17 +158,8 @@ def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
             for share, (workers, _) in zip(efficiency(series), series.points, strict=True)
         ]
 
-    def logarithmic(paint: Callable[[Any], None]) -> Callable[[Any], None]:
-        def paint_logarithmic(axes: Any) -> None:
-            paint(axes)
-            axes.set_yscale("log", base=2)
-            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-
-        return paint_logarithmic
-
-    def percent(axes: Any) -> None:
-        panel(lambda series: [100 * share for share in efficiency(series)], lambda count: 100)(axes)
-        axes.set_ylim(bottom=0)
+    def percent(series: Series) -> list[float]:
+        return [100 * share for share in efficiency(series)]
 
     gained = "speedup" if kind == "Strong" else "growth of the arc rate"
     about = (
@@ -174,21 +168,16 @@ def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
         else "A graph that grows with the workers: the stored arcs a second over those of the fewest "
         "workers, and that as a share of the ideal."
     )
-    return {
-        "kind": "figure",
-        "title": f"{kind} scaling with {unit}",
-        "about": about,
-        "svg": draw_panels(
-            [
-                (gained, logarithmic(panel(speedup, lambda count: count / counts[0]))),
-                ("efficiency, %", percent),
-            ],
-            height=2.4,
-            across=unit,
-            alt=f"{kind} scaling of {len(several)} runs over {unit}",
-        ),
-        "data": {series.name: _told(series) for series in several},
-    }
+    return figure(
+        f"{kind} scaling with {unit}",
+        about,
+        [
+            panel(gained, speedup, lambda count: count / counts[0], Axis(scale="log2")),
+            panel("efficiency, %", percent, lambda count: 100, Axis(low=0)),
+        ],
+        {series.name: _told(series) for series in several},
+        alt=f"{kind} scaling of {len(several)} runs over {unit}",
+    )
 
 
 def _told(series: Series) -> Mapping[str, Any]:

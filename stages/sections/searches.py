@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import INK, PALETTE, draw, label_logarithmic, legend_above
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, Rule, figure
 from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
 from gravel.stages.sections.studies import short_labels
 
@@ -34,34 +34,32 @@ def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, A
     quartiles = [(quartile(each, 1), quartile(each, 3)) for each in times]
     wide = bool(middle) and max(middle) > WIDE * min(middle) > 0
 
-    def paint(axes: Any) -> None:
-        for place, (value, (low, high)) in enumerate(zip(middle, quartiles, strict=True)):
-            axes.plot([low, high], [place, place], color=INK, alpha=0.6, lw=1.2)
-            axes.plot([value], [place], "o", ms=4.5, color=PALETTE[0])
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.set_xlabel("ms a search: median, quartiles")
-        if wide:
-            axes.set_xscale("log")
-            label_logarithmic(
-                axes.xaxis, min(low for low, _ in quartiles), max(high for _, high in quartiles)
-            )
-        else:
-            axes.set_xlim(left=0)
-        axes.grid(visible=False, axis="y")
-
     about = "Points are medians over the sources; lines reach from the first to the third quartile."
     if len(shown) < len(timed):
         about += f" The {MAX_ROWS // 2} fastest and the {MAX_ROWS // 2} slowest of {len(timed):,} runs."
-    return {
-        "kind": "figure",
-        "title": "Times side by side",
-        "about": about,
-        "svg": draw(
-            paint, height=min(12.0, 0.8 + 0.22 * len(names)), alt=f"Median time of {len(names)} measured runs"
+    label = "ms a search: median, quartiles"
+    panel = Rows(
+        of="run",
+        names=tuple(names),
+        axis=Axis(label=label, scale="log10") if wide else Axis(label=label, low=0),
+        series=(
+            RowSeries(
+                name="median",
+                values=tuple(middle),
+                draw="point",
+                low=tuple(low for low, _ in quartiles),
+                high=tuple(high for _, high in quartiles),
+                range_name="quartile",
+            ),
         ),
-        "data": {"run": names, "median_milliseconds": middle, "quartiles": quartiles},
-    }
+    )
+    return figure(
+        "Times side by side",
+        about,
+        [panel],
+        {"run": names, "median_milliseconds": middle, "quartiles": quartiles},
+        alt=f"Median time of {len(names)} measured runs",
+    )
 
 
 def _milliseconds(one: Measurement) -> list[float]:
@@ -75,7 +73,7 @@ def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
-    """Draw, for every run, the share of sources at or below a rate."""
+    """Draw, for every run, the share of sources at or below a rate; some search has to have one."""
     names = short_labels([label for label, _ in members])
     found = {
         name: sorted(rates(one.searches, "edges")) for name, (_, one) in zip(names, members, strict=True)
@@ -83,35 +81,27 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     data = {name: cumulative(values) for name, values in found.items()}
     without = sum(len(one.searches) for _, one in members) - sum(map(len, found.values()))
 
-    def paint(axes: Any) -> None:
-        for place, (label, corners) in enumerate(data.items()):
-            if not corners:
-                continue
-            x, share = zip(*corners, strict=True)
-            color = PALETTE[place % len(PALETTE)]
-            axes.plot([x[0], *x], [0, *share], drawstyle="steps-post", lw=1, color=color, label=label)
-            axes.plot(x, share, "o", ms=3, color=color)
-            if len(data) == 1:
-                axes.axvline(harmonic_mean(x), color=PALETTE[1], lw=1, label="harmonic mean")
-                axes.axvline(geometric_mean(x), color=PALETTE[2], lw=1, ls="--", label="geometric mean")
-        axes.set_xlabel(EDGE_RATE)
-        axes.set_ylabel("share of searches")
-        axes.set_ylim(0, 1.02)
-        if any(data.values()) and len(data) <= len(PALETTE):
-            legend_above(axes)
-
     about = "Each point is one search; the curve is the share of searches at or below a rate."
     if without:
         about += f" {without:,} that reached no edge {'has' if without == 1 else 'have'} no rate."
-    return {
-        "kind": "figure",
-        "title": "Rate over sources",
-        "about": about,
-        "svg": draw(paint, alt="Distribution of the traversal rate over searches")
-        if any(data.values())
-        else "",
-        "data": data,
-    }
+    drawn = [(place, name, corners) for place, (name, corners) in enumerate(data.items()) if corners]
+    lines, rules = [], []
+    for place, name, corners in drawn:
+        x, share = zip(*corners, strict=True)
+        color = place % COLORS
+        lines.append(Line(name=name, x=(x[0], *x), y=(0, *share), draw="steps", color=color))
+        if len(data) == 1:
+            harmonic, geometric = harmonic_mean(x), geometric_mean(x)
+            rules.append(Rule(at=harmonic, axis="x", name="harmonic mean", color=1, dash="solid"))
+            rules.append(Rule(at=geometric, axis="x", name="geometric mean", color=2))
+    panel = Curves(
+        x=Axis(label=EDGE_RATE),
+        y=Axis(label="share of searches", low=0, high=1),
+        lines=tuple(lines),
+        rules=tuple(rules),
+    )
+    alt = "Distribution of the traversal rate over searches"
+    return figure("Rate over sources", about, [panel], data, alt=alt)
 
 
 def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:

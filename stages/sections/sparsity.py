@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.charts import Cells, figure, shade_digits
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ BLOCKS = 96
 ARCS_OF_A_BLOCK_ROW = 1 << 18
 """Arcs counted in a row of blocks at most: 1,000 for each block on average, by which its shade is settled."""
 
+WHOLE = 1 << 21
+"""Arcs up to which all are read at once: rows of blocks share chunks, and each is unpacked but once."""
+
 PIECES = 8
 """Ranges that a sample is taken in, so that it reads few chunks and yet spreads over the whole row."""
-
-SHADES = 16
-"""Steps of a shade: the eye tells no more apart, and the picture stays a few KB."""
 
 
 def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
@@ -42,43 +42,35 @@ def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, An
     }
     densest = max(float(density.max()) for density in counted.values())
 
-    def painter(density: NDArray[Any]) -> Callable[[Any], None]:
-        def paint(axes: Any) -> None:
-            # By logarithm: blocks near the diagonal of a good order hold thousands of times more than others.
-            shade = numpy.log1p(density * 1000 / densest) / numpy.log1p(1000)
-            shade = numpy.ceil(shade * SHADES) / SHADES
-            image = numpy.empty((*density.shape, 4))
-            image[..., :3] = [int(PALETTE[0][at : at + 2], 16) / 255 for at in (1, 3, 5)]
-            image[..., 3] = shade
-            axes.imshow(image, interpolation="none", aspect="equal")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.grid(visible=False)
-            for spine in axes.spines.values():
-                spine.set(visible=True, alpha=0.4)
+    def panel(name: str, one: Graph, density: NDArray[Any]) -> Cells:
+        # By logarithm: blocks near the diagonal of a good order hold thousands of times more than others.
+        shares = numpy.log1p(density * 1000 / densest) / numpy.log1p(1000)
+        # What holds any arc is not white.
+        shares = numpy.where(density > 0, numpy.maximum(shares, 1 / 15), 0)
+        return Cells(
+            title=name,
+            shades=tuple(shade_digits(row).replace("0", " ") for row in shares.tolist()),
+            extent=one.vertex_count,
+            facts=(
+                ("vertices", one.vertex_count),
+                ("arcs", one.arc_count),
+                ("blocks a side", len(density)),
+                ("arcs in blocks on the diagonal and beside it, %", 100 * float(_near_diagonal(density))),
+            ),
+        )
 
-        return paint
-
-    # Up to four stand two by two, which a phone shows whole.
-    columns = min(2 if len(counted) <= 4 else 4, len(counted))
     more = f" The first {MAX_PANELS} of {len(members)} are drawn." if len(members) > len(drawn) else ""
     return [
-        {
-            "kind": "figure",
-            "title": "Sparsity of the matrix",
-            "about": (
-                "Rows are vertices from the top, columns their neighbours from the left; the darker a block, "
-                "the more arcs it holds, by the same logarithmic shades in every picture (as in table 1 of "
-                f"Merrill et al., PPoPP 2012).{more}"
-            ),
-            "svg": draw_panels(
-                [(name, painter(density)) for name, density in counted.items()],
-                columns=columns,
-                width=4.2 if columns <= 2 else 1.75 * columns,
-                height=2.25 if columns <= 2 else 1.85,
-                alt=f"Sparsity of {len(counted)} matrices",
-            ),
-            "data": {
+        figure(
+            "Sparsity of the matrix",
+            "Rows are vertices from the top, columns their neighbours from the left; the darker a block, "
+            "the more arcs it holds, by the same logarithmic shades in every picture (as in table 1 of "
+            f"Merrill et al., PPoPP 2012).{more}",
+            [
+                panel(name, one, density)
+                for (name, density), (_, one) in zip(counted.items(), drawn, strict=True)
+            ],
+            {
                 name: {
                     "blocks": len(density),
                     # Arcs in the blocks of the diagonal and beside it: what an order gains, as a number.
@@ -86,7 +78,10 @@ def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, An
                 }
                 for name, density in counted.items()
             },
-        }
+            # Up to four stand two by two, which a phone shows whole.
+            columns=min(2 if len(counted) <= 4 else 4, len(counted)),
+            alt=f"Sparsity of {len(counted)} matrices",
+        )
     ]
 
 
@@ -101,11 +96,12 @@ def _density(one: Graph) -> NDArray[Any]:
     offsets = numpy.asarray(one.row_offsets)[edges].astype(numpy.int64)
     area = numpy.outer(numpy.diff(edges), numpy.diff(edges))
     counts = numpy.zeros((blocks, blocks))
+    stored = one.column_indices if one.arc_count > WHOLE else numpy.asarray(one.column_indices[:])
     for row in range(blocks):
         start, end = int(offsets[row]), int(offsets[row + 1])
         taken = 0
         for low, high in _sample(start, end):
-            columns = numpy.asarray(one.column_indices[low:high]).astype(numpy.int64)
+            columns = numpy.asarray(stored[low:high]).astype(numpy.int64)
             counts[row] += numpy.bincount(numpy.searchsorted(bounds, columns, side="right"), minlength=blocks)
             taken += high - low
         if taken:

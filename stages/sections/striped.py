@@ -5,12 +5,12 @@ The figures are those of Merrill, Garland and Grimshaw (PPoPP 2012, section 6.2)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw, draw_panels, legend_above
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, figure
 from gravel.stages.sections.ranks.times import in_turns
 from gravel.stages.sections.rates import ARC_RATE, harmonic_mean, rates
 from gravel.stages.sections.repetitions import typical
@@ -112,42 +112,38 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
     gains = {output: _gains(graphs, counts) for output, graphs in found.items()}
     turns = any(in_turns(run.one) for run in runs)
 
-    def bars(graphs: Mapping[str, Mapping[int, float]]) -> Callable[[Any], None]:
-        def paint(axes: Any) -> None:
-            width = 0.8 / len(counts)
-            for place, count in enumerate(counts):
-                at = [graph + (place - (len(counts) - 1) / 2) * width for graph in range(len(graphs))]
-                heights = [told.get(count, 0.0) for told in graphs.values()]
-                name = f"{count} rank{'s' if count > 1 else ''}"
-                axes.bar(at, heights, width=width, color=PALETTE[place % len(PALETTE)], label=name)
-            axes.set_yscale("log")
-            axes.set_xticks(range(len(graphs)), list(graphs), rotation=30, ha="right")
+    def bars(output: str, graphs: Mapping[str, Mapping[int, float]]) -> Rows:
+        return Rows(
+            title=f"{output}: {ARC_RATE}",
+            of="graph",
+            names=tuple(graphs),
+            axis=Axis(scale="log10"),
+            series=tuple(
+                RowSeries(
+                    name=f"{count} rank{'s' if count > 1 else ''}",
+                    values=tuple(told.get(count) for told in graphs.values()),
+                    color=place % COLORS,
+                )
+                for place, count in enumerate(counts)
+            ),
+        )
 
-        return paint
-
-    def speedups(axes: Any) -> None:
-        for place, (output, told) in enumerate(gains.items()):
-            reached = [(count, gain) for count, gain in zip(counts, told, strict=True) if gain is not None]
-            x, y = [count for count, _ in reached], [gain for _, gain in reached]
-            axes.plot(x, y, marker="o", ms=3, color=PALETTE[-1 - place], label=output)
-        axes.set_xticks(counts, [str(count) for count in counts])
-        axes.set_ylim(bottom=0)
-
-    panels = [(f"{output}: {ARC_RATE}", bars(graphs)) for output, graphs in found.items()]
-    return {
-        "kind": "figure",
-        "title": "Rates over stripes with more ranks",
-        "about": (
-            "As figure 11: the mean rate of each graph with each number of ranks, and the harmonic mean over "
-            f"the graphs of the rate over that with {counts[0]} rank{'s' if counts[0] > 1 else ''}. "
-            + ("Ranks that took turns in one process share its time, and cannot gain." if turns else "")
+    speedups = Curves(
+        title=f"rate over that with {counts[0]}",
+        x=Axis(label="ranks", ticks=tuple(counts)),
+        y=Axis(low=0),
+        lines=tuple(
+            Line(name=output, x=tuple(counts), y=tuple(told), draw="marked", color=COLORS - 1 - place)
+            for place, (output, told) in enumerate(gains.items())
         ),
-        "svg": draw_panels(
-            [*panels, (f"rate over that with {counts[0]}", speedups)],
-            height=2.6,
-            alt=f"Rates of striped searches with {', '.join(map(str, counts))} ranks",
-        ),
-        "data": {
+    )
+    return figure(
+        "Rates over stripes with more ranks",
+        "As figure 11: the mean rate of each graph with each number of ranks, and the harmonic mean over "
+        f"the graphs of the rate over that with {counts[0]} rank{'s' if counts[0] > 1 else ''}. "
+        + ("Ranks that took turns in one process share its time, and cannot gain." if turns else ""),
+        [*(bars(output, graphs) for output, graphs in found.items()), speedups],
+        {
             "ranks": counts,
             **{
                 output: {graph: [told.get(count) for count in counts] for graph, told in graphs.items()}
@@ -155,7 +151,8 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
             },
             "gains": gains,
         },
-    }
+        alt=f"Rates of striped searches with {', '.join(map(str, counts))} ranks",
+    )
 
 
 def _gains(graphs: Mapping[str, Mapping[int, float]], counts: Sequence[int]) -> list[float | None]:
@@ -182,34 +179,30 @@ def _sizes_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
     degrees = sorted({degree for degree, _ in curves})
     ordered = sorted(curves.items(), key=lambda item: (-item[0][0], item[0][1]))
 
-    def paint(axes: Any) -> None:
-        for (degree, output), curve in ordered:
-            sizes = sorted(curve)
-            axes.plot(
-                sizes,
-                [curve[size] for size in sizes],
-                ls="-" if output == "distance" else "--",
-                marker="o",
-                ms=3,
-                color=PALETTE[degrees.index(degree) % len(PALETTE)],
-                label=f"degree {degree}, {output}",
+    lines = []
+    for (degree, output), curve in ordered:
+        sizes = sorted(curve)
+        lines.append(
+            Line(
+                name=f"degree {degree}, {output}",
+                x=tuple(sizes),
+                y=tuple(curve[size] for size in sizes),
+                draw="marked",
+                dash="solid" if output == "distance" else "dashed",
+                color=degrees.index(degree) % COLORS,
             )
-        axes.set_xscale("log", base=2)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("vertices")
-        axes.set_ylabel(ARC_RATE)
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": "Rates over stripes by size and degree",
-        "about": f"As figure 12: uniform random graphs over {most} ranks; dashed with predecessors.",
-        "svg": draw(paint, height=3.4, alt=f"Rates of striped searches over {most} ranks by size and degree"),
-        "data": {
+        )
+    x, y = Axis(label="vertices", scale="log2"), Axis(label=ARC_RATE, low=0)
+    return figure(
+        "Rates over stripes by size and degree",
+        f"As figure 12: uniform random graphs over {most} ranks; dashed with predecessors.",
+        [Curves(x=x, y=y, lines=tuple(lines))],
+        {
             f"{degree}, {output}": {str(size): curve[size] for size in sorted(curve)}
             for (degree, output), curve in ordered
         },
-    }
+        alt=f"Rates of striped searches over {most} ranks by size and degree",
+    )
 
 
 def _name(run: StripedRun) -> str:
@@ -227,29 +220,24 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         return None
     shares = {name: run.ends for name, run in shown.items()}
 
-    def paint(axes: Any) -> None:
-        left = [0.0] * len(shares)
-        for place, end in enumerate(ENDS):
-            widths = [100 * told[place] for told in shares.values()]
-            axes.barh(range(len(shares)), widths, left=left, color=PALETTE[place], label=end, height=0.7)
-            left = [before + width for before, width in zip(left, widths, strict=True)]
-        axes.set_yticks(range(len(shares)), list(shares))
-        axes.invert_yaxis()
-        axes.set_xlabel("% of the neighbours that were gathered")
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": "What is sent over stripes, and what is not",
-        "about": (
-            f"Over {most} rank{'s' if most > 1 else ''}: neighbours dropped as local duplicates or by the "
-            "bitmask, those that the rank owns itself, and those that it sends."
+    panel = Rows(
+        of="run",
+        names=tuple(shares),
+        axis=Axis(label="% of the neighbours that were gathered", low=0),
+        series=tuple(
+            RowSeries(name=end, values=tuple(100 * told[place] for told in shares.values()), color=place)
+            for place, end in enumerate(ENDS)
         ),
-        "svg": draw(
-            paint, height=1.2 + 0.24 * len(shares), alt=f"Neighbours kept and dropped of {len(shares)} runs"
-        ),
-        "data": {name: dict(zip(ENDS, told, strict=True)) for name, told in shares.items()},
-    }
+        stacked=True,
+    )
+    return figure(
+        "What is sent over stripes, and what is not",
+        f"Over {most} rank{'s' if most > 1 else ''}: neighbours dropped as local duplicates or by the "
+        "bitmask, those that the rank owns itself, and those that it sends.",
+        [panel],
+        {name: dict(zip(ENDS, told, strict=True)) for name, told in shares.items()},
+        alt=f"Neighbours kept and dropped of {len(shares)} runs",
+    )
 
 
 def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import ceil, floor, log10
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from gravel.stages.charts import Axis, Rows, RowSeries, figure
 from gravel.stages.sections.comparison import speedup
-from gravel.stages.sections.plot import INK, PALETTE, draw_panels
 from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
 from gravel.stages.sections.rates import quartile
 from gravel.stages.sections.studies import Member, Study
@@ -21,12 +20,6 @@ MAX_PANELS = 12
 
 MAX_DOTS = 200
 """Rows of all graphs together in one picture; of many strategies fewer graphs are drawn."""
-
-MAX_TICKS = 4
-"""Values named on the axis of a panel: more would run into each other."""
-
-ROW_INCHES = 0.17
-"""Height of one row in a panel of the comparison."""
 
 
 def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
@@ -165,21 +158,13 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
     drawn = several[: max(1, min(MAX_PANELS, MAX_DOTS // max(1, len(shown))))]
     if len(several) > len(drawn):
         about.append(f"The first {len(drawn)} of {len(several)} graphs; the table has all.")
-    return {
-        "kind": "figure",
-        "title": "Strategies side by side",
-        "about": " ".join(about),
-        "svg": draw_panels(
-            [(study.graph, _dots(study, shown, 6 if len(drawn) > 1 else 8)) for study in drawn],
-            height=0.65 + ROW_INCHES * len(shown),
-            same_rows=True,
-            across="ms a search",
-            alt=f"Times of {len(shown)} strategies on {len(drawn)} graphs",
-        ),
-        "data": {
-            study.graph: {member.name: _spread(member) for member in study.members} for study in several
-        },
-    }
+    return figure(
+        "Strategies side by side",
+        " ".join(about),
+        [_dots(study, shown) for study in drawn],
+        {study.graph: {member.name: _spread(member) for member in study.members} for study in several},
+        alt=f"Times of {len(shown)} strategies on {len(drawn)} graphs",
+    )
 
 
 def _spread(member: Member) -> dict[str, float]:
@@ -191,50 +176,30 @@ def _spread(member: Member) -> dict[str, float]:
     }
 
 
-def _dots(study: Study, names: Sequence[str], letters: float) -> Callable[[Any], None]:
-    def paint(axes: Any) -> None:
-        most = 0.0
-        for member in study.members:
-            if member.name not in names:
-                continue
-            place = names.index(member.name)
-            middle, low, high = _spread(member).values()
-            most = max(most, high, middle)
-            leads = study.standing(member).word in (BEST, TIED)
-            axes.plot([low, high], [place, place], color=INK, alpha=0.6, lw=1)
-            axes.plot([middle], [place], "o", ms=4, color=PALETTE[1] if leads else PALETTE[0])
-            over = speedup(study, member)
-            told = f"{middle:.3g} ms" + (f", {_times(over)}" if over is not None else "")
-            axes.annotate(
-                told,
-                (max(high, middle), place),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=letters,
-            )
-        axes.set_xscale("log")
-        least = axes.get_xlim()[0]
-        if most > 0:
-            # Room for the words beside the slowest.
-            axes.set_xlim(least, most * max(6.0, (most / least) ** 0.9))
-        axes.minorticks_off()
-        axes.set_xticks(ticks := _ticks(*axes.get_xlim()), [f"{tick:g}" for tick in ticks])
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.grid(visible=False, axis="y")
-
-    return paint
-
-
-def _ticks(least: float, most: float) -> list[float]:
-    """Choose at most four round values of a logarithmic axis."""
-    if not 0 < least < most:
-        return []
-    powers = range(floor(log10(least)), ceil(log10(most)) + 1)
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        found = [step * 10.0**power for power in powers for step in steps]
-        found = [value for value in found if least <= value <= most]
-        if len(found) <= MAX_TICKS:
-            return found
-    return found[:: -(-len(found) // MAX_TICKS)]
+def _dots(study: Study, names: Sequence[str]) -> Rows:
+    members = sorted(
+        (member for member in study.members if member.name in names), key=lambda each: names.index(each.name)
+    )
+    spreads = [_spread(member) for member in members]
+    leads = [study.standing(member).word in (BEST, TIED) for member in members]
+    over = [speedup(study, member) for member in members]
+    points = RowSeries(
+        name="median",
+        values=tuple(each["median_milliseconds"] for each in spreads),
+        draw="point",
+        low=tuple(each["first_quartile"] for each in spreads),
+        high=tuple(each["third_quartile"] for each in spreads),
+        range_name="quartile",
+        colors=tuple(1 if lead else 0 for lead in leads),
+        words=tuple(
+            f"{member.milliseconds:.3g} ms" + (f", {_times(gain)}" if gain is not None else "")
+            for member, gain in zip(members, over, strict=True)
+        ),
+    )
+    return Rows(
+        title=study.graph,
+        of="strategy",
+        names=tuple(member.name for member in members),
+        axis=Axis(label="ms a search", scale="log10"),
+        series=(points,),
+    )

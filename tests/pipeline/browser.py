@@ -52,7 +52,14 @@ addEventListener("load", () => {
       left: frame.left + scrollX, top: frame.top + scrollY, width: frame.width, height: frame.height,
       drawn, images, smallest, outside});
   }
-  const told = {pictures, wide: document.documentElement.scrollWidth, window: innerWidth,
+  const charts = [...document.querySelectorAll("figure.chart")].map(figure => {
+    const frame = figure.querySelector(".panels").getBoundingClientRect();
+    const canvases = [...figure.querySelectorAll("canvas")];
+    return {title: figure.dataset.title, panels: canvases.length, left: frame.left + scrollX,
+      top: frame.top + scrollY, width: frame.width, height: frame.height,
+      right: Math.max(...canvases.map(each => each.getBoundingClientRect().right))};
+  });
+  const told = {pictures, charts, wide: document.documentElement.scrollWidth, window: innerWidth,
     height: document.documentElement.scrollHeight, paper: getComputedStyle(document.body).backgroundColor,
     broken: [...document.querySelectorAll("a[href^='#']")].filter(
       link => !document.getElementById(decodeURIComponent(link.hash.slice(1)))).map(link => link.hash)};

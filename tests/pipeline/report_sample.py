@@ -148,8 +148,11 @@ def record(run: str, stages: list[dict[str, Any]], **values: Any) -> dict[str, A
     return {"run": run, "state": "done", "workflow": workflow, "stages": stages, **started, **values}
 
 
-def write_sample(folder: Path) -> tuple[Path, list[str]]:
-    """Write the report of a run with all of it; returns the page and the titles of its figures on it."""
+def write_sample(folder: Path, *, static: bool = False) -> tuple[Path, list[str]]:
+    """Write the report of a run with all of it; returns the page and the titles of its figures on it.
+
+    A `static` page has drawings in the place of charts.
+    """
     parts = {
         name: make()
         for name, make in (("study", study), ("suite", suite), ("scaling", scaling), ("along", along))
@@ -161,15 +164,18 @@ def write_sample(folder: Path) -> tuple[Path, list[str]]:
         for each in one
         if each["kind"] == "figure" and each["part"] != "data"
     ]
-    return _written(folder, parts, made), titles
+    return write_made(folder, parts, made, static=static), titles
 
 
 def write_report(folder: Path, parts: dict[str, dict[str, Any]]) -> Path:
     """Write the page of a run with these reports, each of these labelled artifacts."""
-    return _written(folder, parts, {name: sections(inputs) for name, inputs in parts.items()})
+    return write_made(folder, parts, {name: sections(inputs) for name, inputs in parts.items()})
 
 
-def _written(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str, Any]]]) -> Path:
+def write_made(
+    folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str, Any]]], *, static: bool = False
+) -> Path:
+    """Write the page of a run with reports that hold these sections."""
     keys = [key for inputs in parts.values() for key in inputs]
     runs = [stage_run(key) for key in dict.fromkeys(keys)]
     runs += [stage_run(name, stage="report", upstream=list(parts[name]), outputs=[name]) for name in parts]
@@ -179,4 +185,4 @@ def _written(folder: Path, parts: dict[str, Any], made: dict[str, list[dict[str,
 
     cache = cast("Cache", SimpleNamespace(describe=describe, look_up=lambda recipe: None))
     folder.mkdir(parents=True, exist_ok=True)
-    return write_run_report(folder, record(folder.name, runs), cache)
+    return write_run_report(folder, record(folder.name, runs), cache, static=static)

@@ -41,25 +41,40 @@ def test_every_picture_drew(sample: tuple[Path, list[str]], profile: Path, width
     assert found["wide"] <= width  # nothing but tables and wide pictures is scrolled sideways
     assert found["broken"] == []
     assert found["paper"] == f"rgb{PAPER[scheme]}"
-    assert sorted(each["title"] for each in found["pictures"]) == sorted([*titles, "Workflow"])
+    assert [each["title"] for each in found["pictures"]] == ["Workflow"]
+    assert sorted(each["title"] for each in found["charts"]) == sorted(titles)
     assert {"Strong scaling with ranks", "Weak scaling with workers", "Sparsity of the matrix"} <= set(titles)
+    for chart in found["charts"]:
+        assert chart["panels"] >= 1, chart
+        assert chart["width"] >= 300, chart
+        assert chart["right"] <= width, chart
+    whole = page.with_name("unfolded.html")
+    whole.write_text(unfolded(page.read_text()))
+    pixels = photograph(whole, profile, width, min(int(found["height"]), 16_000), scheme)
+    seen = [
+        chart
+        for chart in found["charts"]
+        if chart["top"] + chart["height"] < len(pixels)
+        # The rest of a tall chart beside an answer is scrolled to.
+        and chart["height"] > 0
+    ]
+    assert len(seen) >= 8
+    for chart in seen:
+        _has_colours(pixels, chart, PAPER[scheme])
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, DARK), (1280, LIGHT)])
+def test_every_drawing_of_a_static_page_drew(tmp_path: Path, profile: Path, width: int, scheme: int):
+    page, titles = write_sample(tmp_path / "20261120-100000-sample-0001", static=True)
+    found = look(page, profile, width, scheme, unfold=True)
+    assert found["wide"] <= width
+    assert found["charts"] == []
+    assert sorted(each["title"] for each in found["pictures"]) == sorted([*titles, "Workflow"])
     for picture in found["pictures"]:
         assert picture["outside"] == [], picture
         assert picture["drawn"] >= 10, picture
         assert picture["smallest"] >= 9, picture  # px, of a line of letters
         assert picture["width"] >= 300, picture
-        assert picture["images"] == (4 if picture["title"].startswith("Sparsity") else 0), picture
-    whole = page.with_name("unfolded.html")
-    whole.write_text(unfolded(page.read_text()))
-    pixels = photograph(whole, profile, width, min(int(found["height"]), 16_000), scheme)
-    seen = [
-        picture
-        for picture in found["pictures"]
-        if picture["top"] + picture["height"] < len(pixels) and picture["title"] != "Workflow"
-    ]
-    assert len(seen) >= 8
-    for picture in seen:
-        _has_colours(pixels, picture, PAPER[scheme])
 
 
 def _has_colours(pixels: Any, picture: dict[str, Any], paper: tuple[int, int, int]) -> None:
@@ -95,7 +110,7 @@ def test_it_is_small_and_asks_for_nothing(sample: tuple[Path, list[str]]):
     plain = text.replace("http://www.w3.org/", "")
     assert not re.findall(r"""(?:src|href)=["'](?!#|data:)[^"']*//""", plain)
     assert "@import" not in plain
-    assert text.count("<script>") == 1  # sorts and filters tables
+    assert text.count("<script>") == 2  # sorts and filters tables, and draws charts
 
 
 def test_the_drawing_of_a_workflow_drew(tmp_path: Path, profile: Path):

@@ -58,7 +58,8 @@ def test_rates_with_more_ranks() -> None:
         assert figure["data"][output]["deep"] == pytest.approx([rate(8), rate(16)])
         assert figure["data"][output]["wide"] == pytest.approx([rate(2), rate(1)])
         assert figure["data"]["gains"][output] == pytest.approx([1.0, 2 / (1 / 0.5 + 1 / 2.0)])
-    assert "3 ranks" in figure["svg"]
+    names = [series["name"] for series in figure["chart"]["panels"][0]["series"]]
+    assert names == ["1 rank", "3 ranks"]
     assert "Rates over stripes by size and degree" not in found
     table = found["Searches over stripes"]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]

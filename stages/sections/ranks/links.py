@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.charts import COLORS, Axis, Curves, Line, figure
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.machines import LinkCurve, Machine
@@ -75,51 +75,40 @@ def _named(members: Sequence[tuple[str, Links]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _bytes(value: float, _: Any = None) -> str:
-    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if value >= size:
-            return f"{value / size:g} {unit}"
-    return f"{value:g} B"
-
-
 def _panels(
-    named: Mapping[str, Mapping[str, Any]], height: Callable[[Mapping[str, Any]], float | None]
-) -> list[tuple[str, Callable[[Any], None]]]:
-    def painter(pattern: str) -> Callable[[Any], None]:
-        def paint(axes: Any) -> None:
-            for (name, patterns), color in zip(named.items(), PALETTE, strict=False):
-                points = [(point["bytes"], height(point)) for point in patterns.get(pattern, ())]
-                drawn = [(size, value) for size, value in points if value is not None]
-                if drawn:
-                    axes.plot(*zip(*drawn, strict=True), "o-", ms=3, lw=1.2, color=color, label=name)
-            axes.set_xscale("log", base=2)
-            axes.set_yscale("log")
-            axes.xaxis.set_major_formatter(_bytes)
-            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-
-        return paint
+    named: Mapping[str, Mapping[str, Any]], unit: str, height: Callable[[Mapping[str, Any]], float | None]
+) -> list[Curves]:
+    def lines(pattern: str) -> Iterator[Line]:
+        for place, (name, patterns) in enumerate(named.items()):
+            points = [(point["bytes"], height(point)) for point in patterns.get(pattern, ())]
+            drawn = [(size, value) for size, value in points if value is not None]
+            if drawn and place < COLORS:
+                x, y = zip(*drawn, strict=True)
+                yield Line(name=name, x=x, y=y, draw="marked", color=place)
 
     there = [pattern for pattern in PATTERNS if any(pattern in patterns for patterns in named.values())]
-    return [(PATTERNS[pattern], painter(pattern)) for pattern in there]
+    return [
+        Curves(
+            title=PATTERNS[pattern],
+            x=Axis(label="bytes of a message", scale="log2", unit="bytes"),
+            y=Axis(label=unit, scale="log10"),
+            lines=tuple(lines(pattern)),
+        )
+        for pattern in there
+    ]
 
 
 def _times(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
     named = _named(members)
-    return {
-        "kind": "figure",
-        "title": "Time of messages by their size",
-        "about": "The slowest rank's time, the median of the repetitions. In reductions every rank learns "
+    return figure(
+        "Time of messages by their size",
+        "The slowest rank's time, the median of the repetitions. In reductions every rank learns "
         "the masks of all others.",
-        "svg": draw_panels(
-            _panels(named, lambda point: 1e6 * point["seconds"]),
-            columns=2,
-            height=2.3,
-            across="bytes of a message",
-            up="microseconds",
-            alt=f"Time of messages over their size, {len(named)} curves a pattern",
-        ),
-        "data": {name: dict(patterns) for name, patterns in named.items()},
-    }
+        _panels(named, "microseconds", lambda point: 1e6 * point["seconds"]),
+        {name: dict(patterns) for name, patterns in named.items()},
+        columns=2,
+        alt=f"Time of messages over their size, {len(named)} curves a pattern",
+    )
 
 
 def _rate(point: Mapping[str, Any]) -> float | None:
@@ -128,23 +117,17 @@ def _rate(point: Mapping[str, Any]) -> float | None:
 
 def _rates(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
     named = _named(members)
-    return {
-        "kind": "figure",
-        "title": "Rate of messages by their size",
-        "about": "What a rank receives in a second.",
-        "svg": draw_panels(
-            _panels(named, _rate),
-            columns=2,
-            height=2.3,
-            across="bytes of a message",
-            up="GB/s a rank",
-            alt=f"Rate of messages over their size, {len(named)} curves a pattern",
-        ),
-        "data": {
+    return figure(
+        "Rate of messages by their size",
+        "What a rank receives in a second.",
+        _panels(named, "GB/s a rank", _rate),
+        {
             name: {pattern: [_rate(point) for point in points] for pattern, points in patterns.items()}
             for name, patterns in named.items()
         },
-    }
+        columns=2,
+        alt=f"Rate of messages over their size, {len(named)} curves a pattern",
+    )
 
 
 def _table(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:

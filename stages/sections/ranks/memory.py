@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Rule, figure
+from gravel.stages.charts.model import Dash
 from gravel.stages.sections.ranks.splits import MAX_GRAPHS, Split, SplitGraph
 
 if TYPE_CHECKING:
@@ -29,26 +30,18 @@ def memory_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     """Draw bytes for each arc over thresholds: the formula for each number of ranks, and what is stored."""
     drawn = graphs[:MAX_GRAPHS]
     counts = sorted({ranks for graph in drawn for ranks in _counts(graph)})
-    colors = {ranks: PALETTE[place % len(PALETTE)] for place, ranks in enumerate(counts)}
-    return {
-        "kind": "figure",
-        "title": "Memory of partitions against table I",
-        "about": (
-            "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018), points what "
-            "partitions take, source lists and masks included. Ids of nn arcs take 4 bytes here below 2^32 "
-            "vertices, and 8 in the formula. An edge list takes 16 bytes an arc, and a third of it is the "
-            "paper's result; CSR without degree separation takes 8 n + 8 m."
-        ),
-        "svg": draw_panels(
-            [(graph.name, _painter(graph, colors)) for graph in drawn],
-            columns=2,
-            height=2.6,
-            across="degree threshold",
-            up="bytes an arc",
-            alt=f"Bytes an arc of partitions over thresholds, {len(drawn)} graphs",
-        ),
-        "data": {graph.name: _data(graph) for graph in graphs},
-    }
+    colors = {ranks: place % COLORS for place, ranks in enumerate(counts)}
+    return figure(
+        "Memory of partitions against table I",
+        "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018), points what "
+        "partitions take, source lists and masks included. Ids of nn arcs take 4 bytes here below 2^32 "
+        "vertices, and 8 in the formula. An edge list takes 16 bytes an arc, and a third of it is the "
+        "paper's result; CSR without degree separation takes 8 n + 8 m.",
+        [_panel(graph, colors) for graph in drawn],
+        {graph.name: _data(graph) for graph in graphs},
+        columns=2,
+        alt=f"Bytes an arc of partitions over thresholds, {len(drawn)} graphs",
+    )
 
 
 def _data(graph: SplitGraph) -> dict[str, Any]:
@@ -78,33 +71,32 @@ def _counts(graph: SplitGraph) -> list[int]:
     return graph.ranks if few else [*graph.ranks[: MAX_COUNTS - 1], graph.ranks[-1]]
 
 
-def _painter(graph: SplitGraph, colors: Mapping[int, str]) -> Callable[[Any], None]:
+def _panel(graph: SplitGraph, colors: Mapping[int, int]) -> Curves:
     curve = [each for each in graph.divisions if each.threshold > 0]
-
-    def paint(axes: Any) -> None:
-        for height, name, style in (
-            (EDGE_LIST, "edge list", "-"),
-            (_csr(graph), "plain CSR", "--"),
-            (GOAL, "a third of the edge list", ":"),
-        ):
-            axes.axhline(height, color=INK, lw=0.9, ls=style, alpha=0.6, label=name)
-        for ranks in _counts(graph):
-            color = colors[ranks]
-            x = [each.threshold for each in curve]
-            y = [table_bytes(graph, each, ranks) / graph.arcs for each in curve]
-            own = [split for split in graph.splits if split.ranks == ranks]
-            ranked = f"{ranks} rank" if ranks == 1 else f"{ranks} ranks"
-            axes.plot(x, y, lw=1.4, color=color, label=f"table I, {ranked}")
-            axes.plot(
-                [max(1, split.threshold) for split in own],
-                [_stored(split) for split in own],
-                "o",
-                ms=4,
-                color=color,
-                label=f"stored, {ranked}",
-            )
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_ylim(0, 1.2 * max(EDGE_LIST, *(_stored(split) for split in graph.splits)))
-
-    return paint
+    heights: tuple[tuple[float, str, Dash], ...] = (
+        (EDGE_LIST, "edge list", "solid"),
+        (_csr(graph), "plain CSR", "dashed"),
+        (GOAL, "a third of the edge list", "dotted"),
+    )
+    lines = []
+    for ranks in _counts(graph):
+        ranked = f"{ranks} rank" if ranks == 1 else f"{ranks} ranks"
+        x = tuple(each.threshold for each in curve)
+        y = tuple(table_bytes(graph, each, ranks) / graph.arcs for each in curve)
+        lines.append(Line(name=f"table I, {ranked}", x=x, y=y, color=colors[ranks]))
+        own = [split for split in graph.splits if split.ranks == ranks]
+        if own:
+            thresholds = tuple(max(1, split.threshold) for split in own)
+            stored = tuple(_stored(split) for split in own)
+            name = f"stored, {ranked}"
+            lines.append(Line(name=name, x=thresholds, y=stored, draw="points", color=colors[ranks]))
+    most = 1.2 * max(EDGE_LIST, *(_stored(split) for split in graph.splits))
+    return Curves(
+        title=graph.name,
+        x=Axis(label="degree threshold", scale="log2"),
+        y=Axis(label="bytes an arc", low=0, high=most),
+        lines=tuple(lines),
+        rules=tuple(
+            Rule(at=height, axis="y", name=name, color="ink", dash=dash) for height, name, dash in heights
+        ),
+    )

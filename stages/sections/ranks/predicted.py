@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import INK, PALETTE, draw, legend_above
+from gravel.stages.charts import Axis, Curves, Line, figure
 from gravel.stages.sections.ranks.links import machine_with
 from gravel.stages.sections.ranks.splits import Split, run_names, split_of
 from gravel.stages.sections.ranks.times import in_turns, ranks_of, sent, spent
@@ -85,13 +85,15 @@ def compare(
 
     Links that were measured stand in the place of those that are known of such machines.
     """
-    from gravel.kernels.partition.model import calibrated, predict
-
     groups: dict[tuple[str, bool], list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:
         split = split_of(label, one) if "partition" in one.graph and one.searches else None
         if split is not None and (told(one) or split.ranks == 1) and computed(one) > 0:
             groups.setdefault((one.backend, transport_of(one) == "nccl"), []).append((label, split, one))
+    if not groups:
+        return []  # the import that follows brings Numba
+    from gravel.kernels.partition.model import calibrated, predict
+
     found = []
     for (_, over_nccl), group in groups.items():
         base_label, base, first = min(group, key=lambda run: run[1].ranks)
@@ -192,34 +194,34 @@ def _figure(found: Sequence[Compared]) -> dict[str, Any]:
         ],
     }
     points = [value for several in kinds.values() for point in several for value in point]
-    ends = [min(points) / 1.3, max(points) * 1.3]
-
-    def paint(axes: Any) -> None:
-        axes.plot(ends, ends, lw=1, color=INK, alpha=0.6, label="as predicted")
-        axes.fill_between(
-            ends, [end / 2 for end in ends], [end * 2 for end in ends], color="#888888", alpha=0.12, lw=0
-        )
-        for (name, several), marker, color in zip(kinds.items(), "osD", PALETTE, strict=False):
-            if several:
-                axes.plot(*zip(*several, strict=True), marker, ms=5, color=color, label=name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:g}")
-            axis.set_minor_formatter(lambda *_: "")
-        axes.set_xlabel("measured ms")
-        axes.set_ylabel("predicted ms")
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": "Model against measurement",
-        "about": "Each point is a run; within the band the two differ by less than a factor of 2.",
-        "svg": draw(paint, height=3.2, alt=f"Predicted over measured times of {len(found)} runs"),
-        "data": {
+    ends = (min(points) / 1.3, max(points) * 1.3)
+    bounds = [
+        ("as predicted", 1.0, "solid"),
+        ("half as long", 0.5, "dotted"),
+        ("twice as long", 2.0, "dotted"),
+    ]
+    lines = [
+        Line(name=name, x=ends, y=tuple(end * factor for end in ends), color="grey", dash=dash)
+        for name, factor, dash in bounds
+    ]
+    for place, (name, several) in enumerate(kinds.items()):
+        if several:
+            x, y = zip(*several, strict=True)
+            lines.append(Line(name=name, x=x, y=y, draw="points", color=place))
+    panel = Curves(
+        x=Axis(label="measured ms", scale="log10"),
+        y=Axis(label="predicted ms", scale="log10"),
+        lines=tuple(lines),
+    )
+    return figure(
+        "Model against measurement",
+        "Each point is a run; between the dotted lines the two differ by less than a factor of 2.",
+        [panel],
+        {
             "run": names,
             "measured_local": [computed(each.one) for each in found],
             "predicted_local": [1e3 * each.prediction.local for each in found],
             "predicted": [1e3 * each.prediction.seconds for each in found],
         },
-    }
+        alt=f"Predicted over measured times of {len(found)} runs",
+    )

@@ -117,13 +117,15 @@ def run_names(labels: Sequence[str]) -> list[str]:
 
 def splits_of(members: Sequence[tuple[str, Any]]) -> list[SplitGraph]:
     """Group partitions and partitioned searches by their graphs; each partition counts once."""
-    from gravel.kernels.partition.census import Division
-
     found: dict[tuple[Any, ...], Split] = {}
     for label, one in members:
         split = split_of(label, one)
         if split is not None:
             found.setdefault(split.key, split)
+    if not found:
+        return []  # the import that follows brings Numba
+    from gravel.kernels.partition.census import Division
+
     names = run_names([split.label for split in found.values()])
     groups: dict[tuple[Any, ...], list[Split]] = {}
     for name, split in zip(names, found.values(), strict=True):

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.charts import Axis, Curves, Line, figure
+from gravel.stages.charts.model import Color
 from gravel.stages.sections.ranks.splits import SplitGraph
 
 if TYPE_CHECKING:
@@ -74,34 +75,23 @@ def _figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     nn = [100 * each.nn / max(1, each.arcs) for each in best]
     bound = [min(100.0, 400 / graph.ranks[-1]) for graph in ordered]
 
-    def thresholds(axes: Any) -> None:
-        axes.plot(x, [each.threshold for each in best], marker="o", ms=3, lw=1.3, color=INK)
-        axes.set_ylim(bottom=0)
-        _whole(axes, x)
+    def marked(name: str, values: Sequence[float], color: Color) -> Line:
+        return Line(name=name, x=tuple(x), y=tuple(values), draw="marked", color=color)
 
-    def percent(axes: Any) -> None:
-        axes.plot(x, delegates, marker="o", ms=3, lw=1.3, color=PALETTE[0], label="delegates")
-        axes.plot(x, nn, marker="o", ms=3, lw=1.3, color=PALETTE[1], label="nn arcs")
-        if min(bound) < 100:
-            axes.plot(x, bound, ls="--", lw=1, color="#888888", label="4 n / p")
-        axes.set_ylim(bottom=0)
-        _whole(axes, x)
-
-    return {
-        "kind": "figure",
-        "title": "Suggested thresholds over sizes",
-        "about": (
-            "For the most ranks that each graph was split over: the suggested threshold, and what it makes "
-            "of vertices and arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018)."
-        ),
-        "svg": draw_panels(
-            [("suggested threshold", thresholds), ("%", percent)],
-            columns=2,
-            height=2.4,
-            across="vertices, as a power of 2",
-            alt=f"Suggested thresholds, delegates and nn arcs of {len(graphs)} graphs over their sizes",
-        ),
-        "data": {
+    size = Axis(label="vertices, as a power of 2", whole=True)
+    shares = [marked("delegates", delegates, 0), marked("nn arcs", nn, 1)]
+    if min(bound) < 100:
+        shares.append(Line(name="4 n / p", x=tuple(x), y=tuple(bound), color="grey", dash="dashed"))
+    thresholds = marked("threshold", [each.threshold for each in best], "ink")
+    return figure(
+        "Suggested thresholds over sizes",
+        "For the most ranks that each graph was split over: the suggested threshold, and what it makes "
+        "of vertices and arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018).",
+        [
+            Curves(title="suggested threshold", x=size, y=Axis(low=0), lines=(thresholds,)),
+            Curves(title="%", x=size, y=Axis(low=0), lines=tuple(shares)),
+        ],
+        {
             "graph": [graph.name for graph in ordered],
             "vertices": [graph.vertices for graph in ordered],
             "ranks": [graph.ranks[-1] for graph in ordered],
@@ -109,11 +99,6 @@ def _figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
             "delegates": delegates,
             "nn": nn,
         },
-    }
-
-
-def _whole(axes: Any, x: Sequence[float]) -> None:
-    """Mark whole powers alone."""
-    first, last = math.floor(x[0]), math.ceil(x[-1])
-    step = max(1, (last - first) // 8)
-    axes.set_xticks(range(first, last + 1, step))
+        columns=2,
+        alt=f"Suggested thresholds, delegates and nn arcs of {len(graphs)} graphs over their sizes",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import PALETTE, draw_panels
+from gravel.stages.charts import Axis, Curves, Line, figure
 from gravel.stages.sections.rates import GENERATED_RATE
 
 if TYPE_CHECKING:
@@ -85,65 +85,57 @@ def thousand_sections() -> list[dict[str, Any]]:
     return [_figure(found), _table(found)]
 
 
+COUNTED = Axis(label="ranks", scale="log2", ticks=COUNTS[::2])
+
+
 def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
-    def rates(kind: str) -> Any:
-        def paint(axes: Any) -> None:
-            for color, (name, points) in zip(PALETTE, found[kind].items(), strict=False):
-                axes.plot(
-                    [point.ranks for point in points],
-                    [point.gteps for point in points],
-                    marker="o",
-                    ms=2.5,
-                    lw=1.3,
-                    color=color,
-                    label=name,
+    def rates(kind: str, title: str) -> Curves:
+        return Curves(
+            title=title,
+            x=COUNTED,
+            y=Axis(label=GENERATED_RATE, scale="log10"),
+            lines=tuple(
+                Line(
+                    name=name,
+                    x=tuple(point.ranks for point in points),
+                    y=tuple(point.gteps for point in points),
+                    draw="marked",
+                    color=place,
                 )
-            axes.set_yscale("log")
-            axes.set_ylabel(GENERATED_RATE, fontsize=8)
-            _counts(axes)
+                for place, (name, points) in enumerate(found[kind].items())
+            ),
+        )
 
-        return paint
-
-    def parts(kind: str) -> Any:
-        def paint(axes: Any) -> None:
-            points = next(iter(found[kind].values()))
-            each = [[1e3 * getattr(point.prediction, name) for point in points] for name in PARTS]
-            axes.stackplot(
-                [point.ranks for point in points],
-                each,
-                labels=PARTS,
-                colors=PALETTE[4:8],
-                alpha=0.85,
-            )
-            axes.set_ylabel("ms", fontsize=8)
-            _counts(axes)
-
-        return paint
+    def parts(kind: str) -> Curves:
+        points = next(iter(found[kind].values()))
+        return Curves(
+            title=f"{kind.lower()}, parts of a search",
+            x=COUNTED,
+            y=Axis(label="ms", low=0),
+            lines=tuple(
+                Line(
+                    name=name,
+                    x=tuple(point.ranks for point in points),
+                    y=tuple(1e3 * getattr(point.prediction, name) for point in points),
+                    color=place,
+                )
+                for place, name in enumerate(PARTS, 4)
+            ),
+            stacked=True,
+        )
 
     first = next(iter(found["Weak"]))
-    return {
-        "kind": "figure",
-        "title": "Predicted for other machines, to 1,024 ranks",
-        "about": (
-            "A prediction by the cost model for machines that were not measured here, and for "
-            "Graph500 graphs, "
-            "whose divisions are computed for each size from R-MAT's distribution: not for the "
-            "graphs of this "
-            "page. Each has the threshold suggested for it; below, what a search goes to on "
-            f"{first}. Ranks of a host read each other's memory; what joins hosts of H200 GPUs is assumed (a "
-            "400 Gb/s card for each)."
-        ),
-        "svg": draw_panels(
-            [
-                *((title, rates(kind)) for kind, title in TITLES.items()),
-                *((f"{kind.lower()}, parts of a search", parts(kind)) for kind in TITLES),
-            ],
-            columns=2,
-            height=2.2,
-            across="ranks",
-            alt="Predicted rates and times from 1 to 1,024 ranks",
-        ),
-        "data": {
+    return figure(
+        "Predicted for other machines, to 1,024 ranks",
+        "A prediction by the cost model for machines that were not measured here, and for "
+        "Graph500 graphs, "
+        "whose divisions are computed for each size from R-MAT's distribution: not for the "
+        "graphs of this "
+        "page. Each has the threshold suggested for it; below, what a search goes to on "
+        f"{first}. Ranks of a host read each other's memory; what joins hosts of H200 GPUs is assumed (a "
+        "400 Gb/s card for each).",
+        [*(rates(kind, title) for kind, title in TITLES.items()), *map(parts, TITLES)],
+        {
             kind: {
                 name: {
                     "ranks": [point.ranks for point in points],
@@ -155,14 +147,9 @@ def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
             }
             for kind, several in found.items()
         },
-    }
-
-
-def _counts(axes: Any) -> None:
-    axes.set_xscale("log", base=2)
-    ticks = COUNTS[::2]
-    axes.set_xticks(ticks, [str(count) for count in ticks])
-    axes.minorticks_off()
+        columns=2,
+        alt="Predicted rates and times from 1 to 1,024 ranks",
+    )
 
 
 def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:

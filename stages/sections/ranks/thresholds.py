@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.plot import INK, PALETTE, draw_panels
+from gravel.stages.charts import Axis, Curves, Line, Rule, Span, figure
 from gravel.stages.sections.ranks.splits import MAX_GRAPHS, SplitGraph
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division
 
-CLASSES = {
-    "delegates, of the vertices": PALETTE[0],
-    "nn arcs": PALETTE[1],
-    "nd and dn arcs": PALETTE[2],
-    "dd arcs": PALETTE[3],
-}
+CLASSES = ("delegates, of the vertices", "nn arcs", "nd and dn arcs", "dd arcs")
 
 
 def shares(graph: SplitGraph, division: Division) -> dict[str, float]:
@@ -47,28 +42,18 @@ def allowed(graph: SplitGraph) -> tuple[int, int] | None:
 def thresholds_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     """Draw the shares of delegates and of the classes of arcs over thresholds, a panel for each graph."""
     drawn = graphs[:MAX_GRAPHS]
-    return {
-        "kind": "figure",
-        "title": "Vertices and arcs over degree thresholds",
-        "about": (
-            "Vertices with more arcs than the threshold are delegates; an arc between normal vertices (nn) "
-            "is what ranks send each other. Upright lines are the thresholds that were used. "
-            + (
-                "Where a band is shaded, less than a tenth of the arcs are nn and the delegates are few. "
-                if any(allowed(graph) is not None for graph in drawn)
-                else ""
-            )
-            + "As figures 5 and 12 of Pan, Pearce, Owens, IPDPS 2018."
-        ),
-        "svg": draw_panels(
-            [(graph.name, _painter(graph)) for graph in drawn],
-            columns=2,
-            height=2.6,
-            across="degree threshold",
-            up="%",
-            alt=f"Shares of delegates and of arcs by class over thresholds, {len(drawn)} graphs",
-        ),
-        "data": {
+    return figure(
+        "Vertices and arcs over degree thresholds",
+        "Vertices with more arcs than the threshold are delegates; an arc between normal vertices (nn) "
+        "is what ranks send each other. Upright lines are the thresholds that were used. "
+        + (
+            "Where a band is shaded, less than a tenth of the arcs are nn and the delegates are few. "
+            if any(allowed(graph) is not None for graph in drawn)
+            else ""
+        )
+        + "As figures 5 and 12 of Pan, Pearce, Owens, IPDPS 2018.",
+        [_panel(graph) for graph in drawn],
+        {
             graph.name: {
                 "threshold": [each.threshold for each in graph.divisions],
                 **{name: [shares(graph, each)[name] for each in graph.divisions] for name in CLASSES},
@@ -77,24 +62,30 @@ def thresholds_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
             }
             for graph in graphs
         },
-    }
+        columns=2,
+        alt=f"Shares of delegates and of arcs by class over thresholds, {len(drawn)} graphs",
+    )
 
 
-def _painter(graph: SplitGraph) -> Callable[[Any], None]:
+def _panel(graph: SplitGraph) -> Curves:
     curve = [each for each in graph.divisions if each.threshold > 0]
-
-    def paint(axes: Any) -> None:
-        x = [each.threshold for each in curve]
-        for name, color in CLASSES.items():
-            axes.plot(x, [shares(graph, each)[name] for each in curve], lw=1.5, color=color, label=name)
-        band = allowed(graph)
-        if band is not None:
-            axes.axvspan(max(1, band[0]), max(1.05, band[1]), color=PALETTE[2], alpha=0.12, lw=0)
-        for used in sorted({split.threshold for split in graph.splits}):
-            if used > 0:
-                axes.axvline(used, color=INK, lw=0.8, ls=":", alpha=0.7)
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_ylim(0, 100)
-
-    return paint
+    x = tuple(each.threshold for each in curve)
+    band = allowed(graph)
+    name = "few delegates and nn arcs"
+    return Curves(
+        title=graph.name,
+        x=Axis(label="degree threshold", scale="log2"),
+        y=Axis(label="%", low=0, high=100),
+        lines=tuple(
+            Line(name=name, x=x, y=tuple(shares(graph, each)[name] for each in curve), color=place)
+            for place, name in enumerate(CLASSES)
+        ),
+        spans=()
+        if band is None
+        else (Span(first=max(1, band[0]), last=max(1.05, band[1]), name=name, color=2),),
+        rules=tuple(
+            Rule(at=used, axis="x", name="threshold used", color="ink", dash="dotted")
+            for used in sorted({split.threshold for split in graph.splits})
+            if used > 0
+        ),
+    )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.long_searches import level_table
-from gravel.stages.sections.plot import (
-    INK,
+from gravel.stages.charts import (
     MAX_SINGLE_LEVELS,
-    PALETTE,
+    Axis,
+    Curves,
+    Line,
+    Rows,
+    RowSeries,
+    Span,
     bands,
-    draw,
-    draw_panels,
-    legend_above,
+    figure,
     thinned,
 )
+from gravel.stages.sections.long_searches import level_table
 from gravel.stages.sections.ranks.splits import run_names
 
 if TYPE_CHECKING:
@@ -172,24 +174,21 @@ def _bars(runs: Runs) -> dict[str, Any]:
     parts = [spent(one, titles) for _, one in runs]
     whole = [median(search["milliseconds"] for search in one.searches) for _, one in runs]
 
-    def paint(axes: Any) -> None:
-        places = range(len(runs))
-        start = [0.0] * len(runs)
-        for color, (name, title) in zip(PALETTE, titles.items(), strict=False):
-            width = [each[name] for each in parts]
-            axes.barh(places, width, left=start, color=color, height=0.6, label=title)
-            start = [a + b for a, b in zip(start, width, strict=True)]
-        axes.plot(whole, places, "|", ms=11, mew=1.6, color=INK, label="whole search, median")
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
-        axes.set_xlabel("ms a search")
-        axes.grid(visible=False, axis="y")
-        legend_above(axes)
-
-    return {
-        "kind": "figure",
-        "title": "Where searches over ranks spend their time",
-        "about": (
+    bars = [
+        RowSeries(name=title, values=tuple(each[name] for each in parts), color=place)
+        for place, (name, title) in enumerate(titles.items())
+    ]
+    mark = RowSeries(name="whole search, median", values=tuple(whole), draw="mark", color="ink")
+    panel = Rows(
+        of="run",
+        names=tuple(names),
+        axis=Axis(label="ms a search", low=0),
+        series=(*bars, mark),
+        stacked=True,
+    )
+    return figure(
+        "Where searches over ranks spend their time",
+        (
             "Parts of the slowest rank in each level, added up (as figures 8 and 10 of Pan, Pearce, Owens, "
             "IPDPS 2018); the mark is the whole search. "
             + (
@@ -198,13 +197,10 @@ def _bars(runs: Runs) -> dict[str, Any]:
                 else ""
             )
         ).strip(),
-        "svg": draw(
-            paint,
-            height=min(12.0, 1.1 + 0.24 * len(names)),
-            alt=f"Computation, reduction and exchange of {len(names)} runs over ranks",
-        ),
-        "data": {"run": names, "whole": whole, **{name: [each[name] for each in parts] for name in titles}},
-    }
+        [panel],
+        {"run": names, "whole": whole, **{name: [each[name] for each in parts] for name in titles}},
+        alt=f"Computation, reduction and exchange of {len(names)} runs over ranks",
+    )
 
 
 def typical_search(one: Measurement) -> Mapping[str, Any]:
@@ -217,28 +213,21 @@ def typical_search(one: Measurement) -> Mapping[str, Any]:
 def _levels(runs: Runs) -> dict[str, Any]:
     names = run_names([label for label, _ in runs])
     told = [typical_search(one)["ranks"] for _, one in runs]
-    return {
-        "kind": "figure",
-        "title": "Levels of searches over ranks",
-        "about": "The search with the median time, level by level"
+    return figure(
+        "Levels of searches over ranks",
+        "The search with the median time, level by level"
         + (
             "; shaded where any rank visited backward."
             if any(any(each["backward"]) for each in told)
             else "."
         ),
-        "svg": draw_panels(
-            [(name, _painter(each)) for name, each in zip(names, told, strict=True)],
-            columns=min(3, len(runs)),
-            height=2.2,
-            across="level",
-            up="ms",
-            alt=f"Computation, reduction and exchange in every level of {len(runs)} searches",
-        ),
-        "data": {
+        [_panel(name, each) for name, each in zip(names, told, strict=True)],
+        {
             name: {part: thinned(each[part])[1] for part in (*PARTS, "mask_bytes", "vertex_bytes")}
             for name, each in zip(names, told, strict=True)
         },
-    }
+        alt=f"Computation, reduction and exchange in every level of {len(runs)} searches",
+    )
 
 
 def _long(runs: Runs) -> dict[str, Any] | None:
@@ -253,20 +242,23 @@ def _long(runs: Runs) -> dict[str, Any] | None:
     return level_table("Levels of long searches over ranks", searches)
 
 
-def _painter(levels: Mapping[str, Any]) -> Callable[[Any], None]:
-    def paint(axes: Any) -> None:
-        count = len(levels["visit"])
-        start = [0.0] * count
-        for color, (name, title) in zip(PALETTE, PARTS.items(), strict=False):
-            values = levels[name]
-            if count <= MAX_SINGLE_LEVELS:
-                axes.bar(range(count), values, bottom=start, color=color, width=0.8, label=title)
-                start = [a + b for a, b in zip(start, values, strict=True)]
-            else:
-                axes.plot(*thinned(values), color=color, lw=1, label=title)
-        turned = [level for level, ways in enumerate(levels["backward"]) if ways]
-        for first, last in bands(turned, count):
-            axes.axvspan(first - 0.5, last + 0.5, color="#888888", alpha=0.12, lw=0)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-
-    return paint
+def _panel(run: str, levels: Mapping[str, Any]) -> Curves:
+    count = len(levels["visit"])
+    short = count <= MAX_SINGLE_LEVELS
+    lines = []
+    for place, (name, title) in enumerate(PARTS.items()):
+        x, y = thinned(levels[name])
+        lines.append(Line(name=title, x=x, y=y, draw="bars" if short else "line", color=place))
+    turned = [level for level, ways in enumerate(levels["backward"]) if ways]
+    spans = [
+        Span(first=first - 0.5, last=last + 0.5, name="visited backward by a rank")
+        for first, last in bands(turned, count)
+    ]
+    return Curves(
+        title=run,
+        x=Axis(label="level", whole=True),
+        y=Axis(label="ms", low=0),
+        lines=tuple(lines),
+        spans=tuple(spans),
+        stacked=short,
+    )
