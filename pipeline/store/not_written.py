@@ -36,7 +36,7 @@ class NotWritten:
     @property
     def text(self) -> str:
         """Both times, for a reader."""
-        return f"not written: made in {self.seconds:.2g} s, read in {self.read_seconds:.2g} s"
+        return f"not written: made in {_shown(self.seconds)}, read in {_shown(self.read_seconds)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it for a record."""
@@ -51,6 +51,12 @@ class NotWritten:
         """Read it back; raises KeyError or TypeError for what is no such part."""
         extents = {name: Extent(**extent) for name, extent in body["extents"].items()}
         return NotWritten(extents, body["seconds"], body["read_seconds"])
+
+
+def _shown(seconds: float) -> str:
+    if seconds < 0.001:
+        return "under 1 ms"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
 @dataclass(frozen=True)

@@ -421,6 +421,7 @@ def test_other_outputs_are_written_if_they_are_small() -> None:
     assert found is not None
     assert list(found.extents) == ["e"]
     assert found.text == "not written: made in 0.1 s, read in 1.1 s"
+    assert NotWritten({}, 123.4, 0.0002).text == "not written: made in 123 s, read in under 1 ms"
     named = (Extent("EdgeList", bytes=1 << 30), Extent("VertexIds", bytes=1 << 27))
     assert Terms(1e9, 0.0).decide(("e", "v"), named, 0.1) is None
     assert Terms(1e9, 1.0).decide(("e", "v"), sizes, 0.1) is None
