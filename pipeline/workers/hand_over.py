@@ -39,11 +39,13 @@ class HandOver:
     """Brings results for one stage run.
 
     `submit(address, function, *arguments)` runs a function at an address. `copied` are the results of which
-    this process has a copy from now on, which it gives to stages that follow.
+    this process has a copy from now on, which it gives to stages that follow. `on_device` says that the stage
+    reads them on its GPU.
     """
 
-    def __init__(self, submit: Submit, log: Callable[[str], None]) -> None:
+    def __init__(self, submit: Submit, log: Callable[[str], None], *, on_device: bool = False) -> None:
         self._submit = submit
+        self._on_device = on_device
         self._log = log
         self.copied: list[str] = []
 
@@ -55,9 +57,9 @@ class HandOver:
         """
         if address is None:
             return read_resident(name)
-        answer = self._ask(name, address, give, host_identity())
+        answer = self._ask(name, address, give, host_identity(), self._on_device)
         if isinstance(answer, Mapped):
-            return map_shared(answer, name)
+            return map_shared(answer, name, with_device=self._on_device)
         sent = partial(self._ask, name, address)
         if stored is not None and answer.bytes >= SAMPLE_BYTES:
             if address not in _rates:
@@ -86,10 +88,10 @@ class HandOver:
             raise DamagedArtifact(name, "the worker that had it in memory is gone") from error
 
 
-def give(name: str, asker: str) -> Mapped | Elsewhere:
+def give(name: str, asker: str, with_device: bool) -> Mapped | Elsewhere:
     """Answer, in the worker that has a result, how another one gets it."""
     if asker == host_identity():
-        return share(name)
+        return share(name, with_device=with_device)
     return _largest(read_resident(name))
 
 

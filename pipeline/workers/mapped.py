@@ -6,7 +6,7 @@ import mmap
 import os
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from pathlib import Path
@@ -31,13 +31,17 @@ ALIGNMENT = 4096
 
 @dataclass(frozen=True)
 class Region:
-    """Where an array lies in the shared memory: its field, its name in a group, and its first byte."""
+    """Where an array lies in the shared memory: its field, its name in a group, and its first byte.
+
+    `device` names the same array on the owner's GPU, if that has it.
+    """
 
     field: str
     name: str | None
     offset: int
     dtype: str
     shape: tuple[int, ...]
+    device: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -65,25 +69,59 @@ _files: dict[str, Mapped] = {}
 _lock = threading.Lock()
 
 
-def share(name: str) -> Mapped:
+def share(name: str, *, with_device: bool = False) -> Mapped:
     """Copy a result of this process into shared memory, once; raises `DamagedArtifact` if it is gone.
 
-    The copy goes with the result; whoever has mapped it keeps it.
+    `with_device` names what the GPU has of it, too. The copies go with the result; whoever has mapped the
+    host's keeps it.
     """
     with _lock:
         if name not in _files:
-            file, _files[name] = _copy(read_resident(name))
-            when_released(name, partial(_close, name, file))
+            artifact = read_resident(name)
+            file, _files[name] = _copy(artifact)
+            ends: list[Callable[[], None]] = [partial(os.close, file)]
+            when_released(name, partial(_close, name, ends))
+            if with_device:
+                _files[name] = replace(
+                    _files[name],
+                    regions=tuple(_exported(artifact, each, ends) for each in _files[name].regions),
+                )
         return _files[name]
 
 
-def _close(name: str, file: int) -> None:
+def _exported(artifact: Artifact, region: Region, ends: list[Callable[[], None]]) -> Region:
+    from gravel.kernels.placement.device_copies import COPIES
+    from gravel.kernels.placement.device_sharing import export
+
+    value: Any = getattr(artifact, region.field)
+    there = COPIES.find(value if region.name is None else value[region.name])
+    exported = None if there is None else export(there)
+    if exported is None:
+        return region
+    handle, end = exported
+    ends.append(end)
+    return replace(region, device=handle)
+
+
+def _close(name: str, ends: list[Callable[[], None]]) -> None:
     _files.pop(name, None)
-    os.close(file)
+    for end in ends:
+        end()
 
 
-def map_shared(mapped: Mapped, artifact_id: str) -> Artifact:
-    """Return the artifact with its arrays in the memory of who shares it.
+def _keep_on_device(array: NDArray[Any], handle: bytes) -> None:
+    from gravel.kernels.placement.device_copies import COPIES
+    from gravel.kernels.placement.device_sharing import bring
+
+    if array.nbytes > COPIES.budget:
+        return
+    there = bring(handle, array.shape, array.dtype)
+    if there is not None:
+        COPIES.keep(array, there)
+
+
+def map_shared(mapped: Mapped, artifact_id: str, *, with_device: bool = False) -> Artifact:
+    """Return the artifact with its arrays in the memory of who shares it; `with_device` on the GPU, too.
 
     Pages that are written to become this process's own. Raises `DamagedArtifact` if the memory is gone.
     """
@@ -100,6 +138,8 @@ def map_shared(mapped: Mapped, artifact_id: str) -> Artifact:
         dtype = numpy.dtype(region.dtype)
         count = int(numpy.prod(region.shape, dtype=numpy.int64))
         array = numpy.frombuffer(memory, dtype, count, region.offset).reshape(region.shape)
+        if region.device is not None and with_device:
+            _keep_on_device(array, region.device)
         if region.name is None:
             values[region.field] = array
         else:

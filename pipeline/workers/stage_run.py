@@ -55,7 +55,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
 
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
-    hand_over = HandOver(submit, log.write)
+    hand_over = HandOver(submit, log.write, on_device=task.machine.backend == "cuda")
     peak = Peak(device=task.machine.backend == "cuda")
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
@@ -100,12 +100,12 @@ def _limit_threads(task: StageTask) -> None:
 def _compute(
     task: StageTask, services: Services, hand_over: HandOver, log: StageLog, clock: float
 ) -> StageOutcome:
+    task = _with_room_on_device(task)
     inputs: dict[str, Any] = {}
     for slot, ids in task.inputs.items():
         loaded = tuple(_input(task, name, hand_over) for name in ids)
         inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
     downloaded = _download(task, services, log)
-    task = _with_room_on_device(task)
     if task.in_memory or not task.keep:
         on_device = task.on_device
         context = WorkerContext(

@@ -297,6 +297,53 @@ def test_mapped_memory_is_that_of_the_owner_and_goes_with_the_result() -> None:
         mapped.map_shared(shared, "mapped")
 
 
+def test_what_a_gpu_has_is_handed_over_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gravel.kernels.placement import device_copies, device_sharing
+
+    class There:
+        nbytes = 800_000
+
+    there, ended = There(), []
+    copies = device_copies.DeviceCopies()
+    copies.budget = 1 << 20
+    monkeypatch.setattr(device_copies, "COPIES", copies)
+    monkeypatch.setattr(device_sharing, "export", lambda array: (b"handle", lambda: ended.append(array)))
+    monkeypatch.setattr(
+        device_sharing, "bring", lambda handle, shape, dtype: There() if handle == b"handle" else None
+    )
+    numbers = numpy.arange(100_000)
+    resident.keep_resident(("named",), (graph(numbers),))
+    assert copies.keep(numbers, there)
+    shared = mapped.share("named", with_device=True)
+    assert [region.device for region in shared.regions] == [b"handle"]
+    found: Any = mapped.map_shared(shared, "named", with_device=True)
+    assert copies.find(found.row_offsets) is not None
+    plain: Any = mapped.map_shared(shared, "named")
+    assert copies.find(plain.row_offsets) is None
+    resident.release_resident(("named",))
+    assert ended == [there]
+
+
+def test_the_oldest_copies_leave_a_gpu_first_and_go_with_the_hosts() -> None:
+    from gravel.kernels.placement.device_copies import DeviceCopies
+
+    class There:
+        nbytes = 40
+
+    copies = DeviceCopies()
+    copies.budget = 100
+    hosts = [numpy.zeros(5) for _ in range(3)]
+    assert all(copies.keep(host, There()) for host in hosts)
+    assert [copies.find(host) is not None for host in hosts] == [False, True, True]
+    assert copies.bytes == 80
+    copies.make_room(50)
+    assert [copies.find(host) is not None for host in hosts] == [False, False, True]
+    hosts.pop()
+    assert copies.bytes == 0
+    copies.budget = 10
+    assert not copies.keep(hosts[0], There())
+
+
 ARRAYS = {
     "empty": numpy.zeros(0, numpy.int64),
     "one": numpy.array([7]),

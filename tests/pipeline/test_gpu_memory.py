@@ -1,0 +1,92 @@
+"""Results that a GPU made stay there, and another process of the host gets them from there."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+pytestmark = pytest.mark.gpu
+cupy = pytest.importorskip("cupy")
+
+COUNT = 3 << 20
+
+
+def other_process(shared: Any, answers: Any) -> None:
+    """Map what the first process shares, on this process's own context of the GPU."""
+    from gravel.kernels.placement.device_copies import COPIES, on_device
+    from gravel.pipeline.workers.mapped import map_shared
+
+    COPIES.budget = 1 << 30
+    found: Any = map_shared(shared, "shared", with_device=True)
+    there = COPIES.find(found.row_offsets)
+    answers.put((there is not None, int(on_device(found.row_offsets).sum()), int(found.row_offsets.sum())))
+
+
+def test_a_result_is_handed_from_process_to_process_on_the_gpu() -> None:
+    from gravel.kernels.placement.device_copies import COPIES, to_host
+    from gravel.pipeline.workers.mapped import share
+    from gravel.pipeline.workers.resident import keep_resident, release_resident
+    from tests.pipeline.test_results_in_memory import graph
+
+    COPIES.budget = 1 << 30
+    numbers = to_host(cupy.arange(COUNT))
+    assert COPIES.find(numbers) is not None
+    keep_resident(("shared",), (graph(numbers),))
+    shared = share("shared", with_device=True)
+    assert [region.device is not None for region in shared.regions] == [True]
+    context = multiprocessing.get_context("spawn")
+    answers: Any = context.Queue()
+    child = context.Process(target=other_process, args=(shared, answers))
+    child.start()
+    total = COUNT * (COUNT - 1) // 2
+    assert answers.get(timeout=120) == (True, total, total)
+    child.join(60)
+    release_resident(("shared",))
+
+
+@pytest.mark.parametrize("count", [0, 1, 1 << 10, 20 << 20])
+def test_what_comes_to_the_host_is_what_the_device_has(count: int) -> None:
+    from gravel.kernels.placement.device_copies import COPIES, on_device, to_host, where_it_is
+
+    COPIES.budget = 1 << 30
+    there = cupy.random.default_rng(1).integers(0, 1 << 40, (count, 2))
+    host = to_host(there)
+    assert numpy.array_equal(host, there.get())
+    assert on_device(host) is there
+    assert where_it_is(host) is there
+    COPIES.make_room(0)
+    assert where_it_is(host) is host
+    assert bool((on_device(host) == there).all())
+
+
+def test_a_workflow_reads_on_the_gpu_what_the_gpu_made(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    from gravel.kernels.placement import device_copies
+    from tests.drills.gravel import Gravel
+
+    found: list[bool] = []
+    find = device_copies.DeviceCopies.find
+
+    def noted(self: Any, array: Any) -> Any:
+        there = find(self, array)
+        found.append(there is not None)
+        return there
+
+    monkeypatch.setattr(device_copies.DeviceCopies, "find", noted)
+    workflow = Path(__file__).parents[2] / "workflows" / "quickstart.yaml"
+    ran = Gravel(tmp_path / "on", workflow, ("--set", "scale=18"), inside=True)
+    ran.run("--backend", "cuda", "--quiet")
+    assert any(found)
+    other = Gravel(tmp_path / "off", workflow, ("--set", "scale=18"), inside=True)
+    other.run("--backend", "cuda", "--quiet", "--resident-memory", "0")
+    first, second = (
+        {stage["key"]: stage["outputs"] for stage in each.records()[-1]["stages"]} for each in (ran, other)
+    )
+    for key in ("edges", "graph", "ordered", "split", "packed"):
+        assert first[key] == second[key]
