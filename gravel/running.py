@@ -49,6 +49,7 @@ def run(
     where: Mapping[str, object] | None = None,
     only: Collection[str] = (),
     force: Collection[str] = (),
+    keep: Collection[str] = (),
     cache: str | os.PathLike[str] | None = None,
     cluster: str = "auto",
     backend: str = "auto",
@@ -63,7 +64,7 @@ def run(
     file : a workflow.
     set : values for its parameters, by name.
     where : a value, or a list of values, for axes of its matrix; the other experiments are left out.
-    only, force : names of stages, as the command's options.
+    only, force, keep : names of stages, as the command's options.
     cache : the cache's folder or URL; by default the one that the command finds.
     cluster, backend, host_memory, device_memory, workers : as the command's options.
 
@@ -83,7 +84,8 @@ def run(
     with private_files():
         workflow = load_workflow(os.fspath(file), {name: _text(value) for name, value in (set or {}).items()})
         selected = {axis: [_text(value) for value in _listed(one)] for axis, one in (where or {}).items()}
-        outcome = execute(build_plan(workflow, where=selected, only=only, force=force), options)
+        plan = build_plan(workflow, where=selected, only=only, force=force, keep=keep)
+        outcome = execute(plan, options)
     report = None if outcome.report is None else Path(outcome.report)
     done = Run(outcome.run, outcome.folder, report, outcome.record)
     if outcome.exit_code:

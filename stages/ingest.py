@@ -230,6 +230,7 @@ STAGE = Stage(
     outputs=("EdgeList", "VertexIds"),
     run=ingest,
     estimate=estimate,
+    deterministic=True,
     cuda=True,
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.

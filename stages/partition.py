@@ -225,5 +225,6 @@ STAGE = Stage(
     outputs=("Partition",),
     run=partition,
     estimate=_estimate,
+    deterministic=True,
     hidden=frozenset({"paper"}),
 )

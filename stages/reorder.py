@@ -276,6 +276,7 @@ STAGE = Stage(
     outputs=("Ordering",),
     run=reorder,
     estimate=_estimate,
+    deterministic=True,
     cuda=True,
     times=is_measured,
 )

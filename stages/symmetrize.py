@@ -278,5 +278,6 @@ STAGE = Stage(
     outputs=("Graph",),
     run=symmetrize,
     estimate=_estimate,
+    deterministic=True,
     cuda=True,
 )

@@ -27,8 +27,10 @@ from gravel.pipeline.gc.collect import Policy, collect
 from gravel.pipeline.gc.compiled import collect_compiled
 from gravel.pipeline.progress.text_table import text_table
 from gravel.pipeline.store import trusted
-from gravel.pipeline.store.listing import Entry
+from gravel.pipeline.store.listing import Entry, not_written
 from gravel.pipeline.store.location import find_cache, locate_cache
+from gravel.pipeline.store.not_written import NotWritten
+from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.store.sharing import init_shared
 
 
@@ -58,18 +60,30 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 @click.option("--kind", metavar="KIND", help="Only artifacts of this kind, such as Graph.")
 @json_option
 def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str | None, as_json: bool) -> None:
-    """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow."""
+    """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow.
+
+    Results that are faster to make again than to read have no data here, and are listed with both times.
+    """
     cache = open_cache(cache_path)
     entries = [entry for entry in cache.list() if kind is None or entry.record.kind.lower() == kind.lower()]
     entries.sort(key=SORTS[sort], reverse=reverse)
+    left_out = [
+        (name, recipe, recipe.not_written)
+        for name, recipe in not_written(cache)
+        if recipe.not_written is not None
+        and (kind is None or recipe.not_written.extents[name].kind.lower() == kind.lower())
+    ]
     if as_json:
-        print_json([_entry_json(entry) for entry in entries])
+        print_json([_entry_json(entry) for entry in entries] + [_left_out_json(*each) for each in left_out])
         return
     rows = [("id", "kind", "size", "made", "by")]
     for entry in entries:
         record, when = entry.record, time.localtime(entry.record.created)
         size, made = format_bytes(record.bytes_on_disk), time.strftime("%Y-%m-%d %H:%M", when)
-        rows.append((record.id[:12], record.kind, size, made, _maker(entry)))
+        rows.append((record.id[:12], record.kind, size, made, _maker(entry.recipe)))
+    for name, recipe, left in left_out:
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(recipe.created))
+        rows.append((name[:12], left.extents[name].kind, "-", made, f"{_maker(recipe)}; {left.text}"))
     click.echo("\n".join(text_table(rows)))
     total = format_bytes(sum(entry.record.bytes_on_disk for entry in entries))
     click.echo(f"{len(entries)} artifacts, {total}, in {cache.root}")
@@ -78,16 +92,17 @@ def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str |
         click.echo(f"{away} more are known to lie in {cache.remote.url}, and come when they are opened")
 
 
-def _maker(entry: Entry) -> str:
-    if entry.recipe is None:
+def _maker(recipe: RecipeRecord | None) -> str:
+    if recipe is None:
         return "(its recipe is gone)"
-    made = entry.recipe.provenance
+    made = recipe.provenance
     return f"{made.get('key', made.get('stage', '?'))} of {made.get('workflow', '?')}"
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
     record, recipe = entry.record, entry.recipe
     return {
+        **_recipe_json(recipe),
         "id": record.id,
         "kind": record.kind,
         "bytes": record.bytes,
@@ -95,6 +110,23 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "created": record.created,
         "used": record.used,
         "path": str(record.path),
+    }
+
+
+def _left_out_json(name: str, recipe: RecipeRecord, left_out: NotWritten) -> dict[str, Any]:
+    return {
+        **_recipe_json(recipe),
+        "id": name,
+        "kind": left_out.extents[name].kind,
+        "bytes": left_out.extents[name].bytes,
+        "bytes_on_disk": 0,
+        "created": recipe.created,
+        "not_written": {"seconds": left_out.seconds, "read_seconds": left_out.read_seconds},
+    }
+
+
+def _recipe_json(recipe: RecipeRecord | None) -> dict[str, Any]:
+    return {
         "stage": recipe and recipe.provenance.get("stage"),
         "key": recipe and recipe.provenance.get("key"),
         "workflow": recipe and recipe.provenance.get("workflow"),

@@ -80,6 +80,12 @@ selection_options = together(
         help="Compute this stage, and all that rests on it, even if cached.",
     ),
     click.option(
+        "--keep",
+        multiple=True,
+        metavar="STAGE",
+        help="Store the result of this stage, even if making it again is faster than reading it.",
+    ),
+    click.option(
         "--repeat",
         type=click.IntRange(1, MAX_REPETITIONS),
         metavar="TIMES",
@@ -200,6 +206,7 @@ def load_plan(
     only: Collection[str] = (),
     force: Collection[str] = (),
     start: Collection[str] = (),
+    keep: Collection[str] = (),
     repeat: int | None = None,
     failed: Collection[str] = (),
 ) -> Plan:
@@ -214,4 +221,5 @@ def load_plan(
     for axis, value in pairs(where, "--where"):
         axes.setdefault(axis, []).append(value)
     workflow = load_workflow(file, dict(pairs(settings, "--set")))
-    return build_plan(workflow, where=axes, only=only, force=force, start=start, failed=failed, repeat=repeat)
+    chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
+    return build_plan(workflow, where=axes, repeat=repeat, **chosen)

@@ -10,7 +10,7 @@ from gravel.pipeline.plan.model import InputRef, Plan, StageRun, run_key
 from gravel.pipeline.plan.selection import chosen_combinations, select
 from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
 from gravel.pipeline.workflow.entries import REPEAT
-from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
+from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow, stronger
 from gravel.pipeline.workflow.values import MAX_RUNS
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Parameters
@@ -29,6 +29,7 @@ def build_plan(
     force: Collection[str] = (),
     start: Collection[str] = (),
     failed: Collection[str] = (),
+    keep: Collection[str] = (),
     repeat: int | None = None,
 ) -> Plan:
     """Expand a workflow.
@@ -40,6 +41,7 @@ def build_plan(
     force : entries (or keys) to compute even if they are cached.
     start : entries (or keys) to compute even if they are cached, and so everything that rests on them.
     failed : keys to compute again; planned are only they, what rests on them, and what all of these need.
+    keep : entries (or keys) whose results are stored, whatever the workflow says.
     repeat : how often every stage that measures does so; what the workflow says if None.
 
     Raises
@@ -52,7 +54,7 @@ def build_plan(
     for entry in workflow.stages.values():
         builder.expand(entry)
     plan = Plan(workflow, builder.runs, frozenset(builder.runs))
-    return select(plan, only=only, force=force, start=start, failed=failed)
+    return select(plan, only=only, force=force, start=start, failed=failed, keep=keep)
 
 
 Place = tuple[int, ...]  # positions of values, one for each axis of the matrix that reaches an entry
@@ -130,7 +132,7 @@ class _Builder:
             self.runs[first] = replace(
                 known,
                 aliases=aliases,
-                keep=known.keep or run.keep,
+                keep=stronger(known.keep, run.keep),
                 time_limit=None if None in limits else limit,
             )
         return first

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from gravel.pipeline.core.errors import Location
-from gravel.pipeline.workflow.model import Workflow
+from gravel.pipeline.workflow.model import Keep, Workflow
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifacts import Json
 from gravel.stages.stage import Need, Parameters, Stage
@@ -27,6 +27,7 @@ class StageRun:
 
     `key` reads like `bfs[order=rcm,layout=csr]`, or `edges` when no axis reaches it. `entry` is the name
     in the workflow file. `coordinates` are the axes that reach the run, in the order of the matrix.
+    `keep` says whether its result is stored.
     `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
     `forced` says that it is computed even if it is cached, and `because` which option asks for that.
     `repetition` counts the runs of a measurement that is repeated, from 1; `repeats` is the key of the first.
@@ -40,7 +41,7 @@ class StageRun:
     parameters: Parameters
     inputs: Mapping[str, tuple[InputRef, ...]]
     coordinates: Mapping[str, Json]
-    keep: bool
+    keep: Keep
     forced: bool
     location: Location
     files: Mapping[str, Location] = field(default_factory=dict)
@@ -99,10 +100,11 @@ class RunStatus:
     """What will happen to one run, and why.
 
     `state` is `CACHED`, `WILL_RUN`, `WAITS` (on the runs in `waits_on`, whose results decide),
-    `NOT_NEEDED` (a result that is not kept and that only cached runs would read), `CANNOT_RUN`, or `NOT_RUN`
+    `NOT_NEEDED` (a result that is not stored and only cached runs would read), `CANNOT_RUN`, or `NOT_RUN`
     (this machine has not what it asks for, and the others go on).
     `reasons` say why, as old value -> new value. `outputs` are the artifact ids, where they are known
-    before the run.
+    before the run. `not_written` says that its result is known, and was not stored since making it again is
+    faster than reading it.
     """
 
     key: str
@@ -113,6 +115,7 @@ class RunStatus:
     outputs: tuple[str, ...] | None = None
     need: Need | None = None
     only_hardware: bool = False
+    not_written: bool = False
 
 
 _PLAIN = re.compile(r"[\w.+/:-]+")

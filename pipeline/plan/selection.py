@@ -1,4 +1,4 @@
-"""What of a plan is asked for: `--where`, `--only`, `--force`, `--from` and `--failed`."""
+"""What of a plan is asked for: `--where`, `--only`, `--force`, `--from`, `--keep` and `--failed`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ def select(
     force: Collection[str] = (),
     start: Collection[str] = (),
     failed: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> Plan:
-    """Mark what is computed even if it is cached, and keep what is asked for with what it needs.
+    """Mark what is computed even if it is cached, or stored in any case, and keep what is asked for.
+
+    What it needs is kept with it.
 
     Raises RequestError for unknown names, and for one to compute that `only` leaves out.
     """
@@ -36,12 +39,16 @@ def select(
         wanted = wanted & again if only else again
     kept = _with_ancestors(plan, wanted) if only or failed else wanted
     forced: dict[str, str] = {}
-    for option, names in (("--force", force), ("--from", start)):
+    stored: set[str] = set()
+    for option, names in (("--force", force), ("--from", start), ("--keep", keep)):
         for name in names:
             keys = _find_runs(plan, [name])
             if not keys & kept:
                 hint = "name it in --only too, or leave one of the two out" if only else None
                 raise RequestError(f"{option} {name}: it is not part of this run", hint=hint)
+            if option == "--keep":
+                stored |= keys
+                continue
             named = _with_descendants(plan, keys) if option == "--from" else keys
             forced.update((key, f"{option} asks for it") for key in named if key not in forced)
     for key in failed:
@@ -51,6 +58,7 @@ def select(
         for key, run in plan.runs.items()
         if key in kept
     }
+    runs |= {key: replace(runs[key], keep=True) for key in stored & kept}
     return Plan(plan.workflow, runs, frozenset(wanted))
 
 

@@ -21,6 +21,7 @@ from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.why import History
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.records import RecipeRecord
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine, Stage
 
@@ -42,7 +43,7 @@ def plan_status(
     found: dict[str, RunStatus] = {}
     for key, run in plan.runs.items():
         status = found[key] = _status(run, maker, cache, history, known, found, plan.workflow.datasets)
-        if status.outputs is not None and (status.state == CACHED or not run.keep):
+        if status.outputs is not None and (status.state == CACHED or status.not_written or not run.keep):
             known[key] = status.outputs
     _drop_what_nobody_needs(plan, found)
     if machine is not None:
@@ -94,24 +95,40 @@ def _status(
     if record is None:
         reasons, only_hardware = history.explain(run, recipe)
         return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)
+    missing = [output for output in record.outputs if record.is_left_out(output) and cache.check(output)]
     damage = [
         f"its cached {kind} {output[:12]} cannot be used: {reason}"
         for kind, output in zip(run.stage.outputs, record.outputs, strict=True)
-        if (reason := cache.check(output)) is not None
+        if output not in missing and (reason := cache.check(output)) is not None
     ]
     if damage:
         return RunStatus(run.key, WILL_RUN, tuple(damage), (), recipe.digest)
+    if missing:
+        return _not_written(run, record)
     return RunStatus(run.key, CACHED, (), (), recipe.digest, record.outputs)
 
 
+def _not_written(run: StageRun, record: RecipeRecord) -> RunStatus:
+    """Tell of a result that is known and not stored; whether something needs it turns out later."""
+    assert record.not_written is not None
+    why = (f"{record.not_written.text}; keep: true asks for it",) if run.keep is True else ()
+    found = RunStatus(run.key, WILL_RUN, why, (), record.digest, record.outputs, not_written=True)
+    return found if why else replace(found, reasons=(record.not_written.text,))
+
+
 def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
-    """Mark results that are not kept and that only cached runs would read."""
-    read = {upstream for run in plan.runs.values() for upstream in run.upstream}
+    """Mark results that are not stored and that only cached runs would read."""
+    read = {upstream for run in plan.runs.values() if run.not_run is None for upstream in run.upstream}
     needed: set[str] = set()
     for key in reversed(list(plan.runs)):
         run, state = plan.runs[key], found[key].state
-        idle = not run.keep and not run.forced and key in read and key not in needed
-        if idle and state == WILL_RUN:
-            found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
+        status = found[key]
+        if status.not_written and run.keep is not True and key not in read:
+            final = "nothing that was asked for reads it, so it is made and stored"
+            found[key] = replace(status, reasons=(f"{status.reasons[0]}; {final}",))
+        idle = (not run.keep and not run.forced) or (status.not_written and run.keep is not True)
+        if idle and key in read and key not in needed and state == WILL_RUN:
+            why = status.reasons[0] if status.not_written else "what reads it is cached"
+            found[key] = replace(status, state=NOT_NEEDED, reasons=(why,))
         elif state not in (CACHED, NOT_RUN):
             needed.update(run.upstream)

@@ -96,8 +96,8 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
 
 def _cached(run: Mapping[str, Json]) -> list[str]:
     """Say of a cached stage run whose time it tells."""
-    note = f"{run['key']} was cached: its times are those of the run that made it"
-    return [note] if run["state"] == "cached" else []
+    found = {"cached": "was cached", "not needed": "was known, and not made again"}.get(run["state"])
+    return [f"{run['key']} {found}: its times are those of the run that made it"] if found else []
 
 
 def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:
@@ -190,9 +190,11 @@ def _edge_counts(
     outputs = (ingest or {}).get("outputs") or ()
     record = cache.find(outputs[0]) if outputs and not outputs[0].startswith("recipe:") else None
     if record is None or record.kind != "EdgeList" or cache.check(record.id) is not None:
+        key = (ingest or {}).get("key")
         notes.append(
             "nedge counts distinct undirected edges, without multiple edges and self-loops that symmetrize "
             "removed: the input list is not in the cache, so Graph500's count is unknown; it is no smaller"
+            + (f"; gravel run FILE --only {key} --keep {key} stores it" if key else "")
         )
         return [int(search["edges"]) for search in searches]
     traversal = cast("Traversal", cache.open(run["outputs"][0]))

@@ -144,9 +144,11 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
         run = by_key.get(name)
         if run is None:
             continue
+        recipe = cache.look_up(run["recipe"]) if run.get("recipe") else None
         for output in run.get("outputs") or ():
-            record = None if output.startswith("recipe:") else cache.describe(output)
-            if record is not None and record.kind == "VertexIds":
+            if output.startswith("recipe:") or (recipe is not None and recipe.is_left_out(output)):
+                continue
+            if cache.describe(output).kind == "VertexIds":
                 return FileIds(cast("VertexIds", cache.open(output)))
         waiting += [upstream for upstream in run["upstream"] if upstream not in waiting]
     return None

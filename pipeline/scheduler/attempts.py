@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.sizes import stated_need
+from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.short_runs import ShortRuns
 from gravel.pipeline.scheduler.tasks import make_task
@@ -28,6 +29,7 @@ class Attempts:
         self._state = state
         self._nodes = state.nodes
         self._placement = state.placement
+        self._leaving_out = LeavingOut(state)
         self.short = ShortRuns()
         self.inside = False
         """Whether a stage runs in this thread: only an exception stops it."""
@@ -83,7 +85,7 @@ class Attempts:
 
         Where memory is short, results that can be read back leave it, the oldest first.
         """
-        kept = self._state.residency.bytes_to_keep(node, need)
+        kept = self._bytes_to_keep(node, need)
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
@@ -99,6 +101,12 @@ class Attempts:
         if note is not None:
             self._state.report.emit("note", message=note)
         return room, 0
+
+    def _bytes_to_keep(self, node: Node, need: Need) -> int:
+        small = self._leaving_out.stays_though_small(node)
+        if node.not_written is not None and not small:
+            return 0  # what reads it would not fit beside it: it is written this time
+        return self._state.residency.bytes_to_keep(node, need, small=small)
 
     def _with_result(self, node: Node, need: Need, kept: int) -> Need:
         """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
@@ -127,7 +135,7 @@ class Attempts:
 
     def _is_short(self, node: Node, room: Need) -> bool:
         """Say whether a node may be sent with others for which there is room: one that has failed is not."""
-        if node.losses or node.run.time_limit is not None or not node.run.keep:
+        if node.losses or node.run.time_limit is not None or not node.is_stored:
             return False
         if self._placement.is_alone(node) or any(source.resident_at for source in node.sources):
             return False
@@ -135,7 +143,7 @@ class Attempts:
             need = self.need(node)
         except (StageError, OSError):
             return False
-        if self._state.residency.bytes_to_keep(node, need):
+        if self._bytes_to_keep(node, need):
             return False
         return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
@@ -158,7 +166,7 @@ class Attempts:
             locks.release(node.recipe.digest)
             node.state = WAITING
             return False
-        if node.run.keep and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
+        if node.is_stored and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
             locks.release(node.recipe.digest)
             self.release_unneeded()
             return False
@@ -176,7 +184,8 @@ class Attempts:
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            tasks.append(make_task(node, state))
+            left_out = self._leaving_out.terms(node) if node.in_memory else None
+            tasks.append(make_task(node, state, left_out))
             node.state, node.began = RUNNING, None
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"

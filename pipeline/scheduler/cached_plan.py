@@ -68,7 +68,8 @@ def save_plan(
         return False
     stages = [
         {name: each[name] for name in ("key", "recipe", "outputs")}
-        | {"keep": plan.runs[each["key"]].keep and each["state"] != "not run"}
+        | {"keep": bool(plan.runs[each["key"]].keep) and each["state"] != "not run"}
+        | ({"not_written": True} if each["not_written"] else {})
         for each in listing["stages"]
     ]
     try:

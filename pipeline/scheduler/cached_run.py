@@ -97,8 +97,12 @@ class _Known:
                 self._messages.not_run(key)
                 continue
             self._messages.identified(key, stage["recipe"], keep=stage["keep"])
-            if key in self._found:
-                found = self._found[key]
+            if key not in self._found:
+                continue
+            found = self._found[key]
+            if found.not_written:
+                self._messages.not_written(key, found.record)
+            else:
                 self._messages.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
         return "done"
 
@@ -117,13 +121,15 @@ def save_run(
         return False
     records = outcome.record["stages"]
     quiet = all(
-        (each["state"] in ("cached", "not needed") and not each["why"]) or _not_run(each) for each in records
+        (each["state"] == "cached" and not each["why"]) or each["state"] == "not needed" or _not_run(each)
+        for each in records
     )
     if not quiet:
         return False
     stages = [
         {name: each[name] for name in (*HEAD, "recipe", "outputs")}
-        | {"keep": plan.runs[each["key"]].keep and not _not_run(each)}
+        | {"keep": bool(plan.runs[each["key"]].keep) and not _not_run(each)}
+        | ({"not_written": True} if each["state"] == "not needed" else {})
         | ({"state": "not run", "why": each["why"]} if _not_run(each) else {})
         for each in records
     ]

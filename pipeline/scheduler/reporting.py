@@ -95,6 +95,8 @@ class RunReport(RunMessages):
         stage.outputs = list(outcome.outputs)
         stage.seconds = outcome.seconds
         stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
+        if outcome.not_written is not None:
+            stage.why = (*stage.why, outcome.not_written.text)
         stage.peak_host_bytes = outcome.peak_host_bytes
         stage.peak_device_bytes = outcome.peak_device_bytes
         stage.spans = outcome.spans

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.recipe_locks import RecipeLocks
     from gravel.pipeline.workers.protocol import Cluster
     from gravel.stages.artifacts import Json
+    from gravel.stages.stage import Need
 
 
 @dataclass
 class RunState:
     """One run under way.
 
-    `facts` are those of the machine. With `profile` stage runs say what their time went into. `cluster` is
-    there once it has started.
+    `facts` are those of the machine, `needs` what each stage run was expected to need before any of them ran.
+    With `profile` stage runs say what their time went into. `cluster` is there once it has started.
     """
 
     plan: Plan
@@ -37,5 +38,6 @@ class RunState:
     environment: RunEnvironment
     report: RunReport
     facts: dict[str, Json] = field(default_factory=dict)
+    needs: dict[str, Need] = field(default_factory=dict)
     profile: bool = False
     cluster: Cluster | None = None

@@ -10,10 +10,14 @@ from gravel.pipeline.workers.stage_task import StageTask
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run_state import RunState
+    from gravel.pipeline.store.not_written import NotWritten, Terms
 
 
-def make_task(node: Node, state: RunState) -> StageTask:
-    """Return the task of a node that has its recipe, its parameters and its worker slots."""
+def make_task(node: Node, state: RunState, left_out: Terms | NotWritten | None = None) -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots.
+
+    `left_out` says when its result is not written, if it stays in memory.
+    """
     nodes, cache, record = state.nodes, state.cache, state.report.record
     assert node.recipe is not None
     assert node.parameters is not None
@@ -35,7 +39,7 @@ def make_task(node: Node, state: RunState) -> StageTask:
         recipe=node.recipe.digest,
         cache=cache,
         machine=state.environment.machine(node.run.stage, node.threads),
-        keep=node.run.keep,
+        keep=bool(node.run.keep),
         scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
         log=record.log_path(node.key),
         resident={
@@ -45,6 +49,7 @@ def make_task(node: Node, state: RunState) -> StageTask:
             if (worker_slot := nodes[ref.run].resident_at) is not None
         },
         in_memory=node.in_memory,
+        left_out=left_out if node.in_memory else None,
         on_device=node.on_device,
         profile=state.profile,
         device_bytes=node.need.device_bytes if node.need is not None else 0,

@@ -19,7 +19,7 @@ REPORTING_KERNEL = (5, 8)
 
 
 SAMPLE_BYTES = 16 << 20
-"""Bytes that are written to see how fast the disk is: 10 ms at 1.6 GB/s."""
+"""Bytes that are written, and read, to see how fast the disk is: 10 ms each at 1.6 GB/s."""
 
 USUAL_RATE = 1.5e9
 """Bytes a second of a disk that cannot be measured."""
@@ -46,20 +46,35 @@ class Disk:
         os.close(self._handle)
 
 
-@cache
 def known_rate(root: Path) -> float | None:
     """Return how many bytes in a second the disk of a cache takes, if that was measured."""
+    return _known(root, "bytes_per_second")
+
+
+@cache
+def write_rate(root: Path) -> float:
+    """Return how many bytes in a second the disk of a cache takes; measured once, and kept in `disk.json`."""
+    return _known(root, "bytes_per_second") or _measure(root)[0]
+
+
+@cache
+def read_rate(root: Path) -> float:
+    """Return how many bytes in a second the disk of a cache gives back; kept as that of writing is.
+
+    It is that of the disk where the system lets go of what it has just read or written, else (tmpfs) that of
+    memory.
+    """
+    return _known(root, "read_bytes_per_second") or _measure(root)[1]
+
+
+def _known(root: Path, name: str) -> float | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
-        return max(1.0, float(json.loads((root / "disk.json").read_text())["bytes_per_second"]))
+        return max(1.0, float(json.loads((root / "disk.json").read_text())[name]))
     return None
 
 
-def write_rate(root: Path) -> float:
-    """Return how many bytes in a second the disk of a cache takes; measured once, and kept in `disk.json`."""
-    rate = known_rate(root)
-    if rate is not None:
-        return rate
-    known = root / "disk.json"
+def _measure(root: Path) -> tuple[float, float]:
+    """Write a sample to the disk, read it back, and keep both rates."""
     sample = root / "data" / f".disk-{uuid.uuid4().hex}"  # a sweep finds it there if this process dies
     try:
         block = os.urandom(SAMPLE_BYTES)
@@ -67,13 +82,27 @@ def write_rate(root: Path) -> float:
         with sample.open("wb", buffering=0) as file:
             file.write(block)
             os.fsync(file.fileno())
-        rate = SAMPLE_BYTES / (time.perf_counter() - began)
-        sample.write_text(json.dumps({"bytes_per_second": round(rate), "measured": time.time()}))
-        sample.replace(known)
+        written = SAMPLE_BYTES / (time.perf_counter() - began)
+        read = _read_back(sample)
+        rates = {"bytes_per_second": round(written), "read_bytes_per_second": round(read)}
+        sample.write_text(json.dumps({**rates, "measured": time.time()}))
+        sample.replace(root / "disk.json")
     except OSError:
         sample.unlink(missing_ok=True)
-        return USUAL_RATE
-    return rate
+        return USUAL_RATE, USUAL_RATE
+    return written, read
+
+
+def _read_back(sample: Path) -> float:
+    with sample.open("rb", buffering=0) as file:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        into = memoryview(bytearray(SAMPLE_BYTES))
+        into[:: 1 << 12] = bytes(len(range(0, SAMPLE_BYTES, 1 << 12)))  # have its pages before the clock runs
+        began, done = time.perf_counter(), 0
+        while done < SAMPLE_BYTES and (count := file.readinto(into[done:])):
+            done += count
+        return done / (time.perf_counter() - began)
 
 
 @cache

@@ -53,7 +53,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
         moved = _into(other, Folder(cache.root), chosen, progress, signer.signed)
         return replace(moved, where=str(other.root))
     assert target is not None
-    moved = Moved(target.where, damaged=chosen.damaged)
+    moved = Moved(target.where, damaged=chosen.damaged, not_written=chosen.not_written)
     there = {name.removesuffix(".json") for name in target.names("artifacts")}
     recipes = {name.removesuffix(".json") for name in target.names("recipes")}
 
@@ -104,7 +104,7 @@ def _into(
     signed: Callable[[bytes], bytes] | None,
 ) -> Moved:
     """Copy what was chosen into a cache: with `signed` this user's own, else what others offer."""
-    moved = Moved(source.where, damaged=chosen.damaged)
+    moved = Moved(source.where, damaged=chosen.damaged, not_written=chosen.not_written)
     incoming = Incoming(cache, moved)
 
     def take(artifact_id: str) -> int | None:

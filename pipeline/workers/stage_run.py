@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
@@ -34,8 +35,10 @@ from gravel.stages.copies import copies
 from gravel.stages.stage import Stage
 
 if TYPE_CHECKING:
+    from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
+    from gravel.stages.stage import Extent
 
 DEVICE_SHARE = 0.5
 """Share of a GPU's memory for results that stay there between stages."""
@@ -61,7 +64,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     try:
         _limit_threads(task)
         with peak, quiet:
-            outcome = _compute(task, services, hand_over, log, spans)
+            outcome = _compute(task, services, hand_over, log, spans, clock)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -98,7 +101,7 @@ def _limit_threads(task: StageTask) -> None:
 
 
 def _compute(
-    task: StageTask, services: Services, hand_over: HandOver, log: StageLog, spans: Spans
+    task: StageTask, services: Services, hand_over: HandOver, log: StageLog, spans: Spans, clock: float
 ) -> StageOutcome:
     task = _with_room_on_device(task)
     inputs: dict[str, Any] = {}
@@ -113,7 +116,8 @@ def _compute(
         )
         with copies(downloaded.get):
             artifacts = _run(task, context, inputs, spans)
-        return replace(_keep_in_memory(task, artifacts, services, spans), remarks=tuple(context.remarks))
+        kept = _keep_in_memory(task, artifacts, services, spans, clock)
+        return replace(kept, remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
@@ -218,7 +222,7 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
 
 
 def _keep_in_memory(
-    task: StageTask, artifacts: tuple[Artifact, ...], services: Services, spans: Spans
+    task: StageTask, artifacts: tuple[Artifact, ...], services: Services, spans: Spans, clock: float
 ) -> StageOutcome:
     if task.machine.backend == "cuda":
         with spans.take("copy"):
@@ -232,7 +236,41 @@ def _keep_in_memory(
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
     else:
         names = tuple(f"{PREFIX}{task.recipe}:{position}" for position in range(len(artifacts)))
+    left_out = _left_out(task, names, extents, clock)
+    prepared = () if left_out is None else _write_rest(task, names, artifacts, left_out)
     keep_resident(names, artifacts)
-    if task.keep:
+    behind = task.keep and left_out is None
+    if behind:
         services.write_behind.add(task, artifacts, names, services.written)
-    return StageOutcome(task.key, "computed", outputs=names, extents=extents, bytes=size, behind=task.keep)
+    return StageOutcome(
+        task.key,
+        "computed",
+        outputs=names,
+        extents=extents,
+        bytes=size,
+        prepared=prepared,
+        behind=behind,
+        not_written=left_out,
+    )
+
+
+def _left_out(
+    task: StageTask, names: tuple[str, ...], extents: tuple[Extent, ...], clock: float
+) -> NotWritten | None:
+    """Decide what of a result is not written; what is in the cache already stays a result of the cache."""
+    if not isinstance(task.left_out, Terms):
+        return task.left_out
+    found = task.left_out.decide(names, extents, time.perf_counter() - clock)
+    return None if found is None or all(map(task.cache.is_here, found.extents)) else found
+
+
+def _write_rest(
+    task: StageTask, names: tuple[str, ...], artifacts: tuple[Artifact, ...], left_out: NotWritten
+) -> tuple[Prepared, ...]:
+    """Write the small outputs beside those that are left out: reports and exports look into them."""
+    pairs = zip(names, artifacts, strict=True)
+    rest = [(artifact, name) for name, artifact in pairs if name not in left_out.extents]
+    if not rest:
+        return ()
+    with task.cache.writer(task.run, durable=task.host != socket.gethostname()) as writer:
+        return tuple(writer.prepare(artifact, name) for artifact, name in rest)

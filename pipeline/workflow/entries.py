@@ -9,7 +9,7 @@ from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.plugins.reserved_keys import RESERVED
-from gravel.pipeline.workflow.model import StageEntry
+from gravel.pipeline.workflow.model import Keep, StageEntry
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
@@ -122,12 +122,13 @@ class _EntryReader:
             return None
         return stages[wanted.value]
 
-    def keep(self) -> bool:
-        keep = self.value("keep", True)
+    def keep(self) -> Keep:
+        keep = self.value("keep", "auto")
         if isinstance(keep, bool):
             return keep
-        self.fault("keep", f"`keep` is {to_text(keep)!r:.60}, and true or false is expected")
-        return True
+        if keep != "auto":
+            self.fault("keep", f"`keep` is {to_text(keep)!r:.60}, and auto, true or false is expected")
+        return "auto"
 
     def repeat(self, stage: Stage) -> int:
         if REPEAT not in self.node.items:

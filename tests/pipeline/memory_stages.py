@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.plan.model import InputRef, StageRun
+from gravel.pipeline.workflow.model import Keep
 from gravel.stages.artifacts import Graph, Json, Measurement
 from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
 from tests.pipeline.tiny_stages import Tiny, mark
@@ -115,7 +117,7 @@ FOREIGN = Stage(
 )
 
 
-def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters: Any) -> StageRun:
+def sized(key: str, stage: Stage, *inputs: str, keep: Keep = True, **parameters: Any) -> StageRun:
     """One run, its inputs given as keys."""
     given: Parameters = Sized(**parameters)
     return StageRun(
@@ -129,3 +131,7 @@ def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters:
         forced=False,
         location=Location("tiny.yaml", 1, 1),
     )
+
+
+AGAIN = replace(FILL, name="again", deterministic=True)
+"""Its results may be left unwritten. With `random` it declares what is not true."""
