@@ -25,14 +25,18 @@ def reached(
     import numpy
 
     from gravel.kernels.level_statistics import distances_of_tree, level_sums
+    from gravel.kernels.strategy import backend_of
 
     if distance is None:
         distance = numpy.empty(graph.vertex_count, numpy.int32)
         distances_of_tree(predecessor, source, distance)
     depth = int(distance.max())
-    vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
-    ends = graph.ends if graph.ends is not None else numpy.empty(0, numpy.int64)
-    summed = level_sums(distance, graph.first_offsets, ends, vertices, arcs)
+    if backend_of(distance) == "cuda":
+        vertices, arcs, summed = _sums_on_device(graph, distance, depth)
+    else:
+        vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
+        ends = graph.ends if graph.ends is not None else numpy.empty(0, numpy.int64)
+        summed = level_sums(distance, graph.first_offsets, ends, vertices, arcs)
     total = int(arcs.sum())
     edges = total
     if graph.symmetric:
@@ -48,6 +52,20 @@ def reached(
             "pulled": [level for level, way in enumerate(result.directions[: depth + 1]) if way == "pull"],
         },
     }
+
+
+def _sums_on_device(
+    graph: SearchedGraph, distance: Any, depth: int
+) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Count as `level_sums` does; sums of less than 2^53 arcs are exact."""
+    import cupy
+
+    degrees, ends = graph.counts_on_device
+    levels = distance.astype(cupy.int64) + 1  # 0 is what was not reached
+    vertices = cupy.bincount(levels, minlength=depth + 2)[1:]
+    arcs = cupy.bincount(levels, weights=degrees, minlength=depth + 2)[1:].astype(cupy.int64)
+    summed = 0 if ends is None else int(ends[levels > 0].sum())
+    return vertices.get(), arcs.get(), summed
 
 
 def add_statistics(

@@ -55,9 +55,8 @@ class Rows:
             distance, predecessor, milliseconds = self._back.run(distance, predecessor)
         if isinstance(self._distances or self._predecessors, _OnDevice):
             self._append(distance, predecessor)
-            # A tree's levels are counted from the predecessors where there are no distances.
-            predecessor = None if distance is not None else predecessor
-            return on_host(distance), on_host(predecessor), milliseconds
+            # Levels are counted from the distances, where they are; a tree's on the host.
+            return distance, None if distance is not None else on_host(predecessor), milliseconds
         distance, predecessor = on_host(distance), on_host(predecessor)
         self._append(distance, predecessor)
         return distance, predecessor, milliseconds

@@ -9,6 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.pipeline.store.cache import Cache
+
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
@@ -90,3 +92,15 @@ def test_a_workflow_reads_on_the_gpu_what_the_gpu_made(
     )
     for key in ("edges", "graph", "ordered", "split", "packed"):
         assert first[key] == second[key]
+    # Levels are counted on the GPU where labels stay there, and on the host where they do not.
+    counted = [
+        [
+            {name: search[name] for name in ("reached", "arcs", "edges", "depth", "levels")}
+            for search in Cache(each.cache).describe(outputs["bfs"][1]).attributes["searches"]
+        ]
+        for each, outputs in ((ran, first), (other, second))
+    ]
+    for one, two in zip(*counted, strict=True):
+        for search in (one, two):
+            search["levels"].pop("pulled", None)
+        assert one == two
