@@ -105,7 +105,8 @@ def estimate(
         if on_gpus and bfs and not graph.striped:
             return _over_gpus(parameters, graph, machine, Need(host, 0, outputs, gang=gang))
         on_device = (stripe_bytes if bfs else component_bytes)(graph, gang) if on_gpus else 0
-        return Need(host, on_device, outputs, gang=gang)
+        note = _why_on_cpu(parameters, machine) if on_gpus else _why_ranks_on_cpu(parameters, graph, machine)
+        return Need(host, on_device, outputs, gang=gang, note=note)
     try:
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:
@@ -114,7 +115,7 @@ def estimate(
         need = _need(whole, plan, outputs)
         named = parameters.device_memory is not None or parameters.host_memory is not None
         return replace(need, refusal=f"{error}; {error.hint}") if named else need
-    need = _need(whole, plan, outputs)
+    need = replace(_need(whole, plan, outputs), note=_why_on_cpu(parameters, machine))
     spreading = _spreading(parameters, graph, machine, whole, plan)
     if spreading.most < 2:
         return need
@@ -124,6 +125,25 @@ def estimate(
     return replace(
         need, host_bytes=host, gang=spreading.most, gang_least=spreading.least, each_host_bytes=each
     )
+
+
+def _why_on_cpu(parameters: TraverseParameters, machine: Machine) -> str:
+    """Say why a run with a GPU searches on the CPU; empty where it does not."""
+    if machine.backend != "cuda" or backend_of_search(parameters, machine) == "cuda":
+        return ""
+    if parameters.backend == "cpu":
+        return "on the CPU: `backend: cpu` asks for it"
+    return f"on the CPU: strategy {parameters.strategy} has no CUDA form"
+
+
+def _why_ranks_on_cpu(parameters: TraverseParameters, graph: Extent, machine: Machine) -> str:
+    if machine.backend != "cuda":
+        return ""
+    if parameters.backend == "cpu":
+        return "on the CPU: `backend: cpu` asks for it"
+    if graph.striped and parameters.algorithm == "components":
+        return "on the CPU: components of stripes have no CUDA form"
+    return "on the CPU: ranks of a partition are; `backend: cuda` asks for GPUs"
 
 
 def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, need: Need) -> Need:
