@@ -1,4 +1,4 @@
-"""Worker processes on this machine's cores, and on pretended GPUs."""
+"""Worker processes on this machine's cores, on one GPU, and on pretended GPUs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gravel.pipeline.core.devices import Device, rotation
 from gravel.pipeline.workers.dask_cluster import DaskCluster
+from gravel.pipeline.workers.preload import MAKE_CONTEXT
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
@@ -21,8 +22,14 @@ def local_worker_count(cores: int, ranks: int) -> int:
     return max(1, ranks, min(cores, MAX_WORKERS))
 
 
+def _of_device(devices: tuple[Device, ...], index: int) -> dict[str, str]:
+    """Return the variables of the worker of a GPU."""
+    context = {} if devices[index].fake else {MAKE_CONTEXT: "1"}
+    return {"CUDA_VISIBLE_DEVICES": rotation(devices, index), **context}
+
+
 def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device, ...] = ()) -> DaskCluster:
-    """Start workers on this machine; with (pretended) devices one per device, masked as dask-cuda does."""
+    """Start workers on this machine; with devices one per device, masked as dask-cuda does."""
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
     security = run_security()
@@ -39,7 +46,7 @@ def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device,
                 "preload": list(WORKER_PRELOADS),
                 "protocol": "tls",
                 "security": security,
-                "env": {"CUDA_VISIBLE_DEVICES": rotation(devices, index)} if devices else {},
+                "env": _of_device(devices, index) if devices else {},
             },
         }
         for index, name in enumerate(names)

@@ -9,11 +9,14 @@ import logging
 import os
 import signal
 import threading
+from contextlib import suppress
 from typing import Any
 
 from gravel.pipeline.workers.safe_path import drop_safe_path_variables
 
 LOG = "GRAVEL_WORKER_LOG"
+MAKE_CONTEXT = "GRAVEL_MAKE_CUDA_CONTEXT"
+"""Set in workers that have a GPU: they load CuPy and make a context while the cluster still starts."""
 
 
 def dask_setup(worker: Any) -> None:
@@ -37,3 +40,9 @@ def _load() -> None:
     import zarr  # noqa: F401
 
     import gravel.kernels.jit  # noqa: F401
+
+    if os.environ.get(MAKE_CONTEXT):
+        with suppress(Exception):  # a stage that needs the GPU says what is wrong with it
+            import cupy
+
+            cupy.zeros(1)
