@@ -9,26 +9,34 @@ from contextlib import contextmanager
 
 
 class CompileTime:
-    """Seconds in all; what compiles within something else that compiles counts once."""
+    """Seconds during which something compiled, on whichever threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._depth = threading.local()
-        self.seconds = 0.0
+        self._under_way = 0
+        self._began = 0.0
+        self._seconds = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds until now."""
+        with self._lock:
+            return self._seconds + (time.perf_counter() - self._began if self._under_way else 0.0)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count the time of the block, unless a block around it does."""
-        depth = getattr(self._depth, "value", 0)
-        self._depth.value = depth + 1
-        began = time.perf_counter()
+        """Count the time of the block."""
+        with self._lock:
+            self._under_way += 1
+            if self._under_way == 1:
+                self._began = time.perf_counter()
         try:
             yield
         finally:
-            self._depth.value = depth
-            if not depth:
-                with self._lock:
-                    self.seconds += time.perf_counter() - began
+            with self._lock:
+                self._under_way -= 1
+                if not self._under_way:
+                    self._seconds += time.perf_counter() - self._began
 
 
 COMPILE_TIME = CompileTime()

@@ -43,7 +43,7 @@ def profiles(record: Mapping[str, Json]) -> list[Profile]:
         by_what = dict.fromkeys(WHAT, 0.0)
         for span in stage.get("spans", ()):
             by_what[span["what"]] += span["seconds"]
-        by_what["compile"] = min(by_what["compile"], by_what["compute"])  # threads compile at the same time
+        by_what["compile"] = min(by_what["compile"], by_what["compute"])
         by_what["compute"] -= by_what["compile"]
         ready = [_ended(stages[key]) for key in stage["upstream"] if key in stages]
         waited = max(0.0, stage["started"] - max([began, *ready]))

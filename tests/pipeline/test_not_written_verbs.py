@@ -234,7 +234,10 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "quickstart" else pytest.param(name, marks=pytest.mark.slow) for name in SMALL],
+)
 def test_shipped_workflows_have_the_same_ids_written_or_not(name: str, tmp_path: Path) -> None:
     file = QUICKSTART.with_name(f"{name}.yaml")
     plan = build_plan(load_workflow(file))
@@ -255,6 +258,7 @@ def test_shipped_workflows_have_the_same_ids_written_or_not(name: str, tmp_path:
     assert len(written) < len(all_ids), "some were left out"
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_no_half_state(tmp_path: Path) -> None:
     """Of a recipe's record and its result, the cache never holds what does not belong together."""
     dice = random.Random(25)
@@ -281,6 +285,7 @@ def test_a_kill_leaves_no_half_state(tmp_path: Path) -> None:
         assert set(inside.states().values()) <= {"not needed", "cached"}
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_leave_one_answer(tmp_path: Path) -> None:
     whole = made(tmp_path / "whole")
     gravel = Gravel(tmp_path / "cache", whole.file)
@@ -299,6 +304,7 @@ def test_two_runs_at_once_leave_one_answer(tmp_path: Path) -> None:
     assert set(inside.states().values()) == {"not needed", "cached"}
 
 
+@pytest.mark.slow
 def test_other_processes_and_threads_make_the_same_again(tmp_path: Path) -> None:
     settings = ("--set", "scale=10", "--set", "sources=2")
     gravel = Gravel(tmp_path / "cache", QUICKSTART, settings, inside=True)
