@@ -16,7 +16,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numba
 from numba.core.dispatcher import Dispatcher
 
-from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.compiled.cache import CompiledCache
 
 numba.config.THREADING_LAYER = "omp"
@@ -52,6 +51,9 @@ def _cached(kernel: Any) -> Any:
         compile_ = kernel.compile
 
         def timed(signature: Any) -> Any:
+            # Not a name of this module, whose values are part of what compiled code is known by.
+            from gravel.kernels.compiled.compile_time import COMPILE_TIME
+
             with COMPILE_TIME.counted():
                 return compile_(signature)
 
