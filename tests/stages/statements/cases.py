@@ -1,4 +1,4 @@
-"""The cases: every stage, in every variant whose memory is stated by other terms, on graphs of three sizes."""
+"""The cases: every stage, in each variant with a statement of its own, on graphs of three sizes."""
 
 from __future__ import annotations
 

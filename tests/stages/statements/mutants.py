@@ -1,12 +1,11 @@
 """Statements changed on purpose: each number of an estimate halved and doubled, one at a time.
 
-Numbers are found where estimates really come by: every function of gravel that runs while a statement is made,
-and the constants in capitals that it names. Comparisons and shifts are left out: thresholds and units.
+Numbers are found in every function of the stages that runs while a statement is made, with the constants in
+capitals that it names. Comparisons and shifts are left out: thresholds and units.
 """
 
 from __future__ import annotations
 
-import __future__
 import ast
 import inspect
 import sys
@@ -50,7 +49,10 @@ def changes(functions: dict[str, FunctionType]) -> Iterator[tuple[str, Any]]:
         places = list(_numbers(tree))
         for place, number in enumerate(places):
             for factor in FACTORS:
-                yield f"{name} line {number.lineno}: {number.value} x {factor}", _literal(function, place, factor)
+                yield (
+                    f"{name} line {number.lineno}: {number.value} x {factor}",
+                    _literal(function, place, factor),
+                )
         for used in function.__code__.co_names:
             value = function.__globals__.get(used)
             if used.isupper() and type(value) is int and value > 1:
@@ -68,9 +70,8 @@ def _literal(function: FunctionType, place: int, factor: float) -> Iterator[None
     head = tree.body[0]
     assert isinstance(head, ast.FunctionDef)
     head.decorator_list = []
-    flags = __future__.annotations.compiler_flag
     made: dict[str, Any] = {}
-    exec(compile(tree, function.__code__.co_filename, "exec", flags), function.__globals__.copy(), made)
+    exec(compile(tree, function.__code__.co_filename, "exec"), function.__globals__.copy(), made)
     before, function.__code__ = function.__code__, made[head.name].__code__
     try:
         yield

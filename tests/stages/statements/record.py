@@ -1,4 +1,4 @@
-"""The record of what cases stated and took: `python -m tests.stages.statements.record --write [--backend cuda]`.
+"""What cases stated and took: `python -m tests.stages.statements.record --write [--backend cuda]` records it.
 
 A statement that is changed no longer agrees with the record and has to be measured again. What is too small
 or too large is not written.
@@ -30,10 +30,16 @@ MOST_FIXED = {"host": 160 << 20, "device": 64 << 20}
 
 LARGE_FIXED = {
     ("compress auto", "host"): 400 << 20,
-    ("graph500", "host"): 300 << 20,
+    ("partition", "host"): 384 << 20,
+    ("partition striped", "host"): 384 << 20,
+    ("distribute", "host"): 200 << 20,
+    ("numpy", "host"): 256 << 20,
+    ("graph500", "host"): 320 << 20,
     ("graph500", "device"): 3 << 30,
 }
-"""Cases with more: samples of rows in all codecs, kernels of every phase, and the validation's workspace."""
+"""Cases with more: `compress` samples rows in all codecs; `partition` states one task for each thread and as
+many that wait, which a process alone does one after the other; ranks of `distribute` each compile; ids of a
+binary file may be from anywhere; `graph500` has kernels of every phase and the validation's workspace."""
 
 Sizes = dict[str, list[int]]
 
