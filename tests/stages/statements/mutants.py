@@ -36,7 +36,7 @@ def functions_of(make_all: Callable[[], Any]) -> dict[str, FunctionType]:
     found = {}
     for module in list(_modules()):
         for function in _functions(module):
-            if function.__code__ in codes and "<" not in function.__qualname__:
+            if function.__code__ in codes and not function.__code__.co_filename.startswith("<"):
                 found[f"{function.__module__}:{function.__qualname__}"] = function
     return found
 
