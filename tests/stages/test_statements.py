@@ -15,7 +15,7 @@ from tests.stages.statements.mutants import changes, functions_of
 from tests.stages.statements.record import all_stated, faults, load
 
 UNNOTICED = Path(__file__).with_name("statements") / "unnoticed.txt"
-"""Changes that no case here notices: extents of results, heads of files, terms that three small sizes lack."""
+"""Changes that no case notices: extents of results, heads of files, terms that three small sizes lack."""
 
 AGAIN = "measure again: python -m tests.stages.statements.record --write"
 
