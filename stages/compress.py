@@ -31,7 +31,7 @@ COMPILED = 112 << 20
 CODECS = ("csr", "varint", "blocks", "elias_fano")
 """What `auto` chooses among."""
 
-CHUNKS = 20 << 20
+CHUNKS = 34 << 20
 """Measured: chunks of the input as they are decoded, and of the output on their way to the disk."""
 
 
