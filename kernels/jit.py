@@ -52,7 +52,7 @@ def _cached(kernel: Any) -> Any:
 
         def timed(signature: Any) -> Any:
             # Not a name of this module, whose values are part of what compiled code is known by.
-            from gravel.kernels.compiled.compile_time import COMPILE_TIME
+            from gravel.kernels.compile_time import COMPILE_TIME
 
             with COMPILE_TIME.counted():
                 return compile_(signature)

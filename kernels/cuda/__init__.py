@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from gravel.kernels.compiled.compile_time import COMPILE_TIME
+from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.source import compiler_options, read_source
 
 __all__ = ["blocks_for", "event_milliseconds", "load", "resident_blocks", "shared_bytes", "vertex_macro"]

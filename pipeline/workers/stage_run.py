@@ -140,7 +140,7 @@ def _compute(
 def _run(
     task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans
 ) -> tuple[Artifact, ...]:
-    from gravel.kernels.compiled.compile_time import COMPILE_TIME
+    from gravel.kernels.compile_time import COMPILE_TIME
 
     began, before = time.time(), COMPILE_TIME.seconds
     with spans.take("compute"):
