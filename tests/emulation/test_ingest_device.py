@@ -206,6 +206,7 @@ def test_many_files_drawn_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @needs_data
+@pytest.mark.slow
 @pytest.mark.parametrize("name", data_files())
 def test_real_files(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest_device, "LARGEST_PIECE", 1 << 18)

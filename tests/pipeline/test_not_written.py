@@ -18,7 +18,7 @@ from tests.pipeline.not_written_runs import MIB, auto, chain, is_written, of, ru
 from tests.pipeline.tiny_stages import count, plan_of
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
+@pytest.mark.parametrize("cluster", ["inline", pytest.param("local", marks=pytest.mark.slow)])
 def test_a_result_that_is_left_out_keeps_its_recipe_and_not_its_data(tmp_path: Path, cluster: str) -> None:
     root, marks = tmp_path / "cache", tmp_path / "marks"
     first = run(chain(marks), root, cluster)
@@ -38,7 +38,7 @@ def test_a_result_that_is_left_out_keeps_its_recipe_and_not_its_data(tmp_path: P
     assert stored.outputs("a") == first.outputs("a")
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
+@pytest.mark.parametrize("cluster", ["inline", pytest.param("local", marks=pytest.mark.slow)])
 def test_a_warm_run_makes_nothing_again(tmp_path: Path, cluster: str) -> None:
     root, marks = tmp_path / "cache", tmp_path / "marks"
     first = run(chain(marks), root, cluster)
@@ -48,7 +48,7 @@ def test_a_warm_run_makes_nothing_again(tmp_path: Path, cluster: str) -> None:
     assert count(marks, 1) == 1
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
+@pytest.mark.parametrize("cluster", ["inline", pytest.param("local", marks=pytest.mark.slow)])
 def test_another_reader_has_it_made_again(tmp_path: Path, cluster: str) -> None:
     root, marks = tmp_path / "cache", tmp_path / "marks"
     first = run(chain(marks), root, cluster)
