@@ -41,9 +41,9 @@ class Residency:
             return 0
         if need.host_bytes + size > self._capacity:
             return 0
-        # Another run, or another program, may have taken what this run counts on.
         if node.losses:
             return 0  # it may be memory that it lacked
+        # Another run, or another program, may have taken what this run counts on.
         return 0 if self._is_local and need.host_bytes + size > available_bytes() else size
 
     def why_written_first(self, node: Node, need: Need) -> str | None:
