@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gravel.stages.artifacts import DistributedGraph, Graph, Traversal, Verification
-from gravel.stages.stage import CannotRun, Parameters, Slot, Stage
+from gravel.stages.stage import CannotRun, Slot, Stage
 from gravel.stages.verifying.need import estimate
+from gravel.stages.verifying.parameters import VerifyParameters
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 ASKED = "`on: cuda` asks for a GPU, and this run is on the CPU"
 HINT = "run it with --backend cuda on a machine that has a GPU, or leave `on` out"
-
-
-class VerifyParameters(Parameters):
-    """Where to check; every check that the result allows is made."""
-
-    on: Literal["auto", "cuda", "cpu"] = "auto"
-    """`auto` is the GPU where the run has one and the graph fits, else the CPU; `cpu` is for who trusts no
-    GPU to check a GPU; with `cuda` a run that cannot use one is refused. A distributed graph is checked by
-    its ranks, where they are."""
 
 
 def verify(

@@ -39,15 +39,13 @@ class ListGrammar:
         return self.low + self.rows - 1
 
 
-def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Generator[Chunk, None, int]:
+def read_lists_on_host(
+    reading: Reading, lines: LineStream, grammar: ListGrammar
+) -> Generator[Chunk, None, int]:
     """Yield the arcs of all rows that are left, and return the number of rows.
 
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
-    if reading.device is not None:
-        from gravel.stages.parsing.lists_device import read_lists_on_device
-
-        return (yield from read_lists_on_device(reading, reading.device, lines, grammar))
     import numpy
 
     rows = Rows(lines, grammar)

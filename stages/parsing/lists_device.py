@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.parsing.device import HostPieces
-from gravel.stages.parsing.lists import Rows
+from gravel.stages.parsing.lists import ListGrammar, Rows
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams.pieces import Piece, Pieces
 from gravel.stages.streams.stream import UnplacedError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.parsing.lists import ListGrammar
     from gravel.stages.streams import LineStream
 
 _NEWLINE = 10

@@ -47,13 +47,8 @@ class _Parsed:
     place: int
 
 
-def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
+def read_pairs_on_host(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
-    if reading.device is not None:
-        from gravel.stages.parsing.pairs_device import read_pairs_on_device
-
-        yield from read_pairs_on_device(reading, reading.device, lines, grammar)
-        return
     import numpy
 
     # Those that are parsed or wait for it, one that is read, and one that waits for that.
@@ -70,7 +65,7 @@ def parse_pieces(
     release: Callable[[Piece], None],
     grammar: PairGrammar,
 ) -> Iterator[Chunk]:
-    """Yield the edges of pieces, which are the next ones of `lines`; raises as `read_pairs` does."""
+    """Yield the edges of pieces, which are the next ones of `lines`; raises as `read_pairs_on_host` does."""
     from gravel.kernels.text.kinds import byte_kinds
 
     kinds = byte_kinds(grammar.delimiter, grammar.comments)

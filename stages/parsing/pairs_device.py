@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gravel.stages.parsing.device import HostPieces
+from gravel.stages.parsing.pairs import PairGrammar, parse_pieces
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams.pieces import Piece, Pieces
 from gravel.stages.streams.stream import UnplacedError
@@ -17,7 +18,6 @@ from gravel.stages.streams.stream import UnplacedError
 if TYPE_CHECKING:
     from gravel.kernels.text.pairs_cuda import PairParser, Parsed
     from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.parsing.pairs import PairGrammar
     from gravel.stages.streams import LineStream
 
 NARROW = 1 << 32
@@ -31,8 +31,6 @@ def read_pairs_on_device(
 
     Raises StageError naming the first bad line.
     """
-    from gravel.stages.parsing.pairs import parse_pieces
-
     parser = _Narrowing(_parser(grammar, len(device.text.buffers[0])))
     counts = HostPieces()
     with Pieces(lines, device.text.buffers, reading.threads) as pieces:

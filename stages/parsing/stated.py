@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gravel.stages.parsing.pairs import PairGrammar, read_pairs
+from gravel.stages.parsing.pairs import PairGrammar
+from gravel.stages.parsing.text import read_pairs
 
 if TYPE_CHECKING:
     from gravel.stages.readers import Chunk, Reading

@@ -101,8 +101,9 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from gravel.stages.parsing.pairs import PairGrammar, read_pairs
+    from gravel.stages.parsing.pairs import PairGrammar
     from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.parsing.text import read_pairs
     from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)

@@ -93,7 +93,8 @@ def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _St
     import numpy
 
     from gravel.stages.parsing.agreement import Agreement
-    from gravel.stages.parsing.lists import read_lists, too_few_rows
+    from gravel.stages.parsing.lists import too_few_rows
+    from gravel.stages.parsing.text import read_lists
 
     agreement = Agreement(max(1, min(stated.vertices, 2 * reading.block_bytes)))
     chunks = read_lists(reading, lines, grammar)

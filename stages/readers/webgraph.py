@@ -27,7 +27,8 @@ def _fits(head: Head) -> bool:
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
-    from gravel.stages.parsing.lists import ListGrammar, read_lists, too_few_rows
+    from gravel.stages.parsing.lists import ListGrammar, too_few_rows
+    from gravel.stages.parsing.text import read_lists
     from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)

@@ -19,7 +19,7 @@ from gravel.kernels.verify.cuda.memory import (
 from gravel.stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
-    from gravel.stages.verify import VerifyParameters
+    from gravel.stages.verifying.parameters import VerifyParameters
 
 COMPILED = 52 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
