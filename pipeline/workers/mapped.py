@@ -65,7 +65,16 @@ def host_identity() -> str:
     return f"{socket.gethostname()} {boot} {namespace} {os.geteuid()}"
 
 
-_files: dict[str, Mapped] = {}
+@dataclass
+class _Shared:
+    """What this process shares of a result, whether that of its GPU is named yet, and what ends it."""
+
+    mapped: Mapped
+    ends: list[Callable[[], None]]
+    names_device: bool = False
+
+
+_shared: dict[str, _Shared] = {}
 _lock = threading.Lock()
 
 
@@ -76,17 +85,16 @@ def share(name: str, *, with_device: bool = False) -> Mapped:
     host's keeps it.
     """
     with _lock:
-        if name not in _files:
-            artifact = read_resident(name)
-            file, _files[name] = _copy(artifact)
-            ends: list[Callable[[], None]] = [partial(os.close, file)]
-            when_released(name, partial(_close, name, ends))
-            if with_device:
-                _files[name] = replace(
-                    _files[name],
-                    regions=tuple(_exported(artifact, each, ends) for each in _files[name].regions),
-                )
-        return _files[name]
+        artifact = read_resident(name)
+        shared = _shared.get(name)
+        if shared is None:
+            file, mapped = _copy(artifact)
+            shared = _shared[name] = _Shared(mapped, [partial(os.close, file)])
+            when_released(name, partial(_close, name))
+        if with_device and not shared.names_device:
+            regions = tuple(_exported(artifact, each, shared.ends) for each in shared.mapped.regions)
+            shared.mapped, shared.names_device = replace(shared.mapped, regions=regions), True
+        return shared.mapped
 
 
 def _exported(artifact: Artifact, region: Region, ends: list[Callable[[], None]]) -> Region:
@@ -103,9 +111,8 @@ def _exported(artifact: Artifact, region: Region, ends: list[Callable[[], None]]
     return replace(region, device=handle)
 
 
-def _close(name: str, ends: list[Callable[[], None]]) -> None:
-    _files.pop(name, None)
-    for end in ends:
+def _close(name: str) -> None:
+    for end in _shared.pop(name).ends:
         end()
 
 

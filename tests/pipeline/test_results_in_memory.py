@@ -314,7 +314,9 @@ def test_what_a_gpu_has_is_handed_over_by_its_name(monkeypatch: pytest.MonkeyPat
     numbers = numpy.arange(100_000)
     resident.keep_resident(("named",), (graph(numbers),))
     assert copies.keep(numbers, there)
+    assert [region.device for region in mapped.share("named").regions] == [None]
     shared = mapped.share("named", with_device=True)
+    assert mapped.share("named", with_device=True) is shared
     assert [region.device for region in shared.regions] == [b"handle"]
     found: Any = mapped.map_shared(shared, "named", with_device=True)
     assert copies.find(found.row_offsets) is not None
