@@ -1,0 +1,65 @@
+"""A NetworkX graph as the rows that kernels take, and the list of its nodes.
+
+Neither weights nor other attributes are read. Parallel edges make one arc, and self-loops stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.index import index_dtype
+
+
+class Rows(NamedTuple):
+    """`row_offsets` int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,).
+
+    Each row keeps the order of the graph's adjacency, so it need not ascend; `gravel.kernels.inputs.csr` sorts.
+    """
+
+    row_offsets: NDArray[numpy.int64]
+    column_indices: NDArray[Any]
+
+
+def nodes_of(graph: Any) -> list[Hashable]:
+    """List the nodes of a NetworkX graph in its order: vertex i of the rows is node i."""
+    return list(graph)
+
+
+def rows_of(graph: Any, nodes: list[Hashable] | None = None, *, reverse: bool = False) -> Rows:
+    """Return the successors of each node, or with `reverse` the predecessors.
+
+    Parameters
+    ----------
+    graph : a Graph, DiGraph, MultiGraph or MultiDiGraph of NetworkX, or a view of one. An undirected graph has
+        each edge in both rows.
+    nodes : what `nodes_of` returned for it, if it was called already.
+    reverse : return the rows of a directed graph's predecessors, in the order of the graph.
+
+    """
+    nodes = nodes_of(graph) if nodes is None else nodes
+    adjacency = graph.pred if reverse and graph.is_directed() else graph.adj
+    # The dictionaries behind the views of NetworkX, which are several times as fast to read.
+    plain = adjacency._atlas if hasattr(adjacency, "_atlas") else adjacency
+    return _rows(plain, nodes)
+
+
+def is_range(nodes: list[Hashable]) -> bool:
+    """Say whether the nodes are the integers 0, 1, 2, ... in this order, so that each is its own vertex."""
+    return set(map(type, nodes)) <= {int} and nodes == list(range(len(nodes)))
+
+
+def _rows(adjacency: Mapping[Hashable, Any], nodes: list[Hashable]) -> Rows:
+    n = len(nodes)
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    lists = list(adjacency.values())
+    numpy.cumsum(numpy.fromiter(map(len, lists), numpy.int64, n), out=offsets[1:])
+    neighbours = chain.from_iterable(lists)
+    if not is_range(nodes):
+        vertex = dict(zip(nodes, range(n), strict=True))
+        neighbours = map(vertex.__getitem__, neighbours)
+    return Rows(offsets, numpy.fromiter(neighbours, index_dtype(n), int(offsets[-1])))

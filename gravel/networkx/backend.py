@@ -1,0 +1,37 @@
+"""The backend's interface to NetworkX: conversions, what it can run, and the functions, imported when called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gravel.networkx.graph import GravelGraph
+from gravel.networkx.info import MODULE_OF
+from gravel.networkx.limits import can_run, should_run
+
+
+class Backend:
+    """The target of the entry point `networkx.backends`; each function of `info.FUNCTIONS` is an attribute."""
+
+    can_run = staticmethod(can_run)
+    should_run = staticmethod(should_run)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in MODULE_OF:
+            raise AttributeError(f"the backend has no function {name!r}")
+        function = getattr(importlib.import_module(f"gravel.networkx.{MODULE_OF[name]}"), name)
+        setattr(self, name, function)
+        return function
+
+    @staticmethod
+    def convert_from_nx(graph: Any, **_: Any) -> GravelGraph:
+        """Convert a graph of NetworkX; attributes of edges, nodes and the graph are not needed."""
+        return graph if isinstance(graph, GravelGraph) else GravelGraph.from_networkx(graph)
+
+    @staticmethod
+    def convert_to_nx(result: Any, **_: Any) -> Any:
+        """Convert a graph back; every other result is made of Python objects already."""
+        return result.to_networkx() if isinstance(result, GravelGraph) else result
+
+
+backend = Backend()

@@ -1,0 +1,122 @@
+"""Which calls the backend takes: `can_run` by the arguments, `should_run` by the size of the graph."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import networkx
+
+from gravel.networkx.graph import GravelGraph
+from gravel.networkx.info import MODULE_OF
+
+REFUSED = {
+    "weight": "edge weights are not supported",
+    "distance": "edge weights are not supported",
+    "sort_neighbors": "a Python function would have to order the neighbours of every node",
+    "neighbors": "a Python function would have to return the neighbours of every node",
+    "sp": "with given distances there is nothing to search",
+    "e": "with given eccentricities there is nothing to search",
+}
+"""Parameters that must be None, and why; `distance` where it names an edge attribute."""
+
+LOCAL = frozenset(
+    {
+        "all_shortest_paths",
+        "bidirectional_shortest_path",
+        "descendants_at_distance",
+        "has_path",
+        "node_connected_component",
+        "predecessor",
+    }
+)
+"""Functions that may need a small part of the graph, which the conversion reads whole."""
+
+ALL_PAIRS = frozenset(
+    {
+        "all_pairs_all_shortest_paths",
+        "all_pairs_shortest_path",
+        "all_pairs_shortest_path_length",
+        "average_shortest_path_length",
+        "center",
+        "closeness_centrality",
+        "diameter",
+        "eccentricity",
+        "periphery",
+        "radius",
+    }
+)
+"""Functions that search from every node, so that a conversion pays on small graphs."""
+
+CROSSOVER = {"converted": 100, "search": 1000, "all_pairs": 30}
+"""Nodes from which on gravel is asked, rather than NetworkX."""
+
+
+def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
+    """Say whether gravel's function takes these arguments, or why it does not."""
+    given = _bound(name, args, kwargs)
+    for parameter, reason in REFUSED.items():
+        if given.get(parameter) is not None and not (
+            parameter == "distance" and name == "descendants_at_distance"
+        ):
+            return f"{parameter} is given, and {reason}"
+    if name == "average_shortest_path_length" and given.get("method") not in (None, "unweighted"):
+        return "its method is not a breadth-first search"
+    graph = given.get("G")
+    if isinstance(graph, GravelGraph):
+        return True
+    if not _is_plain(type(graph)):
+        return f"{type(graph).__name__} has neighbours of its own, which its dictionaries do not show"
+    if hasattr(graph, "_graph"):
+        # NetworkX clears the cache of a graph that changes, but not those of its views.
+        graph.__networkx_cache__.get("backends", {}).pop("gravel", None)
+    return True
+
+
+def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
+    """Say whether gravel is likely to be faster than NetworkX, or why it is not."""
+    given = _bound(name, args, kwargs)
+    graph = given.get("G")
+    nodes = len(graph)
+    converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("gravel"))
+    if name in ALL_PAIRS:
+        least = CROSSOVER["all_pairs"]
+    elif converted:
+        least = CROSSOVER["converted"]
+    elif _is_local(name, given):
+        return "it may need few nodes, and the graph is not converted yet"
+    else:
+        least = CROSSOVER["search"]
+    return nodes >= least or f"the graph has {nodes} nodes; gravel is faster from about {least}"
+
+
+def _is_local(name: str, given: Mapping[str, Any]) -> bool:
+    if name in ("shortest_path", "shortest_path_length"):
+        return given.get("source") is not None and given.get("target") is not None
+    limits = (given.get("depth_limit"), given.get("cutoff"))
+    return name in LOCAL or any(limit is not None for limit in limits)
+
+
+def _bound(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given arguments by name; those that the function does not know are left to it."""
+    return {**dict(zip(_parameters(name), args, strict=False)), **kwargs}
+
+
+@cache
+def _parameters(name: str) -> tuple[str, ...]:
+    module = importlib.import_module(f"gravel.networkx.{MODULE_OF[name]}")
+    return tuple(inspect.signature(getattr(module, name)).parameters)
+
+
+@cache
+def _is_plain(kind: type) -> bool:
+    """Say whether a class is a graph of NetworkX that has not changed how neighbours are found."""
+    names = ("__getitem__", "__iter__", "adj", "neighbors", "is_directed", "is_multigraph")
+    base = networkx.DiGraph if issubclass(kind, networkx.DiGraph) else networkx.Graph
+    multi = networkx.MultiDiGraph if issubclass(kind, networkx.DiGraph) else networkx.MultiGraph
+    return issubclass(kind, networkx.Graph) and any(
+        all(getattr(kind, name) is getattr(like, name) for name in names) for like in (base, multi)
+    )
