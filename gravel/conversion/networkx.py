@@ -5,7 +5,7 @@ Neither weights nor other attributes are read. Parallel edges make one arc, and 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from gravel.kernels.index import index_dtype
 class Rows(NamedTuple):
     """`row_offsets` int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,).
 
-    Each row keeps the order of the graph's adjacency, so it need not ascend; `gravel.kernels.inputs.csr` sorts.
+    Each row keeps the order of the graph's adjacency. It need not ascend: `gravel.kernels.inputs.csr` sorts.
     """
 
     row_offsets: NDArray[numpy.int64]
@@ -35,8 +35,8 @@ def rows_of(graph: Any, nodes: list[Hashable] | None = None, *, reverse: bool = 
 
     Parameters
     ----------
-    graph : a Graph, DiGraph, MultiGraph or MultiDiGraph of NetworkX, or a view of one. An undirected graph has
-        each edge in both rows.
+    graph : a Graph, DiGraph, MultiGraph or MultiDiGraph of NetworkX, or a view of one. An undirected graph
+        has each edge in both rows.
     nodes : what `nodes_of` returned for it, if it was called already.
     reverse : return the rows of a directed graph's predecessors, in the order of the graph.
 
@@ -58,7 +58,7 @@ def _rows(adjacency: Mapping[Hashable, Any], nodes: list[Hashable]) -> Rows:
     offsets = numpy.zeros(n + 1, numpy.int64)
     lists = list(adjacency.values())
     numpy.cumsum(numpy.fromiter(map(len, lists), numpy.int64, n), out=offsets[1:])
-    neighbours = chain.from_iterable(lists)
+    neighbours: Iterable[Any] = chain.from_iterable(lists)
     if not is_range(nodes):
         vertex = dict(zip(nodes, range(n), strict=True))
         neighbours = map(vertex.__getitem__, neighbours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any
 
 import networkx
@@ -27,7 +27,7 @@ def predecessor(
     nodes, lists = G.take(found.order), _lists(G, found)
     ends = found.level_offsets.tolist()
     levels: list[int] = []
-    for level, (begin, end) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for level, (begin, end) in enumerate(pairwise(ends)):
         levels.extend(repeat(level, end - begin))
     before = dict(zip(nodes, lists, strict=True))
     seen = dict(zip(nodes, levels, strict=True))
@@ -64,7 +64,7 @@ def all_pairs_all_shortest_paths(
 def _lists(G: GravelGraph, found: Found) -> list[list[Any]]:
     offsets, vertices = predecessors(*G.forward, found)
     nodes, ends = G.take(vertices), offsets.tolist()
-    return [nodes[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [nodes[begin:end] for begin, end in pairwise(ends)]
 
 
 def _paths_to(source: Any, target: Any, before: dict[Any, list[Any]]) -> Iterator[list[Any]]:

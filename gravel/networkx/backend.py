@@ -1,4 +1,4 @@
-"""The backend's interface to NetworkX: conversions, what it can run, and the functions, imported when called."""
+"""The backend's interface to NetworkX: conversions, what it can run, and its functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gravel.networkx.limits import can_run, should_run
 
 
 class Backend:
-    """The target of the entry point `networkx.backends`; each function of `info.FUNCTIONS` is an attribute."""
+    """The target of the entry point `networkx.backends`; functions are imported when they are asked for."""
 
     can_run = staticmethod(can_run)
     should_run = staticmethod(should_run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import networkx
@@ -133,4 +134,4 @@ def _tree(G: GravelGraph, found: Found) -> tuple[list[Any], list[Any]]:
 
 def _levels(found: Found) -> list[tuple[int, int]]:
     ends = found.level_offsets.tolist()
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))

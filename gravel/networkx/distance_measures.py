@@ -1,4 +1,4 @@
-"""Eccentricities and what follows from them, with the exceptions of `networkx.algorithms.distance_measures`."""
+"""Eccentricities and what follows from them, with the exceptions of NetworkX."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def eccentricity(G: GravelGraph, v: Any = None, sp: None = None, weight: None = 
 
 def diameter(G: GravelGraph, e: None = None, usebounds: bool = False, weight: None = None) -> int:
     """Return the largest eccentricity."""
-    return max(_for_goal(G, "diameter", usebounds).tolist())
+    return int(max(_for_goal(G, "diameter", usebounds).tolist()))
 
 
 def radius(G: GravelGraph, e: None = None, usebounds: bool = False, weight: None = None) -> int:
     """Return the smallest eccentricity."""
-    return min(_for_goal(G, "radius", usebounds).tolist())
+    return int(min(_for_goal(G, "radius", usebounds).tolist()))
 
 
 def periphery(G: GravelGraph, e: None = None, usebounds: bool = False, weight: None = None) -> list[Any]:

@@ -85,7 +85,9 @@ class GravelGraph:
         """For each vertex the smallest vertex of its component, without regard to directions."""
         from gravel.kernels.components import components
 
-        return components(*self.ascending, symmetric=not self.directed).component
+        found = components(*self.ascending, symmetric=not self.directed)
+        label: NDArray[Any] = found.component
+        return label
 
     @cached_property
     def is_connected(self) -> bool:

@@ -65,11 +65,12 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
             return f"{parameter} is given, and {reason}"
     if name == "average_shortest_path_length" and given.get("method") not in (None, "unweighted"):
         return "its method is not a breadth-first search"
-    graph = given.get("G")
+    graph: Any = given.get("G")
     if isinstance(graph, GravelGraph):
         return True
-    if not _is_plain(type(graph)):
-        return f"{type(graph).__name__} has neighbours of its own, which its dictionaries do not show"
+    kind: Any = type(graph)
+    if not _is_plain(kind):
+        return f"{kind.__name__} has neighbours of its own, which its dictionaries do not show"
     if hasattr(graph, "_graph"):
         # NetworkX clears the cache of a graph that changes, but not those of its views.
         graph.__networkx_cache__.get("backends", {}).pop("gravel", None)
@@ -79,7 +80,7 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
 def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
     """Say whether gravel is likely to be faster than NetworkX, or why it is not."""
     given = _bound(name, args, kwargs)
-    graph = given.get("G")
+    graph: Any = given.get("G")
     nodes = len(graph)
     converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("gravel"))
     if name in ALL_PAIRS:
@@ -112,7 +113,7 @@ def _parameters(name: str) -> tuple[str, ...]:
 
 
 @cache
-def _is_plain(kind: type) -> bool:
+def _is_plain(kind: Any) -> bool:
     """Say whether a class is a graph of NetworkX that has not changed how neighbours are found."""
     names = ("__getitem__", "__iter__", "adj", "neighbors", "is_directed", "is_multigraph")
     base = networkx.DiGraph if issubclass(kind, networkx.DiGraph) else networkx.Graph

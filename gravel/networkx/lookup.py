@@ -23,7 +23,8 @@ def vertex_for_search(graph: GravelGraph, node: Any) -> int:
     hash(node)
     vertex = graph.find(node)
     if vertex is None:
-        raise networkx.NetworkXError(f"The node {node} is not in the graph.")
+        kind = "digraph" if graph.directed else "graph"
+        raise networkx.NetworkXError(f"The node {node} is not in the {kind}.")
     return vertex
 
 

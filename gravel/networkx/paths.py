@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import networkx
@@ -113,7 +113,7 @@ def _check_method(method: str) -> None:
 def _lengths(G: GravelGraph, rows: Rows, vertex: int, cutoff: Any) -> dict[Any, int]:
     found = search(*rows, [vertex], last_level(G, cutoff))
     ends = found.level_offsets.tolist()
-    counts = (end - begin for begin, end in zip(ends[:-1], ends[1:], strict=True))
+    counts = (end - begin for begin, end in pairwise(ends))
     levels = chain.from_iterable(repeat(level, count) for level, count in enumerate(counts))
     return dict(zip(G.take(found.order), levels, strict=True))
 

@@ -1,7 +1,7 @@
 """Exact eccentricities of a connected graph with far fewer searches than it has vertices.
 
-Takes, Kosters, Computing the Eccentricity Distribution of Large Graphs, Algorithms 6(1), 2013: a search from v
-with eccentricity e bounds that of each w at distance d from below by max(d, e - d) and from above by e + d.
+Takes, Kosters, Computing the Eccentricity Distribution of Large Graphs, Algorithms 6(1), 2013: a search from
+v with eccentricity e bounds that of each w at distance d: from below by max(d, e - d), from above by e + d.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def eccentricities(
     """Return the eccentricities of a symmetric graph with ascending rows, or None if it is not connected.
 
     With another goal than "all" only what it needs is exact: the largest one for "diameter", every one that
-    equals the largest for "periphery", the smallest for "radius" and every one that equals it for "center". The
-    others are bounds on the right side of it.
+    equals the largest for "periphery", the smallest for "radius" and every one that equals it for "center".
+    The others are bounds: of the largest from below, of the smallest from above.
     """
     if goal not in GOALS:
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
@@ -92,7 +92,7 @@ def _next(
     degree: NDArray[numpy.int64],
     largest: bool,
 ) -> int:
-    """Take the vertex with the largest upper bound or the smallest lower one, of several that of most arcs."""
+    """Take the vertex with the largest upper bound or smallest lower one, of several that of most arcs."""
     bound = -upper[undecided] if largest else lower[undecided]
     first = undecided[bound == bound.min()]
     return int(first[degree[first].argmax()])

@@ -1,7 +1,7 @@
 """Eccentricity, reached vertices and the sum of distances for many sources, 64 at once with one bit each.
 
-The search is that of Then et al., The More the Merrier, PVLDB 8(4), 2014, section 3. Nothing is kept per vertex
-and source, so the memory does not grow with the number of sources.
+The search is that of Then et al., The More the Merrier, PVLDB 8(4), 2014, section 3. Nothing is kept per
+vertex and source, so the memory does not grow with the number of sources.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ONE = numpy.uint64(1)
 
 
 class Sums(NamedTuple):
-    """For each source: the largest distance, the number of vertices reached with itself, the sum of distances."""
+    """For each source the largest distance, the vertices reached with itself, and the sum of distances."""
 
     eccentricity: NDArray[numpy.int64]
     reached: NDArray[numpy.int64]

@@ -14,8 +14,8 @@ from gravel.kernels.jit import serial
 class Found(NamedTuple):
     """Vertices in the order of the queue.
 
-    `order` and `predecessor` have one entry per reached vertex; a source is its own predecessor. Level d holds
-    the entries from `level_offsets[d]` to `level_offsets[d + 1]`.
+    `order` and `predecessor` have one entry per reached vertex; a source is its own predecessor. Level d
+    holds the entries from `level_offsets[d]` to `level_offsets[d + 1]`.
     """
 
     order: NDArray[Any]
@@ -31,8 +31,8 @@ def search(
 ) -> Found:
     """Search from one or several vertices at once, which must exist; repeated sources count once.
 
-    `max_depth` is the last level that is reached. Untouched memory of the workspace is never written, so that a
-    search of a few vertices costs little on a large graph.
+    `max_depth` is the last level that is reached. A search of a few vertices costs little on a large
+    graph, because memory is only written where it goes.
     """
     n = len(row_offsets) - 1
     order = numpy.empty(n, column_indices.dtype)

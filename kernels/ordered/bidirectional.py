@@ -72,7 +72,7 @@ def _search(
                         ahead[tail] = w
                         tail += 1
                     if after[w] != 0:
-                        return w
+                        return int(w)
             first, last = last, tail
         else:
             tail = back_last
@@ -85,7 +85,7 @@ def _search(
                         behind[tail] = w
                         tail += 1
                     if before[w] != 0:
-                        return w
+                        return int(w)
             back_first, back_last = back_last, tail
     return -1
 

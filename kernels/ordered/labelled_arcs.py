@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 
 TREE, FORWARD, LEVEL, REVERSE = range(4)
-"""An arc that finds its head; one to a vertex of the next level that was found before; one within a level; one
-to an earlier level."""
+"""An arc that finds its head; one to a vertex of the next level that was found before; one within a level;
+one to an earlier level."""
 
 
 def labelled_arcs(
