@@ -175,11 +175,11 @@ def _numbered(
 ) -> tuple[EdgeList, VertexIds]:
     device = reading.device
     if device is None:
-        from gravel.stages.numbering.edges import numbered
+        from gravel.stages.vertex_ids.edges import numbered
 
         return numbered(context, header, chunks, reading, memory)
     from gravel.stages.ingest_device import device_room
-    from gravel.stages.numbering.on_device import numbered_on_device
+    from gravel.stages.vertex_ids.on_device import numbered_on_device
 
     room = device_room(context.machine, device)
     return numbered_on_device(context, header, chunks, device, memory=memory, room=room)

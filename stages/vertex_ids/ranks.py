@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.stages.numbering.ids import IdSet
-from gravel.stages.numbering.spool import Spool
 from gravel.stages.readers import Chunk
+from gravel.stages.vertex_ids.ids import IdSet
+from gravel.stages.vertex_ids.spool import Spool
 
 
 def ranked(

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
 from gravel.stages.artifacts import EdgeList, VertexIds
-from gravel.stages.numbering.ids import IdSet
-from gravel.stages.numbering.ranks import ranked
-from gravel.stages.numbering.spool import NARROW, Spool
 from gravel.stages.readers import Digested
+from gravel.stages.vertex_ids.ids import IdSet
+from gravel.stages.vertex_ids.ranks import ranked
+from gravel.stages.vertex_ids.spool import NARROW, Spool
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
