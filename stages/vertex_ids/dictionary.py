@@ -67,6 +67,7 @@ class Dictionary:
         A few ids are found by bisection, in some tens of microseconds each; many in one pass over all ids.
         """
         dtype = index_dtype(len(self.values))
+        wanted: Any = values
         if not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
             wanted = list(values)
             if len(wanted) <= BISECTED:
@@ -78,18 +79,17 @@ class Dictionary:
             values = pyarrow.array(scalars, self.values.type)
         if isinstance(values, pyarrow.ChunkedArray):
             values = values.combine_chunks()
-        asked = values
         if values.type != self.values.type:
             try:
                 values = values.cast(self.values.type)
             except pyarrow.ArrowException:
-                for value in asked.to_pylist():
+                for value in values.to_pylist():
                     self._vertex(value)
                 raise
         found = pyarrow.compute.index_in(_storage(values), value_set=_storage(self.values))
         if found.null_count:
             row = found.is_null().index(True).as_py()
-            value = asked[row].as_py()
+            value = wanted[row] if isinstance(wanted, list) else wanted[row].as_py()
             raise UnknownId(value, self.nearest(value))
         vertices: NDArray[Any] = found.to_numpy(zero_copy_only=False).astype(dtype)
         return vertices
