@@ -1,252 +1,325 @@
-"""Vertex ids of any kind: integers, strings, UUIDs, dates; each distinct id is a vertex.
+"""Vertex ids of any kind, as columns of Arrow: encoded as vertices, looked up, and mapped back.
 
-Integers are numbered ascending, as ingest numbers those of a file; all others by first appearance, the first
-column before the second.
+A vertex is the rank of its id, ascending, as everywhere in gravel: so the result depends on the ids alone,
+neither on the order of the rows, nor on chunks, nor on threads. Texts are in the order of their code points,
+UUIDs, binary, numbers, dates and times in their own.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy
 import pyarrow
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
-from gravel.stages.vertex_ids.id_types import checked, plain, type_name
-from gravel.stages.vertex_ids.integers import number_integers
+from gravel.stages.vertex_ids.texts import Texts, TextSet
 
-MAX_IDS = (1 << 31) - 1
-"""Distinct ids of Arrow's dictionaries, whose positions are 32-bit. Integers have no such limit."""
+ROWS = 1 << 18
+"""Rows that one thread encodes at a time."""
 
-SIMILAR = 100_000
-"""Texts among which the most similar are looked for; more would take seconds."""
+BISECTED = 64
+"""More ids than this are looked up through a hash table of all."""
 
-REMEMBERED = 1 << 16
-"""Looked-up ids that are kept, so that a search from the same source again costs nothing."""
+AROUND = 64
+"""Sorted neighbours among which the nearest id is sought, on each side."""
+
+
+class UnsuitableIds(ValueError):
+    """A column that cannot hold ids; `column` and `row` (from 0) say where, if it is one row's fault."""
+
+    def __init__(self, message: str, *, column: int | None = None, row: int | None = None) -> None:
+        super().__init__(message)
+        self.column, self.row = column, row
+
+
+class UnknownId(KeyError):
+    """An id that no vertex has: `value`, and the `nearest` ones that are."""
+
+    def __init__(self, value: Any, nearest: Sequence[Any]) -> None:
+        near = f"; the nearest is {nearest[0]!r}" if nearest else ""
+        super().__init__(f"{value!r} is not a vertex of the graph{near}")
+        self.value, self.nearest = value, tuple(nearest)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The ids of vertices 0 to `count - 1`.
+    """The id of each vertex: `values[v]`, ascending and without repetition, of the columns' type."""
 
-    `values` has them in order. Consecutive integers are `first`, `first + 1`, ... and `values` is None.
-    """
-
-    count: int
-    values: Any | None = None
-    first: int = 0
+    values: pyarrow.Array
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.values)
 
-    @property
-    def type(self) -> Any:
-        """The Arrow type of the ids."""
-        return pyarrow.int64() if self.values is None else self.values.type
+    def lookup(self, values: Any) -> NDArray[Any]:
+        """Return the vertices of ids, an array of Arrow or a sequence; raises `UnknownId` for one.
 
-    @property
-    def kind(self) -> str:
-        """What the ids are, in a word: `integers`, `strings`, `UUIDs`, `dates`, ..."""
-        return type_name(self.type)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the ids in memory."""
-        return 0 if self.values is None else int(self.values.nbytes)
-
-    @cached_property
-    def integers(self) -> NDArray[Any] | None:
-        """The ids as a NumPy array where they are integers with gaps between them, else None."""
-        if self.values is None or not pyarrow.types.is_integer(self.type):
-            return None
-        found: NDArray[Any] = self.values.to_numpy(zero_copy_only=True)
-        return found
-
-    def take(self, vertices: Any) -> Any:
-        """Return the ids of vertices as an Arrow array; null for a negative number."""
-        vertices = numpy.asarray(vertices)
-        absent = vertices < 0 if vertices.dtype.kind == "i" else None
-        if absent is not None and not absent.any():
-            absent = None
-        if self.values is None:
-            return pyarrow.array(vertices.astype(numpy.int64) + self.first, mask=absent)
-        if absent is not None:
-            return plain(self.values).take(pyarrow.array(vertices, mask=absent)).cast(self.type)
-        return self.values.take(pyarrow.array(vertices))
-
-    def lookup(self, values: Any) -> NDArray[numpy.int64]:
-        """Return the vertex of each id, -1 for one that does not occur; raises TypeError for another kind."""
-        asked = self._converted(values)
-        if self.values is None or self.integers is not None:
-            return self._integers_at(asked.to_numpy(zero_copy_only=False))
-        import pyarrow.compute as compute
-
-        own = plain(self.values)
-        asked = plain(asked)
-        # The table is built over what is asked for, which is little as a rule.
-        found = compute.index_in(own, value_set=compute.unique(asked)) if len(asked) < len(own) else None
-        if found is None:
-            return numpy.asarray(compute.index_in(asked, value_set=own).fill_null(-1)).astype(numpy.int64)
-        at = numpy.flatnonzero(numpy.asarray(found.is_valid()))
-        positions = compute.index_in(asked, value_set=own.take(pyarrow.array(at)))
-        here = numpy.asarray(positions.fill_null(-1)).astype(numpy.int64)
-        return numpy.where(here < 0, -1, at[here] if len(at) else -1)
-
-    def vertex(self, value: Any) -> int:
-        """Return the vertex of one id, -1 where there is none; raises TypeError for another kind of id."""
-        if self.values is None and type(value) is int:
-            position = value - self.first
-            return position if 0 <= position < self.count else -1
-        try:
-            return self._remembered[(type(value), value)]
-        except (KeyError, TypeError):
-            pass
-        found = int(self.lookup([value])[0])
-        if len(self._remembered) < REMEMBERED and found >= 0:
-            self._remembered[(type(value), value)] = found
-        return found
-
-    def nearest(self, value: Any, count: int = 3) -> list[Any]:
-        """List ids that are like a value that does not occur: the most similar texts, the next numbers."""
-        if not self.count:
-            return []
-        if pyarrow.types.is_large_string(self.type):
-            some = self.values.slice(0, SIMILAR).to_pylist() if self.values is not None else []
-            return difflib.get_close_matches(str(value), some, count) or some[:count]
-        try:
-            asked = self._converted([value])
-            if self.values is None or self.integers is not None:
-                middle = self._place(int(asked[0].as_py()))
-                first = max(0, min(middle - count // 2, self.count - count))
-                return list(self.take(numpy.arange(first, min(first + count, self.count))).to_pylist())
-        except (TypeError, ValueError):
-            pass
-        return list(self.take(numpy.arange(min(count, self.count))).to_pylist())
-
-    @cached_property
-    def _remembered(self) -> dict[Any, int]:
-        return {}
-
-    def _place(self, value: int) -> int:
-        if self.integers is None:
-            return value - self.first
-        return int(numpy.searchsorted(self.integers, value))
-
-    def _converted(self, values: Any) -> Any:
-        """Bring ids to the type of this dictionary; raises TypeError where they are of another kind."""
-        if isinstance(values, numpy.ndarray) and values.dtype.kind != "O":
-            values = pyarrow.array(values)
-        elif not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
-            values = list(values)
-            try:
-                values = pyarrow.array(values)
-            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
-                values = pyarrow.array(list(map(str, values)))
-        values = checked(values, "asked for")
+        A few ids are found by bisection, in some tens of microseconds each; many in one pass over all ids.
+        """
+        dtype = index_dtype(len(self.values))
+        wanted: Any = values
+        if not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+            wanted = list(values)
+            if len(wanted) <= BISECTED:
+                return numpy.array([self._vertex(value) for value in wanted], dtype)
+            scalars = [self._scalar(value) for value in wanted]
+            if None in scalars:
+                value = wanted[scalars.index(None)]
+                raise UnknownId(value, self.nearest(value))
+            values = pyarrow.array(scalars, self.values.type)
         if isinstance(values, pyarrow.ChunkedArray):
             values = values.combine_chunks()
-        if type_name(values.type) != self.kind and len(values):
-            raise TypeError(
-                f"{values[0].as_py()!r} is no id of this graph, whose ids are {self.kind}, such as "
-                f"{self.take([0])[0].as_py()!r}"
-                if self.count
-                else "the graph has no vertices"
-            )
-        return values.cast(self.type)
+        if values.type != self.values.type:
+            try:
+                values = values.cast(self.values.type)
+            except pyarrow.ArrowException:
+                for value in values.to_pylist():
+                    self._vertex(value)
+                raise
+        found = pyarrow.compute.index_in(_storage(values), value_set=_storage(self.values))
+        if found.null_count:
+            row = found.is_null().index(True).as_py()
+            value = wanted[row] if isinstance(wanted, list) else wanted[row].as_py()
+            raise UnknownId(value, self.nearest(value))
+        vertices: NDArray[Any] = found.to_numpy(zero_copy_only=False).astype(dtype)
+        return vertices
 
-    def _integers_at(self, asked: NDArray[Any]) -> NDArray[numpy.int64]:
-        if self.integers is None:
-            found = asked.astype(numpy.int64) - self.first
-            return numpy.where((found >= 0) & (found < self.count), found, -1)
-        places = numpy.searchsorted(self.integers, asked)
-        inside = numpy.minimum(places, max(0, self.count - 1))
-        return numpy.where((places < self.count) & (self.integers[inside] == asked), inside, -1)
+    def nearest(self, value: Any, count: int = 3) -> list[Any]:
+        """Return the ids that look most like one that is none: the most alike of its sorted neighbours."""
+        scalar = self._scalar(value)
+        if scalar is None:
+            return []
+        place = self._place(scalar)
+        around = self.values[max(0, place - AROUND) : place + AROUND].to_pylist()
+        if not around or not isinstance(around[0], str):
+            return list(around[max(0, min(place, AROUND) - 1) :][:1])
+        alike = difflib.get_close_matches(str(value), around, count, 0.6)
+        if alike:
+            return alike
+        at = min(place, AROUND)
+        beside = around[max(0, at - 1) : at + 1]
+        return [max(beside, key=lambda near: _shared(near, str(value)))]
+
+    def take(self, vertices: Any) -> pyarrow.Array:
+        """Return the ids of vertices; null for negative ones, as a predecessor that is none."""
+        indices = numpy.asarray(vertices)
+        if indices.dtype.kind == "u":
+            return self.values.take(pyarrow.array(indices))
+        return self.values.take(pyarrow.array(indices, mask=indices < 0))
+
+    def _vertex(self, value: Any) -> int:
+        scalar = self._scalar(value)
+        place = len(self.values) if scalar is None else self._place(scalar)
+        if place < len(self.values) and self.values[place].as_py() == scalar:
+            return place
+        raise UnknownId(value, self.nearest(value))
+
+    def _place(self, scalar: Any) -> int:
+        # Of texts, the order of Python's str is that of code points, as that of the values.
+        low, high = 0, len(self.values)
+        while low < high:
+            middle = (low + high) // 2
+            if self.values[middle].as_py() < scalar:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _scalar(self, value: Any) -> Any:
+        """Return a value as the values' type has it in Python; None where it cannot be one."""
+        if value is None:
+            return None
+        try:
+            plain = value.as_py() if isinstance(value, pyarrow.Scalar) else value
+            if pyarrow.types.is_large_string(self.values.type) or pyarrow.types.is_string(self.values.type):
+                return plain if isinstance(plain, str) else None
+            if isinstance(self.values.type, pyarrow.UuidType):
+                import uuid
+
+                return plain if isinstance(plain, uuid.UUID) else uuid.UUID(plain)
+            if pyarrow.types.is_temporal(self.values.type):
+                found = pyarrow.scalar(plain)
+                # A number is no date, though dates are stored as numbers.
+                temporal = pyarrow.types.is_temporal(found.type)
+                return found.cast(self.values.type).as_py() if temporal else None
+            if hasattr(plain, "item"):
+                plain = plain.item()
+            if isinstance(plain, bool) != pyarrow.types.is_boolean(self.values.type):
+                return None
+            return pyarrow.scalar(plain, self.values.type).as_py()
+        except (pyarrow.ArrowException, ValueError, TypeError, AttributeError, OverflowError):
+            return None
 
 
 def encode(
-    *columns: Any, names: Sequence[str] = ("source", "target")
+    *columns: pyarrow.ChunkedArray | pyarrow.Array, threads: int | None = None
 ) -> tuple[Dictionary, list[NDArray[Any]]]:
-    """Number the ids of several columns together.
+    """Number the ids that occur in the columns, and return each column as vertices.
 
-    Parameters
-    ----------
-    columns : Arrow arrays, plain or chunked, of one kind of id.
-    names : what the columns are called in messages.
+    Vertices are uint32 below 2^32 of them, else uint64. Takes beside columns and results, of texts, some 100
+    bytes and twice the bytes of each different one, and 24 bytes a row for the rows that threads are at; of
+    other types 16 bytes for each different value.
 
-    Returns
-    -------
-    The dictionary, and for each column its vertices, uint32 below 2^32 vertices, else uint64.
-
-    Raises TypeError for types that are no ids and for columns of different kinds, and ValueError for nulls
-    and for more distinct ids than a dictionary holds, each with the column and the row.
-
+    Raises `UnsuitableIds` for columns of several types, types that hold no ids, nulls and NaN.
     """
-    names = [*names, *map(str, range(len(names), len(columns)))]
-    known = [checked(column, name) for column, name in zip(columns, names, strict=False)]
-    kinds = [type_name(column.type) for column in known]
-    for place, kind in enumerate(kinds[1:], 1):
-        if kind != kinds[0]:
-            raise TypeError(
-                f"column {names[0]!r} has {kinds[0]} and column {names[place]!r} has {kind}; convert one of "
-                "them, so that it is clear which vertices are the same"
-            )
-    if kinds and kinds[0] == "integers":
-        numbered = number_integers([_as_numpy(column) for column in known])
-        values = None if numbered.ids is None else pyarrow.array(numbered.ids)
-        return Dictionary(numbered.count, values, numbered.first), numbered.columns
-    return _encode_values(known)
-
-
-def _as_numpy(column: Any) -> NDArray[Any]:
-    found: NDArray[Any] = column.to_numpy() if column.num_chunks != 1 else column.chunk(0).to_numpy()
-    return found
-
-
-def _encode_values(columns: Sequence[Any]) -> tuple[Dictionary, list[NDArray[Any]]]:
-    """Encode each column on a thread of its own, then number the ids of later ones among those of the first."""
-    import pyarrow.compute as compute
-
-    kinds = {column.type for column in columns}
+    chunked = [_chunked(column, number) for number, column in enumerate(columns)]
+    kinds = {column.type for column in chunked}
     if len(kinds) > 1:
-        columns = [column.cast(columns[0].type) for column in columns]
-    storages = [plain(column) for column in columns]
-    with ThreadPoolExecutor(max(1, len(storages))) as pool:
-        encoded = list(pool.map(_encode_one, storages))
-    own = columns[0].type
-    values = encoded[0][0]
-    codes = [encoded[0][1]]
-    for others, positions in encoded[1:]:
-        place = compute.index_in(others, value_set=values)
-        missing = others.filter(place.is_null())
-        if len(missing):
-            values = pyarrow.concat_arrays([values, missing])
-        numbers = numpy.asarray(place.fill_null(-1)).astype(numpy.int64)
-        numbers[numbers < 0] = numpy.arange(len(values) - len(missing), len(values))
-        codes.append(numbers.astype(numpy.uint32)[positions] if len(numbers) else positions)
-    if len(values) > MAX_IDS:
-        raise ValueError(
-            f"{len(values):,} distinct ids; {MAX_IDS:,} fit a dictionary. Number the vertices yourself and "
-            "give integers"
+        raise UnsuitableIds(f"ids of one graph are of one type; found {', '.join(sorted(map(str, kinds)))}")
+    kind = kinds.pop()
+    for number, column in enumerate(chunked):
+        _check(column, number)
+    as_texts = _texts_of(kind)
+    run = _Threads(threads or os.cpu_count() or 1)
+    if as_texts is None:
+        return _encode_values(chunked, kind, run)
+    known = TextSet()
+    coded = [run(lambda part: known.add(as_texts(part)), _parts(column)) for column in chunked]
+    texts, ranks = known.ranked(index_dtype(known.count))
+    encoded = [_joined(run(lambda codes: ranks[codes], parts), ranks.dtype) for parts in coded]
+    return Dictionary(_values_of(texts, kind)), encoded
+
+
+class _Threads:
+    """Applies a function on threads; Arrow, NumPy and our kernels let go of Python meanwhile."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+
+    def __call__(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="gravel-ids") as pool:
+            return list(pool.map(function, items))
+
+
+def _chunked(column: Any, number: int) -> pyarrow.ChunkedArray:
+    if isinstance(column, pyarrow.Array):
+        column = pyarrow.chunked_array([column])
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = kind.value_type
+    types = pyarrow.types
+    if types.is_string(kind) or types.is_string_view(kind):
+        return column.cast(pyarrow.large_string())
+    if types.is_binary(kind) or types.is_binary_view(kind):
+        return column.cast(pyarrow.large_binary())
+    suitable = (
+        _texts_of(kind) is not None
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_temporal(kind)
+        or types.is_decimal(kind)
+        or types.is_boolean(kind)
+    )
+    if not suitable or types.is_interval(kind):
+        raise UnsuitableIds(
+            f"column {number} holds {kind}; ids are texts, whole numbers, UUIDs, dates or times",
+            column=number,
         )
-    if isinstance(own, pyarrow.BaseExtensionType):
-        values = pyarrow.ExtensionArray.from_storage(own, values)
+    return column
+
+
+def _check(column: pyarrow.ChunkedArray, number: int) -> None:
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        raise UnsuitableIds(
+            f"row {row:,} (from 0) of column {number} is null; each edge needs two ids",
+            column=number,
+            row=row,
+        )
+    if pyarrow.types.is_floating(column.type):
+        row = pyarrow.compute.is_nan(column).index(True).as_py()
+        if row >= 0:
+            raise UnsuitableIds(
+                f"row {row:,} (from 0) of column {number} is NaN, which is no id", column=number, row=row
+            )
+
+
+def _parts(column: pyarrow.ChunkedArray) -> list[pyarrow.Array]:
+    return [chunk.slice(first, ROWS) for chunk in column.chunks for first in range(0, len(chunk), ROWS)]
+
+
+def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    return numpy.concatenate(parts) if parts else numpy.empty(0, dtype)
+
+
+def _texts_of(kind: Any) -> Callable[[Any], Texts] | None:
+    if pyarrow.types.is_large_string(kind) or pyarrow.types.is_large_binary(kind):
+        return texts_of
+    fixed = kind.storage_type if isinstance(kind, pyarrow.UuidType) else kind
+    if pyarrow.types.is_fixed_size_binary(fixed) and fixed.byte_width:
+        return lambda part: _fixed_texts(_storage(part), fixed.byte_width)
+    return None
+
+
+def texts_of(part: pyarrow.LargeStringArray | pyarrow.LargeBinaryArray) -> Texts:
+    """Return the texts of an array without nulls, without copying them."""
+    _, ends, data = part.buffers()
+    if not len(part):
+        return Texts(numpy.empty(0, numpy.uint8), numpy.zeros(1, numpy.int64))
+    offsets = numpy.frombuffer(ends, numpy.int64)[part.offset : part.offset + len(part) + 1]
+    return Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
+
+
+def _fixed_texts(part: Any, width: int) -> Texts:
+    data = part.buffers()[1]
+    offsets = width * numpy.arange(part.offset, part.offset + len(part) + 1)
+    return Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
+
+
+def _values_of(texts: Texts, kind: Any) -> pyarrow.Array:
+    text = pyarrow.py_buffer(texts.text)
+    if pyarrow.types.is_large_string(kind) or pyarrow.types.is_large_binary(kind):
+        return pyarrow.Array.from_buffers(kind, texts.size, [None, pyarrow.py_buffer(texts.offsets), text])
+    if isinstance(kind, pyarrow.UuidType):
+        stored = pyarrow.Array.from_buffers(kind.storage_type, texts.size, [None, text])
+        return pyarrow.ExtensionArray.from_storage(kind, stored)
+    return pyarrow.Array.from_buffers(kind, texts.size, [None, text])
+
+
+def _encode_values(
+    columns: list[pyarrow.ChunkedArray], kind: Any, run: _Threads
+) -> tuple[Dictionary, list[NDArray[Any]]]:
+    """Number values that compare as numbers do."""
+    parts = [_parts(column) for column in columns]
+    found = run(pyarrow.compute.unique, [part for column in parts for part in column])
+    occurring = pyarrow.concat_arrays(found).unique() if found else pyarrow.array([], kind)
+    values = occurring.take(pyarrow.compute.sort_indices(occurring))
     dtype = index_dtype(len(values))
-    return Dictionary(len(values), values), [code.astype(dtype, copy=False) for code in codes]
+
+    numbers = values.to_numpy(zero_copy_only=False) if _searchable(kind) else None
+
+    def vertices(part: Any) -> NDArray[Any]:
+        if numbers is not None:
+            codes = numpy.searchsorted(numbers, part.to_numpy(zero_copy_only=False))
+        else:
+            codes = pyarrow.compute.index_in(part, value_set=values).to_numpy(zero_copy_only=False)
+        found: NDArray[Any] = codes.astype(dtype)
+        return found
+
+    return Dictionary(values), [_joined(run(vertices, column), dtype) for column in parts]
 
 
-def _encode_one(column: Any) -> tuple[Any, NDArray[Any]]:
-    try:
-        encoded = column.dictionary_encode()
-    except (pyarrow.ArrowInvalid, pyarrow.lib.ArrowCapacityError) as error:
-        raise ValueError(f"the ids do not fit a dictionary: {error}") from None
-    if not encoded.num_chunks:
-        return pyarrow.array([], column.type), numpy.zeros(0, numpy.uint32)
-    whole = encoded.unify_dictionaries() if encoded.num_chunks > 1 else encoded
-    parts = [numpy.asarray(chunk.indices).view(numpy.uint32) for chunk in whole.chunks]
-    return whole.chunk(whole.num_chunks - 1).dictionary, parts[0] if len(parts) == 1 else numpy.concatenate(parts)
+def _searchable(kind: Any) -> bool:
+    """Whether NumPy has the values as numbers; a hash table of them for each part would take longer."""
+    return bool(pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind))
+
+
+def _storage(values: Any) -> Any:
+    return values.storage if isinstance(values, pyarrow.ExtensionArray) else values
+
+
+def _shared(one: str, other: str) -> int:
+    """Count the characters that both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (ours, theirs) in pairs if ours != theirs), min(len(one), len(other)))
