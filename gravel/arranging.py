@@ -71,7 +71,9 @@ def plain_rows(graph: graphs.Graph) -> Graph:
     """Return the rows in the order of the caller's ids; raises ValueError for a compressed graph."""
     stored = graph._stored
     if isinstance(stored, CompressedGraph):
-        raise ValueError("the graph is compressed: reorder it, or search against its arcs, before compressing")
+        raise ValueError(
+            "the graph is compressed: reorder it, or search against its arcs, before compressing"
+        )
     if not isinstance(stored, Ordering):
         return stored
     import numpy
@@ -106,7 +108,9 @@ def _refuse(graph: graphs.Graph, stage: Any, parameters: Any, stored: Any, what:
     need = stage.estimate(parameters, {"input": (extent,)}, graph._machine)
     outputs = sum(each.bytes for each in need.outputs)
     beyond = replace(need, host_bytes=max(0, need.host_bytes - extent.bytes) + outputs, device_bytes=0)
-    refuse_need(what, beyond, graph._machine, graph._host_memory, "Use a machine with more memory, or a workflow")
+    refuse_need(
+        what, beyond, graph._machine, graph._host_memory, "Use a machine with more memory, or a workflow"
+    )
 
 
 def _to_host(stored: Any) -> Any:

@@ -122,12 +122,13 @@ def _converted(data: Any, directed: bool | None, sources: str | None, targets: s
 
 def _from_networkx(data: Any) -> Rows:
     from gravel.conversion.networkx import is_range, nodes_of, rows_of
+    from gravel.encoded_ids import Integers
     from gravel.kernels.inputs import csr
-    from gravel.vertex_ids import Objects, consecutive
+    from gravel.vertex_ids import Objects
 
     nodes = nodes_of(data)
     rows = csr(tuple(rows_of(data, nodes)))
-    ids = consecutive(len(nodes)) if is_range(nodes) else Objects(nodes)
+    ids = Integers(len(nodes)) if is_range(nodes) else Objects(nodes)
     directed = bool(data.is_directed())
     return Rows(rows.row_offsets, rows.column_indices, ids, directed=directed, symmetric=not directed)
 

@@ -104,7 +104,11 @@ class Graph:
         stored = self._stored
         packed = hasattr(stored, "stream")
         names = ("byte_offsets", "stream") if packed else ("row_offsets", "column_indices")
-        arrays = [getattr(stored, name) for name in (*names, "permutation") if getattr(stored, name, None) is not None]
+        arrays = [
+            getattr(stored, name)
+            for name in (*names, "permutation")
+            if getattr(stored, name, None) is not None
+        ]
         on_device = backend_of(arrays[0]) == "cuda" or self._machine.backend == "cuda"
         where = {"auto": "device" if on_device else "host"}.get(self._placement, self._placement)
         statistics: dict[str, Any] = getattr(stored, "statistics", {})
@@ -115,7 +119,9 @@ class Graph:
             directed=self.directed,
             ids=self._ids.kind,
             bytes=sum(int(each.nbytes) for each in arrays) + self._ids.nbytes,
-            lies={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(where, where),
+            lies={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
+                where, where
+            ),
             order=getattr(stored, "method", statistics.get("order", {}).get("method", "original")),
             layout=getattr(stored, "codec", "csr"),
         )
@@ -145,8 +151,15 @@ class Graph:
         Raises KeyError, with the nearest ids, for a source that is no vertex; TypeError for an id of another
         kind; ValueError for an unknown strategy or constant; NotEnoughMemory for labels that cannot fit.
         """
-        key = (output, strategy, direction, max_depth, *sorted(tuning.items())) if tuning else (
-            output, strategy, direction, max_depth,
+        key = (
+            (output, strategy, direction, max_depth, *sorted(tuning.items()))
+            if tuning
+            else (
+                output,
+                strategy,
+                direction,
+                max_depth,
+            )
         )
         vertex = vertex_of(self._ids, source)
         prepared = self._prepared.get(key)
@@ -206,7 +219,13 @@ class Graph:
         return {}
 
     def _prepare(
-        self, key: Any, output: Output, strategy: str, direction: Direction, max_depth: int | None, tuning: Any
+        self,
+        key: Any,
+        output: Output,
+        strategy: str,
+        direction: Direction,
+        max_depth: int | None,
+        tuning: Any,
     ) -> PreparedSearch:
         from gravel.prepared import prepare
 
@@ -230,7 +249,9 @@ class Graph:
 
     def _with(self, stored: Any, **changes: Any) -> Graph:
         given = {
-            "machine": self._machine, "placement": self._placement, "host_memory": self._host_memory
+            "machine": self._machine,
+            "placement": self._placement,
+            "host_memory": self._host_memory,
         } | changes
         return Graph(stored, self._ids, **given)
 

@@ -38,7 +38,9 @@ def free_host_bytes(machine: Machine, limited: bool) -> tuple[int, str]:
     if limited:
         return machine.host_memory, "host_memory"
     there = available_bytes()
-    return (there, "what is free") if there < machine.host_memory else (machine.host_memory, host_capacity()[1])
+    return (
+        (there, "what is free") if there < machine.host_memory else (machine.host_memory, host_capacity()[1])
+    )
 
 
 def refuse(what: str, needed: int, machine: Machine, host_memory: str | int | None, hint: str) -> None:

@@ -67,9 +67,7 @@ def from_edges(converted: Edges, directed: bool, machine: Machine, host_memory: 
 def _on_device(edges: EdgeList, directed: bool) -> Graph:
     from gravel.kernels.csr import build
 
-    rows = build(
-        edges.source, edges.target, edges.vertex_count, direction="as_given" if directed else "both"
-    )
+    rows = build(edges.source, edges.target, edges.vertex_count, direction="as_given" if directed else "both")
     return Graph(
         row_offsets=rows.row_offsets,
         column_indices=rows.column_indices,

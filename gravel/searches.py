@@ -169,7 +169,9 @@ class Search:
 class StoredSearch(Search):
     """A search of a workflow, whose labels are read from the cache."""
 
-    def __init__(self, ids: Ids, source: Any, vertex: int, distance: Any, predecessor: Any, record: Any) -> None:
+    def __init__(
+        self, ids: Ids, source: Any, vertex: int, distance: Any, predecessor: Any, record: Any
+    ) -> None:
         self.source = source
         self.milliseconds = float(record.get("milliseconds", 0.0))
         self._vertex = vertex

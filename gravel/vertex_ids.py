@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Ids(Protocol):
-    """What a graph asks of its ids; `gravel.stages.vertex_ids.dictionary.Dictionary` has it all."""
+    """What a graph asks of its ids; see `gravel.encoded_ids`."""
 
     count: int
 
@@ -109,10 +109,3 @@ def as_numpy(ids: Ids, vertices: NDArray[Any]) -> NDArray[Any]:
     array = numpy.empty(len(vertices), object)
     array[:] = listed(ids, vertices)
     return array
-
-
-def consecutive(count: int, first: int = 0) -> Ids:
-    """Return the ids `first`, `first + 1`, ... of `count` vertices."""
-    from gravel.stages.vertex_ids.dictionary import Dictionary
-
-    return Dictionary(count, None, first)

@@ -29,10 +29,9 @@ def from_arrays(data: Any) -> Edges:
         from gravel.conversion.cupy import from_device
 
         return from_device(source, target)
-    from gravel.stages.vertex_ids.dictionary import encode
+    from gravel.conversion.columns import numbered
 
-    dictionary, (first, second) = encode(_column(source, "source"), _column(target, "target"))
-    return Edges(first, second, dictionary)
+    return numbered(_column(source, "source"), _column(target, "target"))
 
 
 def _ends(data: Any) -> tuple[Any, Any]:

@@ -22,15 +22,14 @@ def from_table(data: Any, sources: str | None, targets: str | None) -> Edges:
     Raises TypeError and ValueError for columns that are no ids, KeyError for a column that is not there, and
     ValueError for a stream that fails midway.
     """
-    from gravel.stages.vertex_ids.dictionary import encode
+    from gravel.conversion.columns import numbered
 
     if type(data).__module__.split(".")[0] == "pandas":
         names = chosen(list(data.columns), sources, targets)
         columns = [_pandas_column(data, name) for name in names]
     else:
         names, columns = _streamed(data, sources, targets)
-    dictionary, (source, target) = encode(*columns, names=[str(name) for name in names])
-    return Edges(source, target, dictionary)
+    return numbered(*columns, names=(str(names[0]), str(names[1])))
 
 
 def chosen(columns: Sequence[Any], sources: Any, targets: Any) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.conversion.converted import Edges
-from gravel.vertex_ids import consecutive
+from gravel.encoded_ids import Integers
 
 SPARSE = 64
 """Ids of a bitmap for each end of an edge, up to which it is used."""
@@ -30,7 +30,7 @@ def from_device(source: Any, target: Any) -> Edges:
         if each.ndim != 1:
             raise ValueError(f"the {name} are an array of {each.ndim} dimensions; 1 is expected")
     if not len(source):
-        return Edges(source.astype(numpy.uint32), target.astype(numpy.uint32), consecutive(0))
+        return Edges(source.astype(numpy.uint32), target.astype(numpy.uint32), Integers(0))
     low = int(min(source.min(), target.min()))
     high = int(max(source.max(), target.max()))
     if low < 0:
@@ -44,14 +44,9 @@ def from_device(source: Any, target: Any) -> Edges:
     found.finish()
     dtype = numpy.dtype(index_dtype(found.count))
     if found.count == span:
-        return Edges(*(shifted(each, low, dtype) for each in ends), consecutive(span, low))
+        return Edges(*(shifted(each, low, dtype) for each in ends), Integers(span, low))
     ranks = [found.ranks(each, dtype) for each in ends]
-    import pyarrow
-
-    from gravel.stages.vertex_ids.dictionary import Dictionary
-
-    ids = Dictionary(found.count, pyarrow.array(found.ids().get()))
-    return Edges(ranks[0], ranks[1], ids)
+    return Edges(ranks[0], ranks[1], Integers(found.count, values=found.ids().get()))
 
 
 def _unsigned_copy(each: Any, high: int) -> Any:

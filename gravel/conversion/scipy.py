@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.conversion.converted import Edges, Rows
-from gravel.vertex_ids import consecutive
+from gravel.encoded_ids import Integers
 
 
 def is_sparse(data: Any) -> bool:
@@ -26,6 +26,6 @@ def from_sparse(data: Any, *, directed: bool) -> Edges | Rows:
         count = len(rows.row_offsets) - 1
         # The graph has memory of its own: the matrix may change.
         columns = rows.column_indices
-        return Rows(rows.row_offsets.copy(), columns.copy(), consecutive(count), directed=True)
+        return Rows(rows.row_offsets.copy(), columns.copy(), Integers(count), directed=True)
     source, target = edges(data)
-    return Edges(source, target, consecutive(int(data.shape[0])), directed=False)
+    return Edges(source, target, Integers(int(data.shape[0])), directed=False)

@@ -29,13 +29,17 @@ PIECE = 1 << 18
 _FACTOR = numpy.uint64(0x9E3779B97F4A7C15)
 
 
-def ranked(columns: Sequence[NDArray[numpy.int64]], dtype: Any) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
+def ranked(
+    columns: Sequence[NDArray[numpy.int64]], dtype: Any
+) -> tuple[NDArray[numpy.int64], list[NDArray[Any]]]:
     """Return the distinct ids of all columns, ascending, and the rank of each entry, of type `dtype`.
 
     No id is `EMPTY`.
     """
     bits = max(0, (numba.get_num_threads() - 1).bit_length())
-    tables = run_blocks(lambda shard, _: _filled(columns, shard, bits), [(shard, 0) for shard in range(1 << bits)])
+    tables = run_blocks(
+        lambda shard, _: _filled(columns, shard, bits), [(shard, 0) for shard in range(1 << bits)]
+    )
     parts = [table[table != EMPTY] for table in tables]
     ids = numpy.concatenate(parts)
     del parts
