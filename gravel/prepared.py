@@ -1,4 +1,4 @@
-"""Searches that are ready to run: everything is allocated, and a run costs microseconds beside the kernel's."""
+"""Searches that are ready to run: all is allocated, and Python takes microseconds beside the kernel."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def prepare(
 
     from gravel.stages.searching.bfs import prepare_search
 
+    if output not in ("both", "distance", "predecessor"):
+        raise ValueError(f"output is {output!r}; it can be 'both', 'distance' or 'predecessor'")
     parameters = _parameters(
         graph, strategy=strategy, output=output, max_depth=max_depth, tuning=tuning, sources_over="one"
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InMemory(PlainContext):
-    """A context for stages that are called here: results stay in memory, on the device where they are made."""
+    """A context for stages that are called here: results stay in memory, where they are made."""
 
     keeps_device_arrays = True
 

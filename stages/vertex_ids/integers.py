@@ -21,7 +21,7 @@ MIN_SPAN = 1 << 20
 
 
 class Numbered(NamedTuple):
-    """`ids` ascending, int64, or None where they are `first`, `first + 1`, ...; and each column's vertices."""
+    """`ids` ascending, int64, or None where they are `first`, `first + 1`, ...; and the vertices by column."""
 
     count: int
     ids: NDArray[numpy.int64] | None
