@@ -19,7 +19,7 @@ def reordered(graph: graphs.Graph, method: str, seed: int) -> Ordering:
     from gravel.stages.reorder import STAGE, ReorderParameters, reorder
 
     try:
-        parameters = ReorderParameters(method=method, seed=seed)  # type: ignore[arg-type]
+        parameters = ReorderParameters(method=method, seed=seed)
     except ValidationError:
         from gravel.kernels.order import METHODS
 
@@ -39,7 +39,7 @@ def compressed(graph: graphs.Graph, layout: str) -> CompressedGraph:
     if isinstance(graph._stored, CompressedGraph):
         raise ValueError(f"the graph is compressed already, as {graph._stored.codec}")
     try:
-        parameters = CompressParameters(codec=layout)  # type: ignore[arg-type]
+        parameters = CompressParameters(codec=layout)
     except ValidationError:
         raise ValueError(f"unknown layout {layout!r}; there are {', '.join([*CODECS, 'auto'])}") from None
     _refuse(graph, STAGE, parameters, graph._stored, f"layout {layout}")

@@ -52,7 +52,7 @@ def graph(
     if isinstance(data, Graph):
         return data
     if isinstance(data, str | os.PathLike):
-        from gravel.conversion.path import from_path
+        from gravel.files import from_path
 
         return from_path(os.fspath(data), bool(directed), cache, _backend(backend, data), host_memory)
     machine = this_machine(_backend(backend, data), host_memory)

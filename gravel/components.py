@@ -92,7 +92,7 @@ class Components:
     def __repr__(self) -> str:
         largest = int(self.sizes[0]) if self.count else 0
         return (
-            f"<gravel.Components: {self.count:,} of {self._ids.count:,} vertices, the largest has {largest:,}, "
+            f"<gravel.Components: {self.count:,} of {self._ids.count:,} vertices, up to {largest:,} in one, "
             f"{self.milliseconds:.3g} ms, {self.strategy}>"
         )
 

@@ -78,7 +78,7 @@ class Encoded:
     """Ids of a dictionary, ascending: strings, UUIDs, dates, times."""
 
     def __init__(self, dictionary: Dictionary) -> None:
-        from gravel.conversion.id_types import type_name
+        from gravel.id_types import type_name
 
         self.dictionary = dictionary
         self.count = len(dictionary)

@@ -174,7 +174,7 @@ class Graph:
         return find(self, strategy)
 
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
-        """Return the graph with its vertices in another order in memory, such as "rcm", "degree" or "community".
+        """Return the graph with its rows in another order, such as "rcm", "degree" or "community".
 
         Ids and results stay the same. Raises ValueError for an unknown order, and for a compressed graph.
         """
@@ -248,7 +248,7 @@ class Graph:
         return self._turned[direction]
 
     def _with(self, stored: Any, **changes: Any) -> Graph:
-        given = {
+        given: dict[str, Any] = {
             "machine": self._machine,
             "placement": self._placement,
             "host_memory": self._host_memory,

@@ -38,7 +38,8 @@ def bars(title: str, counts: Sequence[int]) -> str:
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT + 18}' role='img' "
         f"aria-label='{html.escape(caption)}'>{drawn}"
-        f"<text x='0' y='{HEIGHT + 14}' font-size='11' fill='currentColor'>{html.escape(caption)}</text></svg>"
+        f"<text x='0' y='{HEIGHT + 14}' font-size='11' fill='currentColor'>"
+        f"{html.escape(caption)}</text></svg>"
     )
 
 

@@ -87,5 +87,5 @@ class NotebookReporter(Reporter):
 def _display() -> Callable[[str], Any]:
     from IPython.display import display
 
-    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
     return lambda text: handle.update({"text/plain": text}, raw=True)

@@ -98,8 +98,8 @@ def _open(cache: Cache, run: StageRun, artifact: str) -> Any:
         return cache.open(artifact)
     except (DamagedArtifact, LookupError) as error:
         raise ValueError(
-            f"the result of {run.key} is not in the cache ({error}); set `keep: true` for {run.entry}, or run "
-            f"the workflow again with keep=[{run.entry!r}]"
+            f"the result of {run.key} is not in the cache ({error}); set `keep: true` for {run.entry}, or "
+            f"run the workflow again with keep=[{run.entry!r}]"
         ) from error
 
 

@@ -61,7 +61,8 @@ def from_edges(converted: Edges, directed: bool, machine: Machine, host_memory: 
     if backend_of(source) == "cuda":
         return _on_device(listed, directed)
     asked = SymmetrizeParameters(direction="as_given" if directed else "both")
-    return called(symmetrize, context_for(machine), asked, input=listed)
+    made: Graph = called(symmetrize, context_for(machine), asked, input=listed)
+    return made
 
 
 def _on_device(edges: EdgeList, directed: bool) -> Graph:

@@ -125,7 +125,7 @@ def ids_in_order(values: Any) -> Ids:
     """Return the ids of vertices 0, 1, 2, ...: found by bisection where they ascend, else by a table."""
     import pyarrow.compute as compute
 
-    from gravel.conversion.id_types import plain
+    from gravel.id_types import plain
     from gravel.stages.vertex_ids.dictionary import Dictionary
 
     stored = plain(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.labels import Labels, as_series, on_host
+from gravel.labels import Labels, as_series
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ class Search:
         import numpy
 
         distance = self.distance.array
-        counted: Any = numpy
         if hasattr(distance, "get"):
-            import cupy as counted
-        return [int(each) for each in on_host(counted.bincount(distance[distance >= 0]))]
+            import cupy
+
+            return [int(each) for each in cupy.bincount(distance[distance >= 0]).get()]
+        return [int(each) for each in numpy.bincount(distance[distance >= 0])]
 
     @property
     def depth(self) -> int:

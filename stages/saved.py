@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 RECORD = "graph.json"
-"""What describes a saved graph. It has the digest of all content, so that a recipe rests on this file alone."""
+"""Describes a saved graph. It has the digest of all content, so that a recipe rests on this file alone."""
 
 WORKING_BYTES = 64 << 20
 """Zarr with its codecs, and chunks that are decoded."""
@@ -57,9 +57,9 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
         )
     try:
         group = zarr.open_group(folder / "graph", mode="r")
-        attributes = dict(group.attrs)
+        attributes: dict[str, Any] = dict(group.attrs)
         rows = csr((_whole(group, "row_offsets"), _whole(group, "column_indices")))
-        ids = zarr.open_group(folder / "ids", mode="r")
+        ids: Any = zarr.open_group(folder / "ids", mode="r")
         known = _whole(ids, "ids") if "ids" in ids else None
         count = int(attributes["vertex_count"])
         if count != len(rows.row_offsets) - 1 or (known is not None and len(known) != count):

@@ -72,7 +72,7 @@ def _column(values: Any, name: str) -> Any:
     import numpy
     import pyarrow
 
-    if isinstance(values, list | tuple | range) or getattr(values, "dtype", None) == object:
+    if isinstance(values, list | tuple | range) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
         refuse_mixed(values, name)
     if isinstance(values, numpy.ndarray):
         if values.ndim != 1:

@@ -29,7 +29,7 @@ def from_table(data: Any, sources: str | None, targets: str | None) -> Edges:
         columns = [_pandas_column(data, name) for name in names]
     else:
         names, columns = _streamed(data, sources, targets)
-    return numbered(*columns, names=(str(names[0]), str(names[1])))
+    return numbered(columns[0], columns[1], names=(str(names[0]), str(names[1])))
 
 
 def chosen(columns: Sequence[Any], sources: Any, targets: Any) -> tuple[Any, Any]:

@@ -1,12 +1,12 @@
-"""Two columns of ids as vertices: integers by a kernel of their own, all others by the dictionary of ingest."""
+"""Two columns of ids as vertices: integers by kernels of their own, others by the dictionary of ingest."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gravel.conversion.converted import Edges
-from gravel.conversion.id_types import checked, type_name
 from gravel.encoded_ids import Encoded, Integers
+from gravel.id_types import checked, type_name
 
 MAX_TEXTS = (1 << 32) - 2
 """Different ids of one graph that are no integers."""
@@ -27,14 +27,14 @@ def numbered(source: Any, target: Any, names: tuple[str, str] = ("source", "targ
             raise ValueError(f"{len(columns[0]):,} sources and {len(columns[1]):,} targets make no edges")
     if kinds[0] != kinds[1]:
         raise TypeError(
-            f"column {names[0]!r} has {kinds[0]} and column {names[1]!r} has {kinds[1]}; convert one of them, "
+            f"column {names[0]!r} has {kinds[0]} and column {names[1]!r} has {kinds[1]}; convert one, "
             "so that it is clear which vertices are the same"
         )
     if kinds[0] == "integers":
         from gravel.stages.vertex_ids.integers import number_integers
 
         found = number_integers([_as_numpy(column) for column in columns])
-        return Edges(*found.columns, Integers(found.count, found.first, found.ids))
+        return Edges(found.columns[0], found.columns[1], Integers(found.distinct, found.first, found.ids))
     return _encoded(columns)
 
 

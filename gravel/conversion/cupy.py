@@ -44,7 +44,8 @@ def from_device(source: Any, target: Any) -> Edges:
     found.finish()
     dtype = numpy.dtype(index_dtype(found.count))
     if found.count == span:
-        return Edges(*(shifted(each, low, dtype) for each in ends), Integers(span, low))
+        first, second = (shifted(each, low, dtype) for each in ends)
+        return Edges(first, second, Integers(span, low))
     ranks = [found.ranks(each, dtype) for each in ends]
     return Edges(ranks[0], ranks[1], Integers(found.count, values=found.ids().get()))
 

@@ -21,9 +21,9 @@ MIN_SPAN = 1 << 20
 
 
 class Numbered(NamedTuple):
-    """`ids` ascending, int64, or None where they are `first`, `first + 1`, ...; and the vertices by column."""
+    """`ids` ascending, int64, or None where they are `first`, `first + 1`, ...; and vertices by column."""
 
-    count: int
+    distinct: int
     ids: NDArray[numpy.int64] | None
     first: int
     columns: list[NDArray[Any]]
