@@ -28,11 +28,11 @@ class PreparedSearch:
         self.notes = notes
         self._starts = starts  # the permutation on the host
         self._last: weakref.ref[Search] | None = None
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def run(self, source: Any, vertex: int) -> Search:
         """Search from a vertex. A result from before that is still used gets labels of its own first."""
-        with self._lock:
+        with self.lock:
             last = None if self._last is None else self._last()
             if last is not None:
                 last._keep()
@@ -73,6 +73,9 @@ def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
     from gravel.stages.traverse import TraverseParameters, VertexSources
 
     placement = "auto" if graph._placement == "host" else graph._placement
+    if placement == "auto" and graph._machine.backend == "cpu" and asked["strategy"] != "streamed":
+        # The rows are in memory, so that no less of it is taken by reading them in parts.
+        placement = "device"
     if asked.get("algorithm") != "components":
         asked["sources"] = VertexSources(vertices=(0,))
     try:

@@ -153,8 +153,14 @@ class Search:
 
     def _keep(self) -> None:
         """Take the labels out of the search's workspace, in the numbering of the caller's ids."""
-        found = self._found
-        if found is None:
+        if self._found is None:
+            return
+        with self._prepared.lock:
+            self._take(self._found)
+
+    def _take(self, found: BFSResult | None) -> None:
+        # Another thread that searches may have taken them meanwhile.
+        if found is None or self._found is None:
             return
         from gravel.mapping import mapped_back
 

@@ -43,13 +43,14 @@ def _encoded(columns: list[Any]) -> Edges:
 
     if columns[0].type != columns[1].type:
         columns = [columns[0], columns[1].cast(columns[0].type)]
-    most = sum(map(len, columns))
     try:
         dictionary, (source, target) = encode(*columns)
     except UnsuitableIds as error:
         raise ValueError(str(error)) from None
-    except (OverflowError, ValueError) as error:
-        raise ValueError(f"up to {most:,} different ids; {MAX_TEXTS:,} fit one graph ({error})") from None
+    if len(dictionary) > MAX_TEXTS:
+        raise ValueError(
+            f"{len(dictionary):,} different ids; {MAX_TEXTS:,} fit one graph: number the vertices by integers"
+        )
     return Edges(source, target, Encoded(dictionary))
 
 

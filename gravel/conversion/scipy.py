@@ -19,13 +19,14 @@ def from_sparse(data: Any, *, directed: bool) -> Edges | Rows:
     Values are not looked at: entries that are stored as zeros count. Raises ValueError for a matrix that is
     not square or whose indices make no graph.
     """
+    from gravel.kernels.index import index_dtype
     from gravel.kernels.inputs import csr, edges
 
     if directed:
         rows = csr(data)
         count = len(rows.row_offsets) - 1
         # The graph has memory of its own: the matrix may change.
-        columns = rows.column_indices
-        return Rows(rows.row_offsets.copy(), columns.copy(), Integers(count), directed=True)
+        columns = rows.column_indices.astype(index_dtype(count))
+        return Rows(rows.row_offsets.copy(), columns, Integers(count), directed=True)
     source, target = edges(data)
     return Edges(source, target, Integers(int(data.shape[0])), directed=False)
