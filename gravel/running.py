@@ -41,7 +41,7 @@ class Run(Mapping[str, Any]):
     name: str
     folder: Path
     report: Path | None
-    record: Mapping[str, Any]
+    record: Mapping[str, Any] = field(repr=False)
     _plan: Plan = field(repr=False)
     _root: Path = field(repr=False)
 

@@ -45,7 +45,7 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
     kind = record["graph"]["kind"]
     if kind != "Graph":
         raise StageError(
-            f"the saved graph is a {kind}, and a workflow starts with a plain Graph",
+            f"the saved graph is of kind {kind}, and a workflow starts with a plain Graph",
             hint="save it before it is reordered or compressed, and let stages of the workflow do that",
             file=str(folder),
         )

@@ -166,12 +166,15 @@ def test_a_gpu_that_is_not_there(monkeypatch):
             ask()
 
 
-def test_what_cannot_fit_is_refused_with_numbers():
+def test_what_cannot_fit_is_refused_with_numbers(monkeypatch):
     ends = numpy.arange(1_000_000), numpy.arange(1, 1_000_001)
     with pytest.raises(gravel.NotEnoughMemory, match=r"1,000,000 edges needs .* MiB .* there are 977 KiB"):
         gravel.graph(ends, host_memory="1MB")
     with pytest.raises(MemoryError):
         gravel.graph(ends, host_memory="100MB")
-    graph = gravel.graph(ends, host_memory="150MB")
-    with pytest.raises(RequestError, match="a search of 1,000,001 vertices needs"):
+    graph = gravel.graph(ends)
+    monkeypatch.setattr("gravel.memory.available_bytes", lambda: 20 << 20)
+    with pytest.raises(RequestError, match=r"a search of 1,000,001 vertices needs .* there are 20 MiB"):
         graph.bfs(0)
+    with pytest.raises(MemoryError, match="order degree needs"):
+        graph.reorder("degree")
