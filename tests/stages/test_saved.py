@@ -39,7 +39,7 @@ def test_its_need_is_known_before(tmp_path):
     gravel.graph(ends).save(tmp_path / "g")
     parameters = SavedParameters(folder=str(tmp_path / "g"))
     need = STAGE.estimate(parameters, {}, MACHINE)
-    graph, ids = read(tmp_path / "g")
+    graph, _ = read(tmp_path / "g")
     assert need.outputs[0].vertices == graph.vertex_count
     assert need.outputs[0].arcs == graph.arc_count
     assert need.outputs[0].bytes == graph.row_offsets.nbytes + graph.column_indices.nbytes
