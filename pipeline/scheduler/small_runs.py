@@ -10,15 +10,15 @@ from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
 
-MOST_RUNS = 16
+MAX_RUNS = 16
 """More stage runs than this are worth workers, which carry out several at once."""
 
-MOST_BYTES = 2 << 30
+MAX_STAGE_BYTES = 2 << 30
 """Bytes that a stage may need. A verified search of a text of 233 MB, whose largest stage states 992 MiB,
 takes 3.1 s without workers on 2 cores and 4.4 s with two: they start in 0.9 s, and import what stages use.
 """
 
-MOST_OF_MEMORY = 0.25
+MAX_MEMORY_SHARE = 0.25
 """Share of the memory that a stage may need: if memory runs out, the run itself is what the system ends."""
 
 
@@ -32,14 +32,14 @@ def without_workers(
     """
     if (options.cluster, environment.cluster, options.workers) != ("auto", "local", None):
         return environment
-    if len(plan.runs) > MOST_RUNS:
+    if len(plan.runs) > MAX_RUNS:
         return environment
     for run in plan.runs.values():
         ranks = run.stage.ranks(run.parameters) if run.stage.ranks is not None else 0
         if run.stage.origin is not None or run.time_limit is not None or ranks > 1:
             return environment
     needs = plan_extents(plan, cache, environment.machine)
-    most = min(MOST_BYTES, int(environment.capacity.host_bytes * MOST_OF_MEMORY))
+    most = min(MAX_STAGE_BYTES, int(environment.capacity.host_bytes * MAX_MEMORY_SHARE))
     if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
         return environment
     return replace(environment, cluster="inline")

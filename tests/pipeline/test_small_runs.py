@@ -9,7 +9,7 @@ from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.small_runs import MOST_RUNS, without_workers
+from gravel.pipeline.scheduler.small_runs import MAX_RUNS, without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.loading import load_workflow
 
@@ -43,7 +43,7 @@ def test_a_small_run_needs_none(tmp_path: Path) -> None:
         ({}, {"scale": "26"}),
         ({"host_memory": "300MiB"}, {"scale": "16"}),
         ({}, {"limit": ", time_limit: 1h"}),
-        ({}, {"factors": str(list(range(1, MOST_RUNS)))}),
+        ({}, {"factors": str(list(range(1, MAX_RUNS)))}),
     ],
     ids=["local", "workers", "large", "little memory", "a time limit", "many"],
 )
