@@ -108,10 +108,11 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
 
     from gravel.pipeline.report.serving import redirect_file, report_server
 
-    # An exception that a signal raises is lost where it meets a finalizer.
     ends: SimpleQueue[None] = SimpleQueue()
-    before = signal.signal(signal.SIGINT, lambda number, frame: ends.put(None))
     with report_server(cache, port) as server, ExitStack() as stack:
+        # An exception that a signal raises is lost where it meets a finalizer.
+        before = signal.signal(signal.SIGINT, lambda number, frame: ends.put(None))
+        stack.callback(signal.signal, signal.SIGINT, before)
         address = f"{server.address}/{quote(run)}/report.html"
         click.echo(f"{address} (Ctrl-C ends it)")
         if show:
@@ -119,6 +120,5 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
         Thread(target=server.serve_forever, daemon=True, name="gravel-pages").start()
         ends.get()
         server.shutdown()
-        signal.signal(signal.SIGINT, before)
         click.echo("ended", err=True)
     return 0
