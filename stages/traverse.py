@@ -40,8 +40,10 @@ class VertexSources(Parameters):
     """The rank of each source's file id, counted from 0."""
 
 
-FileIds = Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_ID)], ...], Field(min_length=1)]
-"""Sources as the input file writes them."""
+FileId = Annotated[int, Field(ge=0, le=MAX_ID)] | Annotated[str, Field(min_length=1)]
+
+FileIds = Annotated[tuple[FileId, ...], Field(min_length=1)]
+"""Sources as the input file writes them: whole numbers or texts."""
 
 
 def _form(sources: object) -> str:
@@ -196,7 +198,7 @@ def traverse(
     return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
 
 
-def _source_ids(parameters: TraverseParameters) -> tuple[int, ...]:
+def _source_ids(parameters: TraverseParameters) -> tuple[int | str, ...]:
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
         return parameters.sources
     return ()

@@ -62,7 +62,7 @@ class RecipeMaker:
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
         """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
 
-        Raises StageError for an id that is not in the graph, and NeedsResult where that cannot be known.
+        Raises UnknownSource for an id that is not in the graph, and NeedsResult where that cannot be known.
         """
         if "graphs" in run.stage.parameters.model_fields:
             refs = [ref for slot in run.inputs.values() for ref in slot]
@@ -116,7 +116,7 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _look_up(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
+    def _look_up(self, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...] | None:
         from gravel.pipeline.store.records import BrokenRecord, unseal
 
         found = self._cache.files.read(resolved_name(artifact_id, ids))
@@ -129,7 +129,7 @@ class RecipeMaker:
         note_memo(resolved_name(artifact_id, ids))
         return tuple(vertices)
 
-    def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
+    def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...]:
         from gravel.pipeline.plan.sources import find_vertices
         from gravel.pipeline.store.records import RECORD_FORMAT, seal
 
@@ -147,7 +147,7 @@ class RecipeMaker:
         return vertices
 
 
-def resolved_name(artifact_id: str, ids: Sequence[int]) -> str:
+def resolved_name(artifact_id: str, ids: Sequence[int | str]) -> str:
     """Name the file of the cache that remembers which vertices these ids are in an artifact."""
     # The code that resolves is part of the name: what an earlier version of it found is not served.
     return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
