@@ -12,6 +12,7 @@ from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
 from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.plan.source_files import listed_sources
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.addresses import shown
 from gravel.stages.stage import FileInput, Parameters, Stage
@@ -68,12 +69,14 @@ class RecipeMaker:
             refs = [ref for slot in run.inputs.values() for ref in slot]
             graphs = tuple(_graph_id(self._plan, ref, upstream) for ref in refs)
             return run.parameters.model_copy(update={"graphs": graphs})
-        ids = run.stage.source_ids(run.parameters)
-        if not ids:
+        ids, listed = run.stage.source_ids(run.parameters), run.stage.ids_file(run.parameters)
+        if not ids and listed is None:
             return run.parameters
         giver = self._vertex_ids(run)
         if giver is None:
             return run.parameters
+        if listed is not None:
+            ids = listed_sources(run, listed)
         artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
         vertices = self._look_up(artifact_id, ids)
         if vertices is None:

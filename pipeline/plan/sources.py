@@ -77,7 +77,7 @@ def _like(ascending: _TextBlocks, place: int, wanted: str) -> str:
     first, last = max(0, place - NEIGHBOURS), min(len(ascending), place + NEIGHBOURS)
     around = [ascending[at].decode() for at in range(first, last)]
     beside = around[max(0, place - first - 1) :][:1]
-    alike = difflib.get_close_matches(wanted, around, 3) or beside
+    alike = difflib.get_close_matches(wanted, around, 3, 0.7) or beside
     if len(alike) > 1:
         return f"the nearest ids that are: {', '.join(map(_shown, alike))}"
     return f"the nearest id that is: {', '.join(map(_shown, alike))}"
