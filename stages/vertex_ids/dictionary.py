@@ -20,7 +20,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
-from gravel.stages.vertex_ids.texts import Texts, TextSet
+from gravel.stages.texts import Texts, TextSet
 
 ROWS = 1 << 18
 """Rows that one thread encodes at a time."""

@@ -9,8 +9,8 @@ import numpy
 import pyarrow
 import pytest
 
+from gravel.stages.texts import Texts, TextSet
 from gravel.stages.vertex_ids.dictionary import Dictionary, UnknownId, UnsuitableIds, encode
-from gravel.stages.vertex_ids.texts import Texts, TextSet
 
 KINDS = {
     "texts": ["bob", "alice", "bob", "é", "", "zed", "𝔘", "￿"],
