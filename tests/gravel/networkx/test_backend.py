@@ -126,7 +126,7 @@ def test_nodes_are_the_objects_of_the_graph():
 
 
 def test_one_setting_sends_calls_to_gravel(ran):
-    graph = large()
+    graph = nx.path_graph(CROSSOVER["pair"])
     with nx.config(backend_priority=["gravel"]):
         list(nx.bfs_edges(graph, 0))
         assert len(list(nx.connected_components(graph))) == 1
@@ -172,7 +172,7 @@ def test_reasons_are_given():
 
 
 def test_a_converted_graph_is_searched_for_a_single_path():
-    graph = large()
+    graph = nx.path_graph(CROSSOVER["pair"])
     assert backend.should_run("shortest_path", (graph, 0, 1), {}) is not True
     nx.number_connected_components(graph, backend="gravel")
     assert backend.should_run("shortest_path", (graph, 0, 1), {}) is True
