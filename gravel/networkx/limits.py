@@ -18,6 +18,7 @@ REFUSED = {
     "distance": "edge weights are not supported",
     "sort_neighbors": "a Python function would have to order the neighbours of every node",
     "neighbors": "a Python function would have to return the neighbours of every node",
+    "k": "samples of the sources are not supported",
     "sp": "with given distances there is nothing to search",
     "e": "with given eccentricities there is nothing to search",
 }
@@ -39,6 +40,7 @@ ALL_PAIRS = frozenset(
         "all_pairs_shortest_path",
         "all_pairs_shortest_path_length",
         "average_shortest_path_length",
+        "betweenness_centrality",
         "center",
         "closeness_centrality",
         "diameter",

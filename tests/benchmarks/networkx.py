@@ -29,7 +29,13 @@ SEARCHES = {
     "number_connected_components": (),
     "core_number": (),
 }
-ALL_PAIRS = ("eccentricity", "closeness_centrality", "average_shortest_path_length", "diameter")
+ALL_PAIRS = (
+    "eccentricity",
+    "betweenness_centrality",
+    "closeness_centrality",
+    "average_shortest_path_length",
+    "diameter",
+)
 PAIRS = ("shortest_path", "has_path")
 
 

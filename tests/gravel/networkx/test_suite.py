@@ -4,16 +4,16 @@ import networkx
 import pytest
 
 from gravel.networkx.info import MODULE_OF
-from tests.gravel.networkx.suite import ALL, DIRECT, report, run_suite
+from tests.gravel.networkx.suite import ALL, DIRECT, MOSTLY_WEIGHTED, report, run_suite
 
 ELSEWHERE = {"ancestors", "descendants", "generic_bfs_edges"}
 """Functions that none of these modules calls with arguments that gravel takes."""
 
 
 def test_the_tests_of_the_functions_that_gravel_has_pass():
-    counts = run_suite(DIRECT)
+    counts = run_suite(DIRECT, without=MOSTLY_WEIGHTED)
     assert not counts["failed"], counts["end"]
-    assert counts["outcomes"]["passed"] > 400
+    assert counts["outcomes"]["passed"] > 250
     assert {name for name, tests in counts["tests"].items() if tests} == set(MODULE_OF) - ELSEWHERE
     assert set(counts["outcomes"]) == {"passed"}, list(report(counts))
 
