@@ -1,4 +1,4 @@
-"""Closeness, which is about distances, with the values of `networkx.algorithms.centrality`."""
+"""Closeness and betweenness, with the values of `networkx.algorithms.centrality`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,26 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.betweenness import betweenness
 from gravel.kernels.distances.sums import distance_sums
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import vertex_for_paths
+
+
+def betweenness_centrality(
+    G: GravelGraph,
+    k: None = None,
+    normalized: bool = True,
+    weight: None = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Any, float]:
+    """Return for each node the share of shortest paths through it; `seed` is for samples alone."""
+    total = betweenness(G.forward, G.backward, endpoints=bool(endpoints))
+    ends = len(G) if endpoints else len(G) - 1
+    if ends >= 2:
+        total *= 1 / (ends * (ends - 1)) if normalized else 1.0 if G.directed else 0.5
+    return dict(zip(G, total.tolist(), strict=True))
 
 
 def closeness_centrality(

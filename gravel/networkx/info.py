@@ -56,7 +56,7 @@ FUNCTIONS = {
         "radius",
     ),
     "core": ("core_number",),
-    "centrality": ("closeness_centrality",),
+    "centrality": ("betweenness_centrality", "closeness_centrality"),
 }
 """The functions of each module of `gravel.networkx`, named as NetworkX does."""
 
@@ -81,6 +81,7 @@ NOTES = {
     "average_shortest_path_length": "Without `weight`, and with `method` None or 'unweighted'.",
     "eccentricity": "Without `weight` and `sp`.",
     **dict.fromkeys(("center", "diameter", "periphery", "radius"), "Without `weight` and `e`."),
+    "betweenness_centrality": "Without `weight` and `k`.",
     "closeness_centrality": "Without `distance`.",
 }
 """What a function does not take; NetworkX runs it then."""

@@ -76,6 +76,8 @@ def calls(made, seed):
     yield "single_source_all_shortest_paths", (a,), {}
     yield "all_pairs_all_shortest_paths", (), {}
     yield "average_shortest_path_length", (), {}
+    for normalized, endpoints in itertools.product((True, False), repeat=2):
+        yield "betweenness_centrality", (), {"normalized": normalized, "endpoints": endpoints}
     yield "closeness_centrality", (), {}
     yield "closeness_centrality", (a,), {"wf_improved": False}
     for v in (None, a, [a, b, a], [], 5.5, [[]], iter([a])):
