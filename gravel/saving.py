@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.encoded_ids import Encoded, Integers
+from gravel.encoded_ids import Encoded
 from gravel.vertex_ids import Objects
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> Path:
     from gravel.pipeline.core.file_modes import private_files
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import seal
-    from gravel.stages.artifacts import VertexIds
+    from gravel.stored import vertex_ids_of
 
     target = Path(path).expanduser().absolute()
     if target.exists():
@@ -40,14 +40,14 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     ids = graph._ids
     # Before anything is written: ids that cannot be.
-    listed = None if isinstance(ids, Integers) else graph.vertices
+    kept = vertex_ids_of(ids)
+    listed = graph.vertices if kept is None else None
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         with private_files(), Cache(draft / "cache").writer() as writer:
             body: dict[str, Any] = {"format": FORMAT, "ids": None}
             body["graph"] = _moved(writer.publish(graph._stored), draft / "graph")
-            if isinstance(ids, Integers):
-                kept = VertexIds(ids=ids.values, first=ids.first, vertex_count=ids.count)
+            if kept is not None:
                 body["ids"] = _moved(writer.publish(kept), draft / "ids")
             else:
                 body["arrow"] = _write_arrow(listed, draft / "ids.arrow")

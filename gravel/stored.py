@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.encoded_ids import Encoded, Integers
 
 if TYPE_CHECKING:
+    from gravel.stages.artifacts import VertexIds
     from gravel.vertex_ids import Ids
 
 
@@ -34,12 +35,31 @@ def ids_of(stored: Any) -> Ids:
     """Return the ids that a `VertexIds` holds."""
     import numpy
 
-    if getattr(stored, "text", None) is not None or getattr(stored, "kind", "integers") not in (
-        "integers",
-        "",
-    ):
+    if stored.text is not None:
+        import pyarrow
+
         from gravel.stages.vertex_ids.dictionary import Dictionary
 
-        return Encoded(Dictionary(stored.values()))
+        buffers = [pyarrow.py_buffer(numpy.asarray(part)) for part in (stored.offsets, stored.text)]
+        return Encoded(Dictionary(pyarrow.LargeStringArray.from_buffers(stored.vertex_count, *buffers)))
     values = None if stored.ids is None else numpy.asarray(stored.ids)
     return Integers(stored.vertex_count, stored.first, values)
+
+
+def vertex_ids_of(ids: Ids) -> VertexIds | None:
+    """Return what the store keeps of integers and texts; None for ids of other kinds."""
+    from gravel.stages.artifacts import VertexIds
+
+    if isinstance(ids, Integers):
+        return VertexIds(ids=ids.values, first=ids.first, vertex_count=ids.count)
+    if not isinstance(ids, Encoded) or ids.kind != "strings":
+        return None
+    import numpy
+    import pyarrow
+
+    whole = pyarrow.concat_arrays([ids.dictionary.values])
+    _, ends, text = whole.buffers()
+    offsets = numpy.frombuffer(ends, numpy.int64)[whole.offset : whole.offset + ids.count + 1]
+    begin, end = int(offsets[0]), int(offsets[-1])
+    content = numpy.frombuffer(text, numpy.uint8)[begin:end] if text else numpy.empty(0, numpy.uint8)
+    return VertexIds(vertex_count=ids.count, text=content, offsets=offsets - begin)

@@ -51,8 +51,8 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
         )
     if record["ids"] is None:
         raise StageError(
-            "the ids of the saved graph are no integers, which no stage reads from a folder",
-            hint="write the edges to a Parquet or CSV file, and ingest that",
+            "the ids of the saved graph are neither integers nor strings, which workflows have",
+            hint="make strings of them before the graph is made",
             file=str(folder),
         )
     try:
@@ -60,9 +60,11 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
         attributes: dict[str, Any] = dict(group.attrs)
         rows = csr((_whole(group, "row_offsets"), _whole(group, "column_indices")))
         ids: Any = zarr.open_group(folder / "ids", mode="r")
-        known = _whole(ids, "ids") if "ids" in ids else None
+        known, text, ends = (_whole(ids, name) for name in ("ids", "text", "offsets"))
         count = int(attributes["vertex_count"])
-        if count != len(rows.row_offsets) - 1 or (known is not None and len(known) != count):
+        if count != len(rows.row_offsets) - 1 or any(
+            each is not None and len(each) != size for each, size in ((known, count), (ends, count + 1))
+        ):
             raise ValueError(f"it states {count:,} vertices, and has {len(rows.row_offsets) - 1:,} rows")
     except (ValueError, KeyError, RuntimeError, OSError) as error:
         raise StageError(
@@ -77,11 +79,12 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
         deduplicated=bool(attributes["deduplicated"]),
         loop_count=int(attributes["loop_count"]),
     )
-    return graph, VertexIds(ids=known, first=int(ids.attrs["first"]), vertex_count=count)
+    first = int(ids.attrs["first"])
+    return graph, VertexIds(ids=known, first=first, vertex_count=count, text=text, offsets=ends)
 
 
 def _whole(group: Any, name: str) -> Any:
-    return group[name][:]
+    return group[name][:] if name in group else None
 
 
 def _record(folder: Path) -> dict[str, Any]:

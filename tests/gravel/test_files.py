@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import uuid
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 import gravel
 from tests.gravel.samples import by_id, random_edges
+
+DAY = datetime.date(2026, 1, 1)
 
 WORKFLOW = """
 workflow: shared
@@ -76,6 +79,7 @@ KINDS = {
     "consecutive": lambda: gravel.graph(([5, 6], [6, 7])),
     "gaps": lambda: gravel.graph(random_edges()),
     "strings": lambda: gravel.graph((["b", "c"], ["a", "b"])),
+    "dates": lambda: gravel.graph(([DAY], [DAY + datetime.timedelta(3)])),
     "UUIDs": lambda: gravel.graph(([uuid.UUID(int=5)], [uuid.UUID(int=3)])),
     "nodes": lambda: gravel.graph(networkx.Graph([("z", "a"), ("a", "b")])),
     "ordered": lambda: gravel.graph(random_edges()).reorder("random"),
@@ -112,11 +116,11 @@ def test_damage_is_noticed():
     shard.write_bytes(bytes([shard.read_bytes()[0] ^ 1]) + shard.read_bytes()[1:])
     with pytest.raises(ValueError, match="is damaged"):
         gravel.load("saved")
-    gravel.graph((["a"], ["b"])).save("texts")
-    kept = Path("texts/ids.arrow").read_bytes()
-    Path("texts/ids.arrow").write_bytes(kept.replace(b"a", b"c"))
+    gravel.graph(([DAY], [DAY + datetime.timedelta(1)])).save("days")
+    kept = Path("days/ids.arrow").read_bytes()
+    Path("days/ids.arrow").write_bytes(kept[:-20] + b"x" + kept[-19:])
     with pytest.raises(ValueError, match="ids are not those"):
-        gravel.load("texts")
+        gravel.load("days")
 
 
 def test_a_workflow_starts_from_a_saved_graph():
@@ -133,3 +137,19 @@ def test_a_workflow_starts_from_a_saved_graph():
     assert by_id(run["bfs"]) == by_id(graph.bfs(source))
     assert set(states(gravel.run("w.yaml", cluster="inline").name).values()) == {"cached"}
     numpy.testing.assert_array_equal(run["graph"].bfs(source).distance, graph.bfs(source).distance)
+
+
+def test_strings_go_through_files_workflows_and_folders():
+    Path("people.csv").write_text("source,target\nalice,bob\nbob,carol\ndan,eve\n")
+    graph = gravel.graph("people.csv")
+    assert graph.info().ids == "strings"
+    assert graph.bfs("alice").path_to("carol") == ["alice", "bob", "carol"]
+    graph.save("saved")
+    assert gravel.load("saved").info() == graph.info()
+    Path("w.yaml").write_text(
+        "workflow: w\nstages:\n  graph: {stage: saved, folder: saved}\n"
+        "  bfs: {stage: traverse, input: graph, sources: [alice]}\n"
+    )
+    run = gravel.run("w.yaml", cluster="inline")
+    assert run["bfs"].source == "alice"
+    assert by_id(run["bfs"]) == by_id(graph.bfs("alice"))
