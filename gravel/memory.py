@@ -59,11 +59,25 @@ def refuse_need(what: str, need: Need, machine: Machine, host_memory: str | int 
     if need.refusal:
         raise NotEnoughMemory(f"{what} does not fit: {need.refusal}")
     refuse(what, need.host_bytes, machine, host_memory, hint)
-    if need.device_bytes > machine.device_memory:
+    refuse_device(what, need.device_bytes, machine)
+
+
+def refuse_device(what: str, needed: int, machine: Machine) -> None:
+    """Raise `NotEnoughMemory`, with the numbers, where `what` takes more GPU memory than there is."""
+    if needed > machine.device_memory:
         raise NotEnoughMemory(
-            f"{what} needs {format_bytes(need.device_bytes)} of GPU memory; there are "
-            f"{format_bytes(machine.device_memory)}. Place the graph with place('pinned') or place('split')"
+            f"{what} needs {format_bytes(needed)} of GPU memory; there are "
+            f"{format_bytes(machine.device_memory)}. Keep the data on the host (backend='cpu'), or place the "
+            "graph with place('pinned') or place('split')"
         )
 
 
-__all__ = ["free_host_bytes", "on_gpu", "parse_bytes", "refuse", "refuse_need", "this_machine"]
+__all__ = [
+    "free_host_bytes",
+    "on_gpu",
+    "parse_bytes",
+    "refuse",
+    "refuse_device",
+    "refuse_need",
+    "this_machine",
+]

@@ -118,7 +118,7 @@ def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
     from gravel.components import Components
     from gravel.searches import StoredSearch
 
-    told = (
+    described = (
         {}
         if measured is None
         else {"strategy": measured.strategy, "reason": measured.reason, "notes": measured.notes}
@@ -128,7 +128,7 @@ def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
         import numpy
 
         least = min((each["milliseconds"] for each in records), default=0.0)
-        return Components(ids, numpy.asarray(found.component), least, str(told.get("strategy", "")))
+        return Components(ids, numpy.asarray(found.component), least, str(described.get("strategy", "")))
     if found.distance is None and found.predecessor is None:
         return found
     import numpy
@@ -142,7 +142,7 @@ def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
             int(sources[row]),
             None if found.distance is None else numpy.asarray(found.distance[row]),
             None if found.predecessor is None else numpy.asarray(found.predecessor[row]),
-            told | (records[row] if row < len(records) else {}),
+            described | (records[row] if row < len(records) else {}),
         )
         for row, name in enumerate(names)
     ]

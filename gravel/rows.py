@@ -42,6 +42,11 @@ def from_edges(converted: Edges, directed: bool, machine: Machine, host_memory: 
     from gravel.stages.symmetrize import WORKING_BYTES, SymmetrizeParameters, symmetrize
 
     count, edges = converted.ids.count, len(converted.source)
+    source, target = converted.source, converted.target
+    if backend_of(source) == "cuda" and machine.backend == "cuda":
+        return _on_device(converted, directed, machine)
+    if backend_of(source) == "cuda":
+        source, target = source.get(), target.get()
     if machine.backend == "cpu":
         width = 4 if count < 1 << 32 else 8
         arcs = edges * (1 if directed else 2)
@@ -52,27 +57,32 @@ def from_edges(converted: Edges, directed: bool, machine: Machine, host_memory: 
             host_memory,
             "Use a machine with more memory, or a workflow, which builds graphs in parts",
         )
-    source, target = converted.source, converted.target
-    if machine.backend == "cuda" and backend_of(source) == "cpu":
-        import cupy
-
-        source, target = cupy.asarray(source), cupy.asarray(target)
     listed = EdgeList(source=source, target=target, vertex_count=count, undirected=not directed)
-    if backend_of(source) == "cuda":
-        return _on_device(listed, directed)
     asked = SymmetrizeParameters(direction="as_given" if directed else "both")
     made: Graph = called(symmetrize, context_for(machine), asked, input=listed)
     return made
 
 
-def _on_device(edges: EdgeList, directed: bool) -> Graph:
-    from gravel.kernels.csr import build
+def _on_device(converted: Edges, directed: bool, machine: Machine) -> Graph:
+    """Build rows of edges that are there already."""
+    import numpy
 
-    rows = build(edges.source, edges.target, edges.vertex_count, direction="as_given" if directed else "both")
+    from gravel.kernels.csr import build
+    from gravel.kernels.index import index_dtype
+    from gravel.memory import refuse_device
+    from gravel.stages.symmetrize import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW
+
+    count = converted.ids.count
+    dtype = numpy.dtype(index_dtype(count))
+    arcs = len(converted.source) * (1 if directed else 2)
+    needed = (DEVICE_BYTES_PER_ARC + 2 * dtype.itemsize) * arcs + DEVICE_BYTES_PER_ROW * count
+    refuse_device(f"a graph of {count:,} vertices and {arcs:,} arcs", needed, machine)
+    source, target = (each.astype(dtype, copy=False) for each in (converted.source, converted.target))
+    rows = build(source, target, count, direction="as_given" if directed else "both")
     return Graph(
         row_offsets=rows.row_offsets,
         column_indices=rows.column_indices,
-        vertex_count=edges.vertex_count,
+        vertex_count=count,
         arc_count=len(rows.column_indices),
         symmetric=not directed,
         deduplicated=True,
