@@ -56,7 +56,8 @@ def is_range(nodes: list[Hashable]) -> bool:
 def _rows(adjacency: Mapping[Hashable, Any], nodes: list[Hashable]) -> Rows:
     n = len(nodes)
     offsets = numpy.zeros(n + 1, numpy.int64)
-    lists = list(adjacency.values())
+    # The length of a row of a view need not be the number of neighbours that it yields.
+    lists = [row if isinstance(row, dict) else list(row) for row in adjacency.values()]
     numpy.cumsum(numpy.fromiter(map(len, lists), numpy.int64, n), out=offsets[1:])
     neighbours: Iterable[Any] = chain.from_iterable(lists)
     if not is_range(nodes):

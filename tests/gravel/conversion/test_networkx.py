@@ -36,6 +36,9 @@ def test_views_are_converted_as_they_look():
     assert lists(rows_of(graph.subgraph([0, 1, 3, 4]))) == [[1], [], [3], []]
     assert lists(rows_of(graph.reverse(copy=False))) == [[], [0], [1], [2], [3]]
     assert lists(rows_of(graph.to_undirected(as_view=True)))[2] == [1, 3]
+    several = nx.MultiGraph([(0, 1), (0, 1), (1, 2)])
+    view = nx.subgraph_view(several, filter_edge=lambda u, v, key: key == 1)
+    assert lists(rows_of(view)) == [[1], [0], []]
 
 
 @pytest.mark.parametrize(
