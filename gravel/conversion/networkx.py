@@ -69,7 +69,7 @@ def _rows(adjacency: Mapping[Hashable, Any], nodes: list[Hashable]) -> Rows:
     return Rows(offsets, columns)
 
 
-def _of_integers(lists: list[Iterable[Any]], nodes: list[Hashable], arcs: int) -> NDArray[Any] | None:
+def _of_integers(lists: Sequence[Iterable[Any]], nodes: list[Hashable], arcs: int) -> NDArray[Any] | None:
     """Return the neighbours' vertices if all nodes are integers of 64 bits, else None.
 
     A look-up of each neighbour in a dictionary would take several times as long.
