@@ -39,8 +39,8 @@ class Backend:
             import networkx
 
             raise networkx.NetworkXError(
-                "a graph that gravel converted has no attributes: call this function with the graph that it was"
-                " made from, or with its `to_networkx()` if nodes and edges are enough"
+                "a graph that gravel converted has no attributes: call this function with the graph that it"
+                " was made from, or with its `to_networkx()` if nodes and edges are enough"
             )
         return result
 
