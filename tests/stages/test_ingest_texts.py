@@ -124,6 +124,7 @@ def test_formats_with_numbers_never_have_texts(tmp_path):
 
 
 UUIDS = [uuid.UUID(int=5), uuid.UUID(int=1 << 127)]
+NAMES = ["00000000-0000-0000-0000-000000000005", "80000000-0000-0000-0000-000000000000"]
 DAYS = ["2024-02-29", "1999-01-01"]
 
 
