@@ -214,12 +214,12 @@ def test_what_is_read_is_what_pythons_csv_reads(tmp_path, monkeypatch, seed):
 
 
 def test_runs_are_merged_in_small_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_runs, "LEAST_BLOCK", 64)
+    monkeypatch.setattr(text_runs, "LEAST_BLOCK", 200)
     runs = text_runs.TextRuns(tmp_path, 2)
     chance = random.Random(1)
     rows, found = [], []
-    for _ in range(40):
-        part = [f"{chance.randrange(5000):x}".encode() for _ in range(200)]
+    for _ in range(12):
+        part = [f"{chance.randrange(500):x}".encode() for _ in range(60)]
         offsets = numpy.cumsum([0, *map(len, part)]).astype(numpy.int64)
         texts = text_runs.Texts(numpy.frombuffer(b"".join(part), numpy.uint8), offsets)
         number, codes = runs.add(texts)
@@ -229,7 +229,7 @@ def test_runs_are_merged_in_small_blocks(tmp_path, monkeypatch):
     runs.finish()
     table = [block.item(place) for block in runs.blocks() for place in range(block.size)]
     assert table == sorted({each for part in rows for each in part})
-    assert len({number for number, _ in found}) == 40
+    assert len({number for number, _ in found}) == 12
     for part, (number, codes) in zip(rows, found, strict=True):
         assert [table[rank] for rank in runs.ranks(number)[codes]] == part
     runs.close()
