@@ -29,7 +29,7 @@ cache_option = click.option(
     "--cache",
     "cache_path",
     metavar="PLACE",
-    help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel).",
+    help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel of the project).",
 )
 trust_option = click.option(
     "--trust-remote",
