@@ -69,7 +69,7 @@ class History:
         return by_stage, by_run
 
     def _recorded(self) -> Iterator[tuple[tuple[str, str], str, bool]]:
-        """Yield the stage runs on record for the project, the newest first: stage and key, recipe, is the same.
+        """Yield stage and key, recipe, and whether it is the same workflow, of the project's runs on record.
 
         What they used may have been computed for another project.
         """
