@@ -11,7 +11,8 @@ import click
 __all__ = ["VERBS", "main"]
 
 VERBS = {
-    "run": "Run a workflow: compute what is not cached, verify, report.",
+    "run": "Run a workflow, or search a data file: compute what is not cached, verify, report.",
+    "init": "Look into a data file and write a commented workflow for it.",
     "plan": "Say what a run would do, and why.",
     "dag": "Draw a workflow as a tree, SVG or DOT.",
     "status": "Show what runs now and what each stage is doing.",

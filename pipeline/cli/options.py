@@ -47,6 +47,13 @@ where_option = click.option(
     help="Keep one value of a matrix axis; repeat it for several.",
 )
 
+sources_option = click.option(
+    "--sources",
+    multiple=True,
+    metavar="ID,ID",
+    help="Where FILE is data: the vertices to search from, as the file writes them.",
+)
+
 
 def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Make options that are passed as one dict, the argument `name`, by their own names."""
@@ -68,6 +75,7 @@ def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Com
 
 selection_options = together(
     "selection",
+    sources_option,
     set_option,
     where_option,
     click.option("--only", multiple=True, metavar="STAGE", help="This stage with what it needs, only."),
@@ -201,6 +209,7 @@ def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
 def load_plan(
     file: str,
     *,
+    sources: Sequence[str] = (),
     settings: Sequence[str] = (),
     where: Sequence[str] = (),
     only: Collection[str] = (),
@@ -210,16 +219,28 @@ def load_plan(
     repeat: int | None = None,
     failed: Collection[str] = (),
 ) -> Plan:
-    """Read a workflow file and plan it as the shared options say; `failed` as for `build_plan`.
+    """Read a workflow file, or the one that stands for a data file, and plan it as the shared options say.
 
-    Raises WorkflowError for faults of the file and RequestError for those of the options.
+    `failed` as for `build_plan`. Raises WorkflowError for faults of the file and RequestError for those of
+    the options.
     """
     from gravel.pipeline.plan.building import build_plan
+    from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workflow.default import load_default
     from gravel.pipeline.workflow.loading import load_workflow
 
     axes: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):
         axes.setdefault(axis, []).append(value)
-    workflow = load_workflow(file, dict(pairs(settings, "--set")))
+    overrides = dict(pairs(settings, "--set"))
+    if is_data(file):
+        workflow = load_default(file, sources, overrides)
+    elif sources:
+        raise RequestError(
+            f"--sources is for a data file, and {file} is a workflow",
+            hint="give its own parameter another value with --set, or change its traverse stage",
+        )
+    else:
+        workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
     return build_plan(workflow, where=axes, repeat=repeat, **chosen)
