@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["VERBS", "main"]
 
@@ -28,6 +31,7 @@ VERBS = {
     "schedule": "Run workflows at set times.",
     "stages": "List the stages, their slots, parameters and strategies.",
     "schema": "Print the JSON schema of workflow files, for editors.",
+    "completion": "Print what a shell needs to complete commands: bash, zsh, fish.",
     "doctor": "Check this machine: GPUs, memory, versions, cache.",
 }
 """Each verb and its one line of help, known without importing the verb."""
@@ -46,6 +50,15 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"gravel.pipeline.cli.{cmd_name}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Complete the verbs, importing none of them, and the options."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(name, help=text) for name, text in VERBS.items() if name.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -75,11 +88,14 @@ class Verbs(click.Group):
         """Run the command and turn whatever goes wrong into a message and an exit code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        from gravel.pipeline.cli.completion import add_shells, is_asked
         from gravel.pipeline.cli.startup import start_quickly
         from gravel.pipeline.plan.cache.process_state import begin
 
         begin()
         start_quickly()
+        if is_asked():
+            add_shells()
         from gravel.pipeline.cli.errors import run_command
         from gravel.pipeline.core.file_modes import private_files
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from gravel.pipeline.cli.completing import runs
 from gravel.pipeline.cli.diff_ranking import only_these, ranked
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.durations import format_seconds
@@ -25,8 +26,8 @@ MOST_IMPORTANT = 20
 
 
 @click.command()
-@click.argument("old", metavar="RUN")
-@click.argument("new", metavar="RUN")
+@click.argument("old", metavar="RUN", shell_complete=runs)
+@click.argument("new", metavar="RUN", shell_complete=runs)
 @click.option("--all", "show_all", is_flag=True, help=f"All, not the {MOST_IMPORTANT} that matter most.")
 @json_option
 @cache_option

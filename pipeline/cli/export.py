@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
 
+from gravel.pipeline.cli.completing import workflow_stages
 from gravel.pipeline.cli.options import (
     cache_option,
     load_plan,
@@ -37,8 +38,8 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 
 
 @click.command()
-@click.argument("file")
-@click.argument("stage")
+@click.argument("file", type=click.Path())
+@click.argument("stage", shell_complete=workflow_stages)
 @click.option(
     "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
 )

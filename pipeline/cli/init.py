@@ -35,7 +35,7 @@ def command(file: str, target: str | None, force: bool) -> None:
     """
     from gravel.pipeline.cli.inspection import inspect_file
     from gravel.pipeline.workflow.data_files import is_data, name_of
-    from gravel.pipeline.workflow.default import default_text
+    from gravel.pipeline.workflow.default_text import default_text
 
     location = file if is_url(file) else os.path.expanduser(file)  # noqa: PTH111 (an unknown user's is left)
     if not is_url(file) and Path(location).is_dir():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gravel.pipeline.cli.completing import axes, settings, workflow_stages
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import as_given
 
@@ -38,13 +39,19 @@ trust_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
 set_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a parameter another value."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Give a parameter another value.",
+    shell_complete=settings,
 )
 where_option = click.option(
     "--where",
     multiple=True,
     metavar="AXIS=VALUE",
     help="Keep one value of a matrix axis; repeat it for several.",
+    shell_complete=axes,
 )
 
 sources_option = click.option(
@@ -78,20 +85,34 @@ selection_options = together(
     sources_option,
     set_option,
     where_option,
-    click.option("--only", multiple=True, metavar="STAGE", help="This stage with what it needs, only."),
-    click.option("--force", multiple=True, metavar="STAGE", help="Compute this stage even if it is cached."),
+    click.option(
+        "--only",
+        multiple=True,
+        metavar="STAGE",
+        help="This stage with what it needs, only.",
+        shell_complete=workflow_stages,
+    ),
+    click.option(
+        "--force",
+        multiple=True,
+        metavar="STAGE",
+        help="Compute this stage even if it is cached.",
+        shell_complete=workflow_stages,
+    ),
     click.option(
         "--from",
         "start",
         multiple=True,
         metavar="STAGE",
         help="Compute this stage, and all that rests on it, even if cached.",
+        shell_complete=workflow_stages,
     ),
     click.option(
         "--keep",
         multiple=True,
         metavar="STAGE",
         help="Store the result of this stage, even if making it again is faster than reading it.",
+        shell_complete=workflow_stages,
     ),
     click.option(
         "--repeat",

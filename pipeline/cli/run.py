@@ -142,7 +142,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
 
 def _show_workflow(file: str, sources: Sequence[str]) -> None:
     from gravel.pipeline.workflow.data_files import is_data
-    from gravel.pipeline.workflow.default import default_text
+    from gravel.pipeline.workflow.default_text import default_text
 
     if not is_data(file):
         raise RequestError(
