@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,10 @@ VERBS = {
     "doctor": "Check this machine: GPUs, memory, versions, cache.",
 }
 """Each verb and its one line of help, known without importing the verb."""
+
+
+COMPLETE = "_GRAVEL_COMPLETE"
+"""Set by a shell that asks for completions."""
 
 
 class Verbs(click.Group):
@@ -88,13 +93,14 @@ class Verbs(click.Group):
         """Run the command and turn whatever goes wrong into a message and an exit code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        from gravel.pipeline.cli.completion import add_shells, is_asked
         from gravel.pipeline.cli.startup import start_quickly
         from gravel.pipeline.plan.cache.process_state import begin
 
         begin()
         start_quickly()
-        if is_asked():
+        if COMPLETE in os.environ:
+            from gravel.pipeline.cli.bash_completion import add_shells
+
             add_shells()
         from gravel.pipeline.cli.errors import run_command
         from gravel.pipeline.core.file_modes import private_files

@@ -45,7 +45,7 @@ def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Ite
 
 def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int]) -> list[str]:
     """Return the ids of vertices as the file writes them; their indices where the ids cannot be read."""
-    with suppress(Exception):  # the answer is told all the same
+    with suppress(Exception):  # the ids are a convenience
         import numpy
 
         from gravel.pipeline.export.columns import FileIds

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from click.shell_completion import BashComplete, split_arg_string
+from click.shell_completion import BashComplete, add_completion_class, split_arg_string
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+VARIABLE = "_GRAVEL_COMPLETE"
+"""Set by a shell that asks for completions; its value names the shell."""
 
 
 class Bash(BashComplete):
@@ -37,3 +40,8 @@ class Bash(BashComplete):
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Write a completion without what stays before it on the line."""
         return f"{item.type},{item.value.removeprefix(self._before)}"
+
+
+def add_shells() -> None:
+    """Have click use this class for bash."""
+    add_completion_class(Bash)

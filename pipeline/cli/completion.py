@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
+from gravel.pipeline.cli.bash_completion import VARIABLE, add_shells
 from gravel.pipeline.core.errors import GravelError
-
-VARIABLE = "_GRAVEL_COMPLETE"
-"""Set by a shell that asks for completions; its value names the shell."""
 
 WHERE = {
     "bash": 'add to ~/.bashrc: eval "$(gravel completion bash)"',
     "zsh": 'add to ~/.zshrc: eval "$(gravel completion zsh)"',
     "fish": "gravel completion fish > ~/.config/fish/completions/gravel.fish",
 }
-"""How each shell is told."""
+"""How each shell gets its script."""
 
 
 @click.command(epilog="; ".join(WHERE.values()))
@@ -33,17 +29,3 @@ def command(shell: str) -> None:
         raise GravelError(f"click has no completion for {shell}")
     script = found(main, {}, "gravel", VARIABLE).source()
     click.echo(f"# {WHERE[shell]}\n{script.strip()}")
-
-
-def is_asked() -> bool:
-    """Say whether a shell asks for completions."""
-    return VARIABLE in os.environ
-
-
-def add_shells() -> None:
-    """Have click use what completes NAME=VALUE in bash."""
-    from click.shell_completion import add_completion_class
-
-    from gravel.pipeline.cli.bash_completion import Bash
-
-    add_completion_class(Bash)

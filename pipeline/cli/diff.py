@@ -21,14 +21,14 @@ LEAST_SHARE, LEAST_SECONDS = 0.05, 0.05
 """Times that differ by less, as a share or in seconds, are only counted."""
 
 
-MOST_IMPORTANT = 20
+MAX_SHOWN = 20
 """Differences that are shown without `--all`."""
 
 
 @click.command()
 @click.argument("old", metavar="RUN", shell_complete=runs)
 @click.argument("new", metavar="RUN", shell_complete=runs)
-@click.option("--all", "show_all", is_flag=True, help=f"All, not the {MOST_IMPORTANT} that matter most.")
+@click.option("--all", "show_all", is_flag=True, help=f"All, not the {MAX_SHOWN} that matter most.")
 @json_option
 @cache_option
 def command(old: str, new: str, show_all: bool, as_json: bool, cache_path: str | None) -> None:
@@ -49,11 +49,11 @@ def command(old: str, new: str, show_all: bool, as_json: bool, cache_path: str |
         if earlier:
             click.echo(f"compare it with another one, for example: gravel diff {earlier[0]} {first.name}")
         return
-    for line in _lines(found, None if show_all else MOST_IMPORTANT):
+    for line in _lines(found, None if show_all else MAX_SHOWN):
         click.echo(line)
 
 
-def _lines(found: dict[str, Any], limit: int | None = MOST_IMPORTANT) -> Iterator[str]:
+def _lines(found: dict[str, Any], limit: int | None = MAX_SHOWN) -> Iterator[str]:
     for name, run in zip(("old", "new"), found["runs"], strict=True):
         counts = ", ".join(
             f"{run[state]} {state}" for state in ("computed", "cached", "failed") if run[state]

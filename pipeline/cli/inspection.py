@@ -54,18 +54,18 @@ def _on_edges(rows: Sequence[Sequence[str]]) -> list[str]:
     ids = [each for row in rows for each in row[:2]]
     texts = [each for each in ids if not each.isdigit()]
     if texts:
-        told = [f"Ids are texts, such as {json.dumps(texts[0], ensure_ascii=False)}."]
+        lines = [f"Ids are texts, such as {json.dumps(texts[0], ensure_ascii=False)}."]
     else:
         numbers = [int(each) for each in ids]
-        told = [
+        lines = [
             f"Ids are integers, from {min(numbers):,} to {max(numbers):,} in the first {len(rows):,} edges."
         ]
     columns = max(map(len, rows))
     if columns > 2:
-        told.append(
+        lines.append(
             f"Lines have {columns} columns; what follows the two ids is read as a weight or left out."
         )
-    return told
+    return lines
 
 
 def _edges(lines: Sequence[bytes], reader: Reader) -> list[list[str]]:

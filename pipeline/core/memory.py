@@ -145,8 +145,8 @@ def refuse_what_cannot_fit(
             host = max(host, need.host_bytes + beside)
             unkept = unkept or beside > 0
             extra = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
-            told = f"{format_bytes(need.host_bytes)} of host memory{extra}"
-            host_needs[key] = (need.host_bytes + beside, told)
+            text = f"{format_bytes(need.host_bytes)} of host memory{extra}"
+            host_needs[key] = (need.host_bytes + beside, text)
         if need.device_bytes > capacity.device_bytes:
             device = max(device, need.device_bytes)
             device_needs[key] = (need.device_bytes, f"{format_bytes(need.device_bytes)} of GPU memory")

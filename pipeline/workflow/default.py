@@ -24,8 +24,8 @@ def load_default(file: str, sources: Sequence[str], overrides: Mapping[str, str]
     try:
         return read_workflow(source, path, overrides, known_stages())
     except WorkflowError as error:
-        told = [_about_file(file, problem) for problem in error.problems]
-        raise WorkflowError(told) from None
+        problems = [_about_file(file, problem) for problem in error.problems]
+        raise WorkflowError(problems) from None
 
 
 def _about_file(file: str, problem: Problem) -> Problem:

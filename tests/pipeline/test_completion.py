@@ -164,4 +164,4 @@ finally:
     asked = {"COMP_WORDS": "gravel ", "COMP_CWORD": "1", "_GRAVEL_COMPLETE": "bash_complete"}
     ran = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
     assert len(ran.stdout.splitlines()) == len(VERBS)
-    assert ran.stderr.strip() == "['completion']"
+    assert ran.stderr.strip() == "[]"
