@@ -91,8 +91,12 @@ def _no_files(parameters: Any) -> tuple[FileInput, ...]:
     return ()
 
 
-def _no_ids(parameters: Any) -> tuple[int, ...]:
+def _no_ids(parameters: Any) -> tuple[int | str, ...]:
     return ()
+
+
+def _no_file(parameters: Any) -> str | None:
+    return None
 
 
 def _never(parameters: Any) -> bool:
@@ -126,7 +130,8 @@ class Stage:
     faults: Callable[[Any], Iterable[Fault]] = _no_faults  # what the parameters' model does not check
     ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
-    source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
+    source_ids: Callable[[Any], tuple[int | str, ...]] = _no_ids  # file ids named by the parameters
+    ids_file: Callable[[Any], str | None] = _no_file  # a file that lists such ids, one a line
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
     added: frozenset[str] = field(default_factory=frozenset)  # since left out of recipes while at the default

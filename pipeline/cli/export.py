@@ -63,7 +63,8 @@ def command(
     """Write the result of STAGE of the workflow FILE, or of FILE's data, computing whatever is missing first.
 
     A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
-    the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
+    the smallest id of the component as its name. -1 stands for unreached and for no predecessor. Ids that
+    are texts are columns of texts; there, no predecessor is null, and an empty text in npz.
     """
     from gravel.pipeline.scheduler.options import RunOptions
 

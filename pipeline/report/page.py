@@ -130,9 +130,8 @@ def _name_vertices(
                     origin = str(cells[0]) if str(cells[0]) in by_key else run["key"]
                     if origin not in named:
                         named[origin] = _ids_behind(origin, by_key, cache)
-                    cells[place] = (
-                        int(named[origin]([cell["vertex"]])[0]) if named[origin] else cell["vertex"]
-                    )
+                    ids = named[origin]
+                    cells[place] = ids.one(cell["vertex"]) if ids else cell["vertex"]
             rows.append(cells)
         section["rows"] = rows
 
