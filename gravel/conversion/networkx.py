@@ -5,7 +5,7 @@ Neither weights nor other attributes are read. Parallel edges make one arc, and 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,6 +13,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
+
+SPARSE = 16
+"""Integers per node up to which a table of all integers between the nodes is worth its memory."""
 
 
 class Rows(NamedTuple):
@@ -54,12 +57,37 @@ def is_range(nodes: list[Hashable]) -> bool:
 
 
 def _rows(adjacency: Mapping[Hashable, Any], nodes: list[Hashable]) -> Rows:
-    n = len(nodes)
-    offsets = numpy.zeros(n + 1, numpy.int64)
-    lists = list(adjacency.values())
-    numpy.cumsum(numpy.fromiter(map(len, lists), numpy.int64, n), out=offsets[1:])
-    neighbours: Iterable[Any] = chain.from_iterable(lists)
-    if not is_range(nodes):
-        vertex = dict(zip(nodes, range(n), strict=True))
-        neighbours = map(vertex.__getitem__, neighbours)
-    return Rows(offsets, numpy.fromiter(neighbours, index_dtype(n), int(offsets[-1])))
+    offsets = numpy.zeros(len(nodes) + 1, numpy.int64)
+    # The length of a row of a view need not be the number of neighbours that it yields.
+    lists = [row if isinstance(row, dict) else list(row) for row in adjacency.values()]
+    numpy.cumsum(numpy.fromiter(map(len, lists), numpy.int64, len(nodes)), out=offsets[1:])
+    columns = _of_integers(lists, nodes, int(offsets[-1]))
+    if columns is None:
+        vertex = dict(zip(nodes, range(len(nodes)), strict=True))
+        neighbours = map(vertex.__getitem__, chain.from_iterable(lists))
+        columns = numpy.fromiter(neighbours, index_dtype(len(nodes)), int(offsets[-1]))
+    return Rows(offsets, columns)
+
+
+def _of_integers(lists: Sequence[Iterable[Any]], nodes: list[Hashable], arcs: int) -> NDArray[Any] | None:
+    """Return the neighbours' vertices if all nodes are integers of 64 bits, else None.
+
+    A look-up of each neighbour in a dictionary would take several times as long.
+    """
+    if not set(map(type, nodes)) <= {int}:
+        return None
+    try:
+        ids = numpy.array(nodes, numpy.int64)
+        found = numpy.fromiter(chain.from_iterable(lists), numpy.int64, arcs)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    n, dtype = len(ids), index_dtype(len(ids))
+    if is_range(nodes):
+        return found.astype(dtype)
+    low, high = int(ids.min()), int(ids.max())
+    if high - low < SPARSE * n:
+        table = numpy.zeros(high - low + 1, dtype)
+        table[ids - low] = numpy.arange(n, dtype=dtype)
+        return table[found - low]
+    order = numpy.argsort(ids)
+    return order[numpy.searchsorted(ids, found, sorter=order)].astype(dtype)

@@ -30,8 +30,19 @@ class Backend:
 
     @staticmethod
     def convert_to_nx(result: Any, **_: Any) -> Any:
-        """Convert a graph back; every other result is made of Python objects already."""
-        return result.to_networkx() if isinstance(result, GravelGraph) else result
+        """Return a result, which is made of Python objects already; raises NetworkXError for a graph.
+
+        NetworkX calls this for a function that gravel does not have, which might need the weights that the
+        conversion left out.
+        """
+        if isinstance(result, GravelGraph):
+            import networkx
+
+            raise networkx.NetworkXError(
+                "a graph that gravel converted has no attributes: call this function with the graph that it"
+                " was made from, or with its `to_networkx()` if nodes and edges are enough"
+            )
+        return result
 
 
 backend = Backend()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -76,8 +77,9 @@ def _like(ascending: _TextBlocks, place: int, wanted: str) -> str:
 
     first, last = max(0, place - NEIGHBOURS), min(len(ascending), place + NEIGHBOURS)
     around = [ascending[at].decode() for at in range(first, last)]
-    beside = around[max(0, place - first - 1) :][:1]
-    alike = difflib.get_close_matches(wanted, around, 3, 0.7) or beside
+    beside = around[max(0, place - first - 1) : place - first + 1]
+    alike = difflib.get_close_matches(wanted, around, 3, 0.7)
+    alike = alike or [max(beside, key=lambda near: len(os.path.commonprefix([near, wanted])))]  # noqa: RUF071
     if len(alike) > 1:
         return f"the nearest ids that are: {', '.join(map(_shown, alike))}"
     return f"the nearest id that is: {', '.join(map(_shown, alike))}"

@@ -6,7 +6,9 @@ numbers with a damaged one stays an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import cache
 
 from gravel.stages.parsing.columns import MOST_COLUMNS, Layout
 from gravel.stages.parsing.head import is_number
@@ -19,52 +21,49 @@ def fields_of(line: bytes, delimiter: str) -> list[bytes]:
     """Cut a line into its fields, without blanks and quotes around them."""
     if b'"' not in line:
         return line.split() if not delimiter else [part.strip() for part in line.split(delimiter.encode())]
-    fields: list[bytes] = []
-    rest, separator = line.strip(), delimiter.encode()
+    if not delimiter:
+        return [_unquoted(word) for word in _WORD.findall(line)]
+    fields, place = [], 0
     while True:
-        if rest.startswith(b'"'):
-            end = 1
-            while (end := rest.find(b'"', end)) >= 0 and rest[end + 1 : end + 2] == b'"':
-                end += 2
-            if end < 0:
-                return [*fields, rest]
-            fields.append(rest[1:end].replace(b'""', b'"'))
-            rest = rest[end + 1 :].lstrip(None if not delimiter else b" \r\v\f")
-            if delimiter and rest:
-                rest = rest.removeprefix(separator).lstrip(b" \r\v\f")
-                if not rest:
-                    return [*fields, b""]
-            if not rest:
-                return fields
-            continue
-        field, found, rest = rest.partition(separator) if delimiter else _first_word(rest)
-        fields.append(field.strip())
-        rest = rest.lstrip(b" \r\v\f")
-        if not found:
+        found = _field(delimiter).match(line, place)
+        assert found is not None  # anything is a field
+        fields.append(_unquoted(found[1].strip()))
+        if not found[2]:
             return fields
-        if not rest:
-            return [*fields, b""] if delimiter else fields
+        place = found.end()
 
 
-def _first_word(text: bytes) -> tuple[bytes, bytes, bytes]:
-    words = text.split(None, 1)
-    return words[0], b" " if len(words) > 1 else b"", words[1] if len(words) > 1 else b""
+_WORD = re.compile(rb'"(?:[^"]|"")*"(?=\s|$)|\S+')
+
+
+@cache
+def _field(delimiter: str) -> re.Pattern[bytes]:
+    """Match a field in quotes, or if it is not one, all up to the next delimiter."""
+    d = re.escape(delimiter).encode()
+    return re.compile(rb'([ \r\v\f]*"(?:[^"]|"")*"[ \r\v\f]*(?=%s|$)|[^%s]*)(%s|$)' % (d, d, d))
+
+
+def _unquoted(field: bytes) -> bytes:
+    quoted = len(field) > 1 and field.startswith(b'"') and field.endswith(b'"')
+    return field[1:-1].replace(b'""', b'"') if quoted else field
 
 
 def text_layout(
     content: list[bytes], header: bool | str, named: Callable[[list[bytes]], tuple[int, int, int]]
 ) -> Layout | None:
-    """Return where the columns of a list are by its first rows; None where those have no columns in common.
+    """Return where the columns of a list are by its first rows; None where most have no columns in common.
 
     `named` finds source, target and weight by the names in a header, -1 for what is not there.
     """
     for delimiter in DELIMITERS:
         rows = [fields_of(line, delimiter) for line in content]
-        if rows and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows):
+        columns = len(rows[0])
+        # A line that lacks a column is named when it is read.
+        if columns > 1 and 2 * sum(len(row) == columns for row in rows) > len(rows):
             break
     else:
         return None
-    columns = len(rows[0])
+    rows = [row for row in rows if len(row) == columns]
     source, target, weight = named(rows[0])
     has_header = header if isinstance(header, bool) else _is_header(rows, source, target)
     if not has_header or source < 0 or target < 0:
@@ -92,10 +91,7 @@ def _is_header(rows: list[list[bytes]], source: int, target: int) -> bool:
 def are_texts(content: list[bytes], layout: Layout) -> bool:
     """Whether no id among the first rows is a number, or looks like anything but an id."""
     rows = [fields_of(line, layout.delimiter) for line in content][layout.header :]
-    return bool(rows) and all(
-        _is_text(row[column]) for row in rows for column in (layout.source, layout.target)
+    rows = [row for row in rows if len(row) == layout.columns]
+    return bool(rows) and not any(
+        is_number(row[column]) for row in rows for column in (layout.source, layout.target)
     )
-
-
-def _is_text(field: bytes) -> bool:
-    return bool(field) and not is_number(field) and min(field) >= 32

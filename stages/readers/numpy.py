@@ -1,7 +1,7 @@
 """NumPy files: `.npy` of shape (edges, 2), or `.npz` with `source`, `target` and perhaps `weight`.
 
-Only plain arrays are read: of whole numbers, or of texts and dates, whose ids are texts. Pickled objects never
-are.
+Only plain arrays are read: of whole numbers, or of texts and dates, whose ids are texts. Pickled objects are
+never read.
 """
 
 from __future__ import annotations

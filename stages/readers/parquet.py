@@ -74,6 +74,15 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     return Header(weighted=weighted, texts=texts), chunks()
 
 
+def texts_in(location: str, ids: str) -> bool:
+    """Whether the ids of a local file are texts; raises what reading its schema does."""
+    from pyarrow import parquet
+
+    from gravel.stages.streams.opening import local_path
+
+    return _columns(parquet.read_schema(local_path(location)), location, ids)[3]
+
+
 def _columns(schema: Any, location: str, ids: str) -> tuple[str, str, str | None, bool]:
     import pyarrow
 

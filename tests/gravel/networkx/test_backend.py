@@ -198,11 +198,24 @@ def test_a_graph_of_the_backend_is_searched_and_converted_back():
         graph.add_node("alone")
         converted = backend.convert_from_nx(graph)
         assert list(nx.bfs_edges(converted, "a")) == list(nx.bfs_edges(graph, "a", backend="networkx"))
-        back = backend.convert_to_nx(converted)
+        back = converted.to_networkx()
         assert type(back) is kind
         assert nx.utils.graphs_equal(back, graph)
-        with nx.config(fallback_to_nx=True):
-            assert nx.number_of_selfloops(converted) == 1
+
+
+def test_weights_are_never_lost_on_the_way_back():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([("a", "b", 9), ("b", "c", 1), ("a", "c", 1)])
+    converted = backend.convert_from_nx(graph)
+    with nx.config(fallback_to_nx=True):
+        for call in (
+            lambda: nx.shortest_path(converted, "a", "b", weight="weight"),
+            lambda: nx.minimum_spanning_tree(converted),
+        ):
+            with pytest.raises(nx.NetworkXError, match="the graph that it was made from"):
+                call()
+    with pytest.raises(NotImplementedError):
+        nx.shortest_path(converted, "a", "b", weight="weight")
 
 
 def test_a_directed_graph_is_refused_by_undirected_functions_and_the_other_way_round():

@@ -23,7 +23,8 @@ def test_the_tests_of_the_functions_that_gravel_has_pass():
 def test_all_tests_of_networkx_pass():
     counts = run_suite(ALL, timeout=1700)
     assert not counts["failed"], counts["end"]
-    assert all(counts["tests"].values()), counts["tests"]
+    # No test of NetworkX calls it without a function for the neighbours; test_as_networkx.py does.
+    assert [name for name, tests in counts["tests"].items() if not tests] == ["generic_bfs_edges"]
 
 
 def test_every_name_is_one_that_networkx_dispatches():
