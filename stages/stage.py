@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,19 @@ class CannotRun:
     hint: str
 
 
+@dataclass(frozen=True)
+class Fault:
+    """A value among a stage's parameters that does not fit, by the keys that lead to it, and what would."""
+
+    path: tuple[str, ...]
+    value: Any
+    message: str
+
+
+def _no_faults(parameters: Any) -> tuple[Fault, ...]:
+    return ()
+
+
 def _can_always(parameters: Any, backend: str) -> CannotRun | None:
     return None
 
@@ -114,6 +127,7 @@ class Stage:
     times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
     cannot_run: Callable[[Any, str], CannotRun | None] = _can_always  # with these parameters, on this backend
+    faults: Callable[[Any], Iterable[Fault]] = _no_faults  # what the parameters' model does not check
     ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
     source_ids: Callable[[Any], tuple[int | str, ...]] = _no_ids  # file ids named by the parameters

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
+from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
 from gravel.stages.presets import filled
@@ -16,6 +16,7 @@ from gravel.stages.searching.placing import check_placement
 from gravel.stages.searching.prepared import prepared
 from gravel.stages.searching.spreading import batched
 from gravel.stages.searching.strategy import cannot_run, checked_strategy
+from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import FileInput, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -129,9 +130,13 @@ class TraverseParameters(Parameters):
     def _as_the_paper(cls, given: Any) -> Any:
         return filled("traverse", given)
 
+    @field_validator("strategy")
+    @classmethod
+    def _is_known(cls, strategy: str, info: ValidationInfo) -> str:
+        return checked_strategy(info.data.get("algorithm", "bfs"), strategy)
+
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:
-        checked_strategy(self.algorithm, self.strategy)
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
         searching |= self.model_fields_set & {"transport"}
         if self.output == "checks":
@@ -257,6 +262,7 @@ STAGE = Stage(
     measures=True,
     cuda=True,
     cannot_run=cannot_run,
+    faults=tuning_faults,
     source_ids=_source_ids,
     ids_file=_ids_file,
     files=_files,

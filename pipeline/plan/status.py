@@ -39,7 +39,7 @@ def plan_status(
     Raises RequestError for an input file that cannot be read, unless it is a data set, which
     stops only what rests on it.
     """
-    history = History(cache, plan.workflow.name)
+    history = History(cache, plan.workflow)
     known: dict[str, tuple[str, ...]] = {}
     found: dict[str, RunStatus] = {}
     for key, run in plan.runs.items():

@@ -64,7 +64,13 @@ class Bench:
                 known[key] = tuple(
                     writer.publish(self.artifact(kind, recipe.digest)).id for kind in run.stage.outputs
                 )
-            provenance = {"workflow": plan.workflow.name, "key": key, "stage": run.stage.name}
+            file = str(plan.workflow.path.absolute())
+            provenance = {
+                "workflow": plan.workflow.name,
+                "file": file,
+                "key": key,
+                "stage": run.stage.name,
+            }
             self.cache.remember(recipe, known[key], provenance)
         return known
 
