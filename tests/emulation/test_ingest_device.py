@@ -197,7 +197,7 @@ def check_drawn(folder: Path, seed: int, count: int, monkeypatch: pytest.MonkeyP
 
 
 def test_files_drawn_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_drawn(tmp_path, 1, 300, monkeypatch)
+    check_drawn(tmp_path, 1, 100, monkeypatch)
 
 
 @pytest.mark.slow

@@ -61,6 +61,8 @@ AB = [("alice", "bob"), ("bob", "carol")]
         ("a.csv", "alice,bob\nbob,carol\n", {"header": True}, AB[1:], None),
         ("a.csv", "src,dst\nbob,carol\n", {"header": False}, [("src", "dst"), AB[1]], None),
         ("a.txt", "alice,bob\nbob,carol\n", {"format": "csv"}, AB, None),
+        ("a.txt", "alice bob\nbob carol\n", {}, AB, None),
+        ("a", "source,target\nalice,bob\nbob,carol\n", {}, AB, None),
         ("a.csv", "who,whom\n1,2\n2,3\n", {}, [(1, 2), (2, 3)], None),
         ("a.csv", "1,2\n2,3\n", {"ids": "integer"}, [(1, 2), (2, 3)], None),
     ],
@@ -114,6 +116,16 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, text, options, line, mes
     assert caught.value.line == line
     assert message in caught.value.message
     assert hint is None or hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["hello world\n", "to be or\nnot to be, that\n", "one\ntwo\n", "a b c d\ne f g h\n"]
+)
+def test_prose_is_no_graph(tmp_path, text):
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    with pytest.raises(StageError, match="the format is not recognised"):
+        read(path)
 
 
 def test_formats_with_numbers_never_have_texts(tmp_path):
