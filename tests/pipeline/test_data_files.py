@@ -71,7 +71,7 @@ finally:
     ("name", "text", "settings"),
     [
         ("names.csv", 'from,to\nalice,bob\nbob,"d, x"\nerin,dan\n', "format: auto"),
-        ("names.txt", "alice bob\nbob carol\nerin dan\n", "format: edge_list, ids: text"),
+        ("names.txt", "alice bob\nbob carol\nerin dan\n", "format: auto, ids: text"),
         ("mixed.txt", "alice 7\nbob 7\nerin dan\n", "format: edge_list, ids: text"),
     ],
 )
