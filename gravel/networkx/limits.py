@@ -79,7 +79,7 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
         return True
     kind: Any = type(graph)
     if not _is_plain(kind):
-        return f"{kind.__name__} has neighbours of its own, which its dictionaries do not show"
+        return f"{kind.__name__} finds neighbours by methods of its own"
     if hasattr(graph, "_graph"):
         # NetworkX clears the cache of a graph that changes, but not those of its views.
         graph.__networkx_cache__.get("backends", {}).pop("gravel", None)
