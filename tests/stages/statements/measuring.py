@@ -44,7 +44,7 @@ def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]
     """Run a case once; returns what was stated and taken, and the extents of its inputs."""
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.peak import Peak
-    from gravel.stages.context import PlainContext
+    from tests.stages.statements.mapping import MappingContext
     from gravel.stages.stage import all_stages
 
     case, cache, machine = CASES[name], Cache(folder / "cache"), machine_of(backend)
@@ -59,7 +59,7 @@ def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]
         slot: tuple(map(cache.open, found)) if stage.inputs[slot].many else cache.open(found[0])
         for slot, found in ids.items()
     }
-    context = PlainContext(machine)
+    context = MappingContext(machine)
     with cache.writer() as writer:
         context.sink = writer.sink  # type: ignore[method-assign, assignment]
         with Peak(0.005, device=backend == "cuda") as peak:
