@@ -39,8 +39,8 @@ READ_BYTES = 4 << 20
 """Chunks of the input as they are decoded."""
 
 OFFSET_BYTES = {"csr": 24, "varint": 40, "blocks": 44, "elias_fano": 44, "auto": 44}
-"""Of each row of a range: its offsets as they are read, from 0 on and in bytes, and what an encoder counts and
-begins a row with."""
+"""Of each row of a range: its offsets as they are read, from 0 on and in bytes, and what an encoder counts
+and begins a row with."""
 
 
 class CompressParameters(Parameters):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from gravel.stages.store_buffers import sink_bytes
 
 COMPILED, COMPILED_PARQUET = 74 << 20, 112 << 20
-"""Measured: what Numba takes to compile what reads and numbers edges, and to be there at all; with pyarrow."""
+"""Measured: what Numba takes to compile what reads and numbers edges, and to be there at all; with pyarrow
+besides."""
 
 DENSE = 8
 """Ids lie close together where none is above so many times the edges."""
@@ -17,10 +18,10 @@ NARROW = 1 << 32
 
 
 class FileSize(NamedTuple):
-    """Bounds of a file's vertices and edges, of its decompressed bytes (0 where unknown), and of the device's.
+    """Bounds of a file's vertices and edges, of its bytes decompressed (0: unknown), and of the device's.
 
-    `largest` is the largest id in the head, None where the head does not show ids. `states_vertices` says that
-    ids need not be collected.
+    `largest` is the largest id in the head, None where the head does not show ids. `states_vertices` says
+    that ids need not be collected.
     """
 
     vertices: int = 0

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SECTION_BYTES = 12 << 20
 """Measured: 7 MiB of a suite of 98 runs."""
 
-MODEL_BYTES = 64 << 20
-"""Measured: `gravel.kernels.partition` with its compiler, for the cost model of partitions; 63 MiB."""
+MODEL_BYTES = 18 << 20
+"""Measured: `gravel.kernels.partition`, for the cost model of partitions."""
 
 
 class ReportParameters(Parameters):

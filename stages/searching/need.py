@@ -24,10 +24,12 @@ from gravel.stages.stage import Extent, Machine, Need
 if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
 
-COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 96 << 20, 84 << 20, 74 << 20
-COMPILED_ROWS = 108 << 20
-"""Measured: what Numba takes to compile a strategy's kernels, those with the decoder of a layout, or a
-partition's, and to be there at all: 48 MiB where they are in the cache on disk."""
+COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 100 << 20, 84 << 20, 74 << 20
+COMPILED_ROWS, COMPILED_ROW_COMPONENTS, COMPILED_ROW_RANKS = 132 << 20, 88 << 20, 84 << 20
+COMPILED_ORDERING = 16 << 20
+"""Measured: what Numba takes to compile a strategy's kernels, those of a partition, or those with the decoder
+of a layout, and to be there at all (48 MiB where they are in the cache on disk); then statistics of an
+order."""
 
 SEARCH_BYTES_PER_ARC = 60
 """Peak of a level of `gravel.kernels.partition.rank_search` for each arc that leaves the rank's normal
@@ -102,13 +104,10 @@ def estimate(
         ranks = max(1, gang)
         labels = min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
         loaded, carried = graph.bytes + 48 * graph.vertices, _carried(graph, bfs)
-        host = (
-            COMPILED_RANKS
-            + loaded
-            + whole.after
-            + max(carried, gang and (loaded + carried) // ranks + labels)
-        )
-        each = gang and COMPILED_RANKS + (loaded + carried + labels) // ranks
+        compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
+        working = max(carried, gang and (loaded + carried) // ranks + labels)
+        host = compiled + loaded + whole.after + working
+        each = gang and compiled + (loaded + carried + labels) // ranks
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
             need = Need(host, 0, outputs, gang=gang, each_host_bytes=each)
@@ -308,10 +307,16 @@ def _parts(
         counting=counting,
         counting_in_parts=STATISTICS_BYTES * n if parameters.statistics else 0,
         ordering=ordering,
-        compiled=COMPILED_ROWS if encoded else COMPILED_BFS if bfs else COMPILED_COMPONENTS,
+        compiled=_compiled(bfs, encoded) + (COMPILED_ORDERING if ordering else 0),
         backend=backend,
         encoded=encoded,
     )
+
+
+def _compiled(bfs: bool, encoded: bool) -> int:
+    if encoded:
+        return COMPILED_ROWS if bfs else COMPILED_ROW_COMPONENTS
+    return COMPILED_BFS if bfs else COMPILED_COMPONENTS
 
 
 def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...]:

@@ -9,13 +9,18 @@ from typing import TypeVar
 
 from gravel.pipeline.workers.on_worker import AHEAD
 from gravel.stages.context import PlainContext
+from gravel.stages.stage import Machine
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class MappingContext(PlainContext):
-    """`PlainContext` with the threads of `gravel.pipeline.workers.on_worker`."""
+    """`PlainContext` with the threads of `gravel.pipeline.workers.on_worker`, and ranks that have workers."""
+
+    def __init__(self, machine: Machine, *, reserved: int = 0) -> None:
+        super().__init__(machine)
+        self.reserved = reserved
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function on the machine's threads, and yield in order."""
