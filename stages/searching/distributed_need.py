@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
 
 SEARCH_BYTES_PER_ARC = 60
-"""Of a level on the CPU, as in `gravel.stages.searching.need`."""
+"""Of a level on the CPU, as it arrives and is sorted."""
 
 LEVEL_BYTES = 4
 """Of each vertex of the graph on every rank that checks."""
@@ -31,7 +31,7 @@ OFFSET_BYTES = 16
 """Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
 
 LABEL_BYTES_PER_ARC = 44
-"""Of the first round of components on the CPU, as in `gravel.stages.searching.need`."""
+"""Of the first round of components on the CPU, as it arrives and is sorted."""
 
 LABEL_BYTES_PER_VERTEX = 64
 """Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""

@@ -31,16 +31,16 @@ COMPILED_ORDERING = 16 << 20
 of a layout, and to be there at all (48 MiB where they are in the cache on disk); then statistics of an
 order."""
 
-SEARCH_BYTES_PER_ARC = 60
-"""Peak of a level of `gravel.kernels.partition.rank_search` for each arc that leaves the rank's normal
-vertices: its ends, their order, and both sorted."""
+SEARCH_BYTES_PER_ARC = 16
+"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends, and
+those that are left of them when each end counts once; measured at 8 to 12."""
 
-STRIPED_BYTES_PER_ARC = 20
+STRIPED_BYTES_PER_ARC = 16
 """Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
 
-LABEL_BYTES_PER_ARC = 44
-"""Peak of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the
-first round a label with its place, their order, and both sorted."""
+LABEL_BYTES_PER_ARC = 24
+"""Of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the first
+round a label with its place; measured at 8 to 15."""
 
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""

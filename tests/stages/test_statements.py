@@ -20,7 +20,7 @@ UNNOTICED = Path(__file__).with_name("statements") / "unnoticed.txt"
 
 AGAIN = "measure again: python -m tests.stages.statements.record --write (--stated: record statements alone)"
 
-ON_CPU = [name for name, case in CASES.items() if case.cpu]
+ON_CPU = [name for name, case in CASES.items() if case.cpu and case.measured]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_the_peak_is_what_is_stated(folder: Path, name: str) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.gpu])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.gpu and case.measured])
 def test_the_peak_on_a_gpu_is_what_is_stated(folder: Path, name: str) -> None:
     """In this process: another one for each would compile the kernels again."""
     with warnings.catch_warnings():

@@ -12,6 +12,9 @@ SCALES = (16, 18, 20)
 SMALL = 10
 """Where nothing counts but what is fixed."""
 
+LARGE = 32
+"""Whose indices take 64 bits, and which fits neither ranges nor devices: for statements alone."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -19,8 +22,9 @@ class Case:
 
     In parameters are filled in: `{folder}`, `{scale}`, `{edges}`, `{sparse}` and `{dense}`, vertices of a
     graph with two edges or a thousand for each, and `{bytes}`, of a message. `gpu` says that the stage is
-    measured on a GPU, too, and `cpu` that it is on the CPU. `machine` has what differs from the usual one,
-    and `reserved` the workers that ranks have for themselves.
+    measured on a GPU, too, and `cpu` that it is on the CPU; of one that is not `measured`, such as one that
+    takes several GPUs, only what is stated is recorded. `machine` has what differs from the usual one, and
+    `reserved` the workers that ranks have for themselves.
     """
 
     stage: str
@@ -28,6 +32,7 @@ class Case:
     inputs: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     gpu: bool = False
     cpu: bool = True
+    measured: bool = True
     machine: Mapping[str, Any] = field(default_factory=dict)
     reserved: int = 0
 
@@ -79,6 +84,7 @@ CASES: dict[str, Case] = {
     "compress sparse": Case("compress", {}, {"input": "sparse"}, gpu=True),
     "partition": Case("partition", {"ranks": 4}, GRAPH),
     "partition sparse": Case("partition", {"ranks": 4, "threshold": 3}, {"input": "sparse"}),
+    "partition normal": Case("partition", {"ranks": 4, "threshold": 65535}, {"input": "sparse"}),
     "partition striped": Case("partition", {"ranks": 4, "scheme": "striped"}, GRAPH),
     "dense partition": Case("partition", {"ranks": 4, "threshold": 65535}, {"input": "dense"}),
     "dense striped": Case("partition", {"ranks": 4, "scheme": "striped"}, {"input": "dense"}),
@@ -103,6 +109,8 @@ CASES: dict[str, Case] = {
     "components varint": _components("compress varint"),
     "components partition": _components("partition"),
     "components dense partition": _components("dense partition"),
+    "bfs normal partition": _bfs("partition normal"),
+    "components normal partition": _components("partition normal"),
     "components directed partition": _components("partition directed"),
     "components distributed": _components("distribute"),
     "verify bfs": Case("verify", {}, {"graph": "graph", "traversal": "bfs"}, gpu=True),
@@ -115,6 +123,78 @@ CASES: dict[str, Case] = {
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),
     "graph500": Case("graph500", {"scale": "{scale}", "searches": 2}, gpu=True),
+}
+
+
+def _on_gpus(stage: str, parameters: Mapping[str, Any], graph: str = "") -> Case:
+    inputs = {"input": graph} if graph else {}
+    return Case(stage, parameters, inputs, gpu=True, cpu=False, measured=False)
+
+
+def _on_gpu(graph: str, **parameters: Any) -> Case:
+    return Case("traverse", {**TWO, **parameters}, {"input": graph}, gpu=True, cpu=False)
+
+
+def _small(stage: str, parameters: Mapping[str, Any], graph: str, **machine: Any) -> Case:
+    inputs = {"input": graph} if graph else {}
+    return Case(stage, parameters, inputs, gpu="device_memory" in machine, measured=False, machine=machine)
+
+
+CUDA = {"backend": "cuda"}
+RMAT = {"source": {"rmat": {"scale": "{scale}"}}, "ranks": 4}
+LABELS = {"algorithm": "components"}
+MEASURED = {"advice": {"measure": True}}
+
+CASES |= {
+    "bfs split": _on_gpu("graph", placement="split"),
+    "bfs pinned": _on_gpu("graph", placement="pinned"),
+    "bfs varint pinned": _on_gpu("compress varint", placement="pinned"),
+    "bfs distance pinned": _on_gpu("graph", placement="pinned", output="distance"),
+    "components split": Case("traverse", {**LABELS, "placement": "split"}, GRAPH, gpu=True, cpu=False),
+    "components varint pinned": Case(
+        "traverse", {**LABELS, "placement": "pinned"}, {"input": "compress varint"}, gpu=True, cpu=False
+    ),
+    "bfs on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition"),
+    "bfs on GPUs by NCCL": _on_gpus("traverse", {**TWO, **CUDA, "transport": "nccl"}, "partition"),
+    "bfs striped on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition striped"),
+    "bfs spread over GPUs": _on_gpus(
+        "traverse", {"sources": {"random": 64}, "sources_over": "workers"}, "graph"
+    ),
+    "components on GPUs": _on_gpus("traverse", {**LABELS, **CUDA}, "partition"),
+    "distribute on GPUs": _on_gpus("distribute", RMAT),
+    "bfs distributed on GPUs": _on_gpus("traverse", {**TWO, "transport": "nccl"}, "distribute"),
+    "components distributed on GPUs": _on_gpus("traverse", LABELS, "distribute"),
+    "links on GPUs": _on_gpus("links", {"ranks": 3, "largest": "{bytes}", "total": "{bytes}"}),
+    "counters with ncu": _on_gpus("counters", {"tool": "ncu"}, "graph"),
+    "compress tried": Case("compress", {"codec": "auto", **MEASURED}, GRAPH, gpu=True, measured=False),
+    "reorder tried": Case("reorder", {"method": "auto", **MEASURED}, GRAPH, gpu=True, measured=False),
+    "reorder community_rcm pinned": _small(
+        "reorder", {"method": "community_rcm"}, "graph", device_memory=512 << 20
+    ),
+    "reorder rcm pinned": _small("reorder", {"method": "rcm"}, "graph", device_memory=96 << 20),
+    "reorder degree pinned": _small("reorder", {"method": "degree"}, "graph", device_memory=400 << 20),
+    "edges on many threads": _small("ingest", {"source": {"rmat": {"scale": "{scale}"}}}, "", threads=16),
+    "edges of communities": Case(
+        "ingest",
+        {"source": {"communities": {"vertices": "{sparse}", "edges": "{edges}"}}},
+        gpu=True,
+        measured=False,
+    ),
+    "text in little memory": _small(
+        "ingest", {"file": "{folder}/{scale}.txt"}, "", host_memory=120 << 20, device_memory=64 << 20
+    ),
+    "graph in ranges": _small("symmetrize", {}, "edges", host_memory=1 << 20, device_memory=1 << 20),
+    "partition on many threads": _small("partition", {"ranks": 64}, "graph", threads=16),
+    "verify in parts": Case(
+        "verify",
+        {},
+        {"graph": "graph", "traversal": "bfs"},
+        gpu=True,
+        measured=False,
+        machine={"device_memory": 256 << 20},
+    ),
+    "report with predictions": Case("report", {"predict": True}, {"inputs": ("graph",)}, measured=False),
+    "probe coupled": Case("probe", {"measure": "gather_and_lookup"}, GRAPH, gpu=True, measured=False),
 }
 
 

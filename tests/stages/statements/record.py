@@ -10,10 +10,11 @@ import argparse
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.stages.statements.cases import CASES, SCALES, SMALL
+from tests.stages.statements.cases import CASES, LARGE, SCALES, SMALL
 from tests.stages.statements.files import write_file
 from tests.stages.statements.measuring import filled, measured, plain, sizes_of, stated
 
@@ -70,7 +71,9 @@ def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], fo
     from gravel.stages.stage import Extent
 
     sizes = {slot: tuple(Extent(**each) for each in given) for slot, given in inputs.items()}
-    if "file" in CASES[name].parameters:
+    if int(scale) == LARGE:
+        sizes = {slot: tuple(map(_enlarged, given)) for slot, given in sizes.items()}
+    elif "file" in CASES[name].parameters:
         write_file(Path(filled(CASES[name].parameters, int(scale), str(folder))["file"]), int(scale))
     need = stated(name, int(scale), backend, sizes, folder)
     outputs = [each.bytes for each in need.outputs]
@@ -80,13 +83,28 @@ def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], fo
 def all_stated(recorded: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return what all cases state now, in the sections of the record."""
     now: dict[str, Any] = {"cpu": {}, "cuda": {}}
-    for name, sizes in recorded["inputs"].items():
+    for name, recorded_sizes in recorded["inputs"].items():
+        sizes = dict(recorded_sizes)
+        if "file" not in CASES[name].parameters:
+            sizes[str(LARGE)] = sizes[str(SCALES[-1])]
         for scale, inputs in sizes.items():
             if CASES[name].cpu:
                 now["cpu"].setdefault(name, {})[scale] = statement(name, scale, "cpu", inputs, folder)
             if CASES[name].gpu:
                 now["cuda"].setdefault(name, {})[scale] = statement(name, scale, "cuda", inputs, folder)
     return now
+
+
+def _enlarged(size: Any) -> Any:
+    times = 1 << (LARGE - SCALES[-1])
+    normal = None if size.normal_arcs is None else times * size.normal_arcs
+    return replace(
+        size,
+        vertices=times * size.vertices,
+        arcs=times * size.arcs,
+        bytes=times * size.bytes,
+        normal_arcs=normal,
+    )
 
 
 def judge(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -105,7 +123,7 @@ def write(backend: str, chosen: list[str], kept: str | None) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="gravel-") as given:
         folder = Path(kept or given)
         for name in chosen:
-            if CASES[name].cpu or backend == "cuda":
+            if CASES[name].measured and (CASES[name].cpu or backend == "cuda"):
                 _measure(recorded, folder, name, backend)
             recorded.setdefault("inputs", {})[name] = {
                 str(scale): plain(sizes_of(folder, name, scale)) for scale in SCALES
