@@ -68,8 +68,9 @@ def id_bytes(file: FileSize, memory: int) -> int:
     bitmap = memory // 2 + memory // 16
     if file.largest is not None and file.largest <= DENSE * file.edges:
         return min(bitmap, 9 * _reach(file) // 64)
-    # A page of the bitmap for each id at worst; outside it, ids that are sorted and joined.
-    return min(bitmap, 4096 * 2 * file.edges) + min(memory // 3, 24 * 2 * file.edges)
+    # A page of the bitmap for each id at worst; outside it, ids that are sorted and joined, and their table.
+    sparse = min(memory // 3, 24 * 2 * file.edges) + min(memory // 3, 8 * file.vertices)
+    return min(bitmap, 4096 * 2 * file.edges) + sparse
 
 
 def _reach(file: FileSize) -> int:

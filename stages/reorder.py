@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 COMPILED, COMPILED_ORIGINAL, COMPILED_RCM, COMPILED_COMMUNITY = 70 << 20, 54 << 20, 80 << 20, 96 << 20
 """Measured: what Numba takes to compile an order with what applies it, and to be there at all."""
 
-SAMPLE_BYTES = 96 << 20
-"""Of `auto`: the sample in all orders and layouts."""
+SAMPLE_BYTES = 48 << 20
+"""Of `auto`, at most: the sample in all orders and layouts."""
 
 
 class ReorderParameters(Parameters):
@@ -250,7 +250,7 @@ def _estimate(
         words = COMMUNITY_PINNED_WORDS_PER_ARC if pinned else COMMUNITY_WORDS_PER_ARC
         host = max(host, COMMUNITY_BYTES_PER_ROW * n + words * width * m)
     if parameters.method == "auto":
-        host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + SAMPLE_BYTES
+        host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + min(SAMPLE_BYTES, 2 * width * m)
     finding = max((order_bytes(method, machine, n, read) for method in methods), default=0)
     if is_measured(parameters):
         trial_host, trial_device = trial_bytes(n, m, width)

@@ -32,8 +32,8 @@ of a layout, and to be there at all (48 MiB where they are in the cache on disk)
 order."""
 
 SEARCH_BYTES_PER_ARC = 16
-"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends, and
-those that are left of them when each end counts once; measured at 8 to 12."""
+"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends,
+and those that are left of them when each end counts once; measured at 8 to 12."""
 
 STRIPED_BYTES_PER_ARC = 16
 """Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""

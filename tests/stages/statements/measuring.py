@@ -68,10 +68,17 @@ def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]
             results = stage.run(context, parameters, **inputs)
         first = results[0] if isinstance(results, tuple) else results
         (folder / f"{name} {scale}.id").write_text(writer.publish(first).id)
-    taken: dict[str, Any] = {"host": [need.host_bytes, peak.host_bytes], "inputs": plain(sizes)}
+    taken: dict[str, Any] = {"host": [host_bytes(need, case), peak.host_bytes], "inputs": plain(sizes)}
     if backend == "cuda":
         taken["device"] = [need.device_bytes, peak.device_bytes]
     return taken
+
+
+def host_bytes(need: Any, case: Case) -> int:
+    """Return the host bytes of a stage with all its ranks, which are threads of one process here."""
+    from gravel.stages.searching.need import COMPILED_RANKS
+
+    return int(need.host_bytes + max(0, case.reserved - 1) * (need.each_host_bytes - COMPILED_RANKS))
 
 
 def plain(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
