@@ -200,10 +200,10 @@ def _estimate(
     size = (4 if striped else 12) * n + 8 * delegates * p + 8 * p + width * m
     arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
     ranks = min(p, STRIPES_AT_ONCE if striped else RANKS_AT_ONCE)
-    # On every thread a range is divided, whose columns are there too; as many shares wait or are written.
+    # On every thread a range is divided, whose columns are there too; other shares wait or are written.
     count = m // RANGE_ARCS + n // RANGE_ROWS + 1
     dividing = min(machine.threads, count)
-    at_once = min(2 * machine.threads, count)
+    at_once = min(2 * machine.threads + 1, count)
     # Offsets of their rows, lengths before and after they are dealt out, and whose rows are whose; lengths of
     # delegates' rows on every rank. Ranges share no row.
     split = (at_once + dividing) * width * arcs

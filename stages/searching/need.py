@@ -38,9 +38,9 @@ and those that are left of them when each end counts once; measured at 8 to 12."
 STRIPED_BYTES_PER_ARC = 16
 """Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
 
-LABEL_BYTES_PER_ARC = 24
+LABEL_BYTES_PER_ARC = 20
 """Of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the first
-round a label with its place; measured at 8 to 15."""
+round a label with its place; measured at 8 to 16."""
 
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
