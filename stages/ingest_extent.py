@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.errors import StageError
 from gravel.stages.ingest_memory import FileSize, reading_bytes
+from gravel.stages.ingest_texts import ON_CPU, has_texts
+from gravel.stages.ingest_texts import reading_bytes as texts_bytes
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.store_buffers import sink_bytes
 
@@ -69,16 +71,20 @@ def estimate(
     assert parameters.file is not None
     found = _file_size(parameters, parameters.file, machine)
     vertices, edges = found.vertices, found.edges
+    text_bytes = found.text_bytes
     width = 4 if vertices < 1 << 32 else 8
     outputs = (
         Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
-        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices),
+        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices + (text_bytes if found.texts else 0)),
     )
     host = BASE + memory
-    if found.text_bytes and found.device_bytes:
+    if found.texts:
+        note = ON_CPU if machine.backend == "cuda" else ""
+        return Need(BASE + texts_bytes(text_bytes, memory), 0, outputs, note=note)
+    if text_bytes and found.device_bytes:
         # A line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
-        host = BASE + min(memory, 7 * found.text_bytes + (16 << 20))
-    elif found.text_bytes:
+        host = BASE + min(memory, 7 * text_bytes + (16 << 20))
+    elif text_bytes:
         host = min(host, reading_bytes(found, memory, machine.threads))
     return Need(host_bytes=host, device_bytes=found.device_bytes, outputs=outputs)
 
@@ -124,6 +130,7 @@ def _file_size(parameters: IngestParameters, location: str, machine: Machine) ->
         states_vertices=counts is not None and counts.vertices is not None,
         weighted=parameters.weights and _is_weighted(reader.name, head),
         reader=reader.name,
+        texts=has_texts(parameters, reader.name, head, location),
     )
 
 

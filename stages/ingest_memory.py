@@ -21,7 +21,7 @@ class FileSize(NamedTuple):
     """Bounds of a file's vertices and edges, of its bytes decompressed (0: unknown), and of the device's.
 
     `largest` is the largest id in the head, None where the head does not show ids. `states_vertices` says
-    that ids need not be collected.
+    that ids need not be collected, `texts` that they are texts.
     """
 
     vertices: int = 0
@@ -32,6 +32,7 @@ class FileSize(NamedTuple):
     states_vertices: bool = False
     weighted: bool = False
     reader: str = ""
+    texts: bool = False
 
 
 def block_bytes(memory: int, threads: int) -> int:
@@ -64,7 +65,7 @@ def reading_bytes(file: FileSize, memory: int, threads: int) -> int:
 
 
 def id_bytes(file: FileSize, memory: int) -> int:
-    """Bound the set of ids (`gravel.stages.numbering.ids`): a bitmap with its counts, and ids outside it."""
+    """Bound the set of ids (`gravel.stages.vertex_ids.ids`): a bitmap with its counts, and ids outside it."""
     bitmap = memory // 2 + memory // 16
     if file.largest is not None and file.largest <= DENSE * file.edges:
         return min(bitmap, 9 * _reach(file) // 64)

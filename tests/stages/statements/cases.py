@@ -73,6 +73,7 @@ CASES: dict[str, Case] = {
     "numpy archive": _file(".npz"),
     "matrix market": _file(".mtx"),
     "parquet": _file(".parquet"),
+    "saved": Case("saved", {"folder": "{folder}/{scale}.graph"}),
     "graph": Case("symmetrize", {}, {"input": "edges"}, gpu=True),
     "directed": Case("symmetrize", {"direction": "as_given"}, {"input": "edges"}, gpu=True),
     "sparse": Case("symmetrize", {}, {"input": "sparse edges"}, gpu=True),

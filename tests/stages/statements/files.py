@@ -1,12 +1,32 @@
-"""The files that cases read, of random edges between neighbouring ids or ids from anywhere."""
+"""The files and saved graphs that cases read, of random edges between neighbouring ids or ids from anywhere."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 HIGHEST = 1 << 50
 """Above ids from anywhere."""
+
+
+def write_files(parameters: Mapping[str, Any], scale: int) -> None:
+    """Write what the parameters of a case name, if they name any file."""
+    if "file" in parameters:
+        write_file(Path(parameters["file"]), scale)
+    if "folder" in parameters:
+        save_graph(Path(parameters["folder"]), scale)
+
+
+def save_graph(path: Path, scale: int) -> None:
+    """Save a graph of such edges, unless it is there."""
+    edges = path.with_suffix(".npy")
+    write_file(edges, scale)
+    if not path.exists():
+        command = "import gravel, numpy, sys; gravel.graph(numpy.load(sys.argv[1])).save(sys.argv[2])"
+        subprocess.run([sys.executable, "-c", command, str(edges), str(path)], check=True)
 
 
 def write_file(path: Path, scale: int) -> None:

@@ -117,11 +117,10 @@ def measured(folder: Path, name: str, scale: int, backend: str, *, anew: bool = 
 
     With `anew`, no kernel of it has been compiled before.
     """
-    from tests.stages.statements.files import write_file
+    from tests.stages.statements.files import write_files
 
     ids_of(folder, name, scale)
-    if "file" in CASES[name].parameters:
-        write_file(Path(filled(CASES[name].parameters, scale, str(folder))["file"]), scale)
+    write_files(filled(CASES[name].parameters, scale, str(folder)), scale)
     command = [sys.executable, "-m", MODULE, str(folder), name, str(scale), backend]
     with tempfile.TemporaryDirectory(prefix="gravel-") as empty:
         environment = {**os.environ, "GRAVEL_COMPILED": f"{empty}/compiled"} if anew else None

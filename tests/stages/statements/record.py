@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.stages.statements.cases import CASES, LARGE, SCALES, SMALL
-from tests.stages.statements.files import write_file
+from tests.stages.statements.files import write_files
 from tests.stages.statements.measuring import filled, host_bytes, measured, plain, sizes_of, stated
 
 FILE = Path(__file__).with_name("recorded.json")
@@ -91,8 +91,8 @@ def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], fo
     sizes = {slot: tuple(Extent(**each) for each in given) for slot, given in inputs.items()}
     if int(scale) == LARGE:
         sizes = {slot: tuple(map(_enlarged, given)) for slot, given in sizes.items()}
-    elif "file" in CASES[name].parameters:
-        write_file(Path(filled(CASES[name].parameters, int(scale), str(folder))["file"]), int(scale))
+    else:
+        write_files(filled(CASES[name].parameters, int(scale), str(folder)), int(scale))
     need = stated(name, int(scale), backend, sizes, folder)
     outputs = [each.bytes for each in need.outputs]
     host = host_bytes(need, CASES[name])
@@ -104,7 +104,7 @@ def all_stated(recorded: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     now: dict[str, Any] = {"cpu": {}, "cuda": {}}
     for name, recorded_sizes in recorded["inputs"].items():
         sizes = dict(recorded_sizes)
-        if "file" not in CASES[name].parameters:
+        if not {"file", "folder"} & CASES[name].parameters.keys():
             sizes[str(LARGE)] = sizes[str(SCALES[-1])]
         for scale, inputs in sizes.items():
             if CASES[name].cpu:
