@@ -1,4 +1,4 @@
-"""The files and saved graphs that cases read, of random edges between neighbouring ids or ids from anywhere."""
+"""The files and saved graphs that cases read, of edges between neighbouring ids or ids from anywhere."""
 
 from __future__ import annotations
 
