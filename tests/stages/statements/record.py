@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,12 +99,14 @@ def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], fo
     return [host, need.device_bytes, need.gang, need.each_host_bytes, *outputs]
 
 
-def all_stated(recorded: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return what all cases state now, in the sections of the record."""
+def all_stated(recorded: Mapping[str, Any], folder: Path, files: Collection[int] = SCALES) -> dict[str, Any]:
+    """Return what all cases state now, in the sections of the record; those of files for these scales."""
     now: dict[str, Any] = {"cpu": {}, "cuda": {}}
     for name, recorded_sizes in recorded["inputs"].items():
         sizes = dict(recorded_sizes)
-        if not {"file", "folder"} & CASES[name].parameters.keys():
+        if {"file", "folder"} & CASES[name].parameters.keys():
+            sizes = {str(scale): sizes[str(scale)] for scale in files}
+        else:
             sizes[str(LARGE)] = sizes[str(SCALES[-1])]
         for scale, inputs in sizes.items():
             if CASES[name].cpu:
@@ -131,7 +133,8 @@ def judge(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found = []
     for side, place, section in (("host", 0, "cpu"), ("device", 1, "cuda")):
         for name, peaks in recorded.get(side, {}).items():
-            sizes = {scale: [now[section][name][scale][place], peak] for scale, peak in peaks.items()}
+            stated = now[section].get(name, {})
+            sizes = {scale: [stated[scale][place], peak] for scale, peak in peaks.items() if scale in stated}
             found += faults(name, side, sizes, recorded["compiling"][name] if side == "host" else 0)
     return found
 
