@@ -56,7 +56,7 @@ class Checked:
         n, predecessor = self.vertices, 4 if self.vertices < 1 << 31 else 8
         search = n * (4 + predecessor + 4 + 2)
         components = n * (4 * self.width + 2)
-        return COMPILED + 8 * n + self.width * self.arcs + max(search, components)
+        return COMPILED + 8 * n + self.width * self.arcs + (search if self.searches else components)
 
     def planned(self, room: int) -> Batch | None:
         """Choose what is on a device at once within `room` bytes; None where it does not fit."""

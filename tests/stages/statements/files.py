@@ -39,7 +39,7 @@ def write_file(path: Path, scale: int) -> None:
     pairs = rng.integers(0, 1 << scale, (8 << scale, 2))
     if "anywhere" in path.stem:
         pairs = rng.integers(0, HIGHEST, 1 << scale)[pairs]
-    whole = path.with_suffix(".new")
+    whole = path.with_name(f"{path.name}.new")
     with whole.open("wb") as file:
         _write(file, path.suffix, pairs, 1 << scale)
     whole.rename(path)
