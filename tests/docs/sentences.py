@@ -11,7 +11,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"`[^`]*`")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 _END = re.compile(r"(?<=[.!?])[)\"']*\s+(?=[\"'(]?(?:[A-Z0-9`*]|gravel\b))")
 _WORD = re.compile(r"[^\s\-–/]*\w[^\s]*")  # noqa: RUF001
 
