@@ -13,7 +13,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"`[^`]*`")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 _END = re.compile(r"(?<=[.!?])[)\"']*\s+(?=[\"'(]?(?:[A-Z0-9`*]|gravel\b))")
-_WORD = re.compile(r"[^\s\-–/]*\w[^\s]*")  # noqa: RUF001
+_WORD = re.compile(r"[^\s\-–/]*\w[^\s]*")
 
 
 @dataclass(frozen=True)
