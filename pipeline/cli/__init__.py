@@ -27,6 +27,7 @@ VERBS = {
     "schedule": "Run workflows at set times.",
     "stages": "List the stages, their slots, parameters and strategies.",
     "schema": "Print the JSON schema of workflow files, for editors.",
+    "docs": "Show a page of the documentation.",
     "doctor": "Check this machine: GPUs, memory, versions, cache.",
 }
 """Each verb and its one line of help, known without importing the verb."""
