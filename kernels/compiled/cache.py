@@ -11,6 +11,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -80,12 +81,29 @@ def _module_of(symbol: str) -> str:
     return ".".join(parts)
 
 
+_announces = False
+
+
+def announce_all() -> None:
+    """Let this process, which does nothing but compile, say of each kernel that it is being compiled here."""
+    global _announces
+    _announces = True
+
+
+def leave_mark(name: str) -> None:
+    """Write an entry that is no kernel, and says that certain ones are there."""
+    folder = _folder()
+    if folder is not None:
+        folder.write(name, b"")
+
+
 class CompiledCache(NullCache):  # type: ignore[misc]
     """The compiled code of one function, by signature."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._keys: dict[Any, _Key | None] = {}
+        self._announced: dict[Any, ExitStack] = {}
 
     @property
     def cache_path(self) -> str | None:
@@ -100,12 +118,22 @@ class CompiledCache(NullCache):  # type: ignore[misc]
         # Modules may change while this is compiled; see `save_overload`.
         key = self._keys[sig] = None if folder is None else self._key(sig, target_context.codegen())
         content = None if folder is None or key is None else folder.read(key.name)
+        if content is None and folder is not None and key is not None:
+            if _announces:
+                self._announced[sig] = announced = ExitStack()
+                announced.enter_context(folder.announce(key.name))
+            elif folder.wait_for(key.name):
+                content = folder.read(key.name)
         if content is None:
             return None
         return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code for a signature, unless it holds addresses of this process."""
+        with self._announced.pop(sig, ExitStack()):
+            self._save(sig, data)
+
+    def _save(self, sig: Any, data: Any) -> None:
         folder, known = _folder(), self._keys.pop(sig, None)
         if folder is None or known is None or data.lifted or data.library.has_dynamic_globals:
             return

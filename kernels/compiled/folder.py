@@ -8,11 +8,13 @@ here raises for a folder or file that cannot be used: kernels are compiled again
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,10 @@ UNUSED_SECONDS = 30 * 86400.0
 TEMPORARY_SECONDS = 3600.0
 """After so long a file that is still temporary has no living writer."""
 
+MAKING_SECONDS = 60.0
+"""No kernel takes so long to compile: whoever waits for another process then compiles it, too."""
+
+_PAUSE = 0.01
 _USED_SECONDS = 86400.0
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _DIGEST = hashlib.sha256().digest_size
@@ -112,6 +118,45 @@ class Folder:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=self._folder)
             return False
+        return True
+
+    @contextmanager
+    def announce(self, name: str) -> Iterator[None]:
+        """Say, while this lasts, that the entry is being made here: others may `wait_for` it."""
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            file = os.open(f".{name}.making", flags, 0o600, dir_fd=self._folder)
+        except OSError:
+            yield
+            return
+        try:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        finally:
+            with suppress(OSError):
+                os.unlink(f".{name}.making", dir_fd=self._folder)
+            os.close(file)
+
+    def wait_for(self, name: str, seconds: float = MAKING_SECONDS) -> bool:
+        """Wait until another process that makes the entry has made it, or died; False if none does."""
+        try:
+            file = os.open(f".{name}.making", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._folder)
+        except OSError:
+            return False
+        try:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    time.sleep(_PAUSE)
+                else:
+                    break
+        except OSError:
+            return False
+        finally:
+            os.close(file)
         return True
 
     def collect(self, *, unused: float = UNUSED_SECONDS, delete: bool) -> Collection:

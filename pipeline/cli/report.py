@@ -101,17 +101,24 @@ def _write_charts(record: Mapping[str, Any], cache: Cache, form: str, target: st
 
 
 def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
+    import signal
+    from queue import SimpleQueue
+    from threading import Thread
     from urllib.parse import quote
 
     from gravel.pipeline.report.serving import redirect_file, report_server
 
+    ends: SimpleQueue[None] = SimpleQueue()
     with report_server(cache, port) as server, ExitStack() as stack:
+        # An exception that a signal raises is lost where it meets a finalizer.
+        before = signal.signal(signal.SIGINT, lambda number, frame: ends.put(None))
+        stack.callback(signal.signal, signal.SIGINT, before)
         address = f"{server.address}/{quote(run)}/report.html"
         click.echo(f"{address} (Ctrl-C ends it)")
         if show:
             click.launch(str(stack.enter_context(redirect_file(address))))
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("ended", err=True)
+        Thread(target=server.serve_forever, daemon=True, name="gravel-pages").start()
+        ends.get()
+        server.shutdown()
+        click.echo("ended", err=True)
     return 0

@@ -14,11 +14,13 @@ from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker
 from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.attempts import Attempts
 from gravel.pipeline.scheduler.committer import Committed
+from gravel.pipeline.scheduler.compiling import Compiling, compile_ahead
 from gravel.pipeline.scheduler.limits import not_served, refuse_without
 from gravel.pipeline.scheduler.losses import Losses
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.node import (
     BUSY,
+    DONE,
     ENDED,
     KNOWN,
     LOCKING,
@@ -104,6 +106,7 @@ class Driver:
         self._interrupted = False
         self._stopping = False
         self._read_only: ReadOnly | None = None
+        self._compiling: Compiling | None = None
 
     def _open(self, name: str) -> Artifact:
         """Open a result, also one that only a worker's memory has."""
@@ -194,6 +197,8 @@ class Driver:
                     failure = Failure("stage", str(error), error.problems[0].hint)
                     self._resolver.fail(self._nodes[key], failure)
         refuse_what_cannot_fit(needs, self._environment.capacity, resident)
+        waiting = [node.key for node in self._nodes.in_state(WANTED, WAITING)]
+        self._compiling = compile_ahead(self._plan, waiting, found, self._environment)
 
     def _loop(self) -> None:
         while not self._interrupted and (self._nodes.unfinished or self._state.residency.writes):
@@ -345,6 +350,8 @@ class Driver:
                 self._resolver.fail(node, failure)
 
     def _close(self) -> None:
+        if self._compiling is not None:
+            self._compiling.close(lambda key: self._nodes[key].state == DONE)
         if self._digests.fetches is not None:
             self._report_fetches()
             self._digests.fetches.stop()
@@ -382,11 +389,8 @@ class Driver:
         """Have all results published and handle what came of it, before anything else that has happened."""
         self._results.committer.flush()
         others: list[object] = []
-        while True:
-            try:
-                event = cluster.events.get_nowait()
-            except queue.Empty:
-                break
+        while not cluster.events.empty():
+            event = cluster.events.get_nowait()
             if isinstance(event, Committed):
                 self._handle(event)
             else:

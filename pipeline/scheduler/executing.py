@@ -19,6 +19,7 @@ from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.small_runs import without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
 from gravel.stages.copies import copies
@@ -37,6 +38,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     plan = without_unable(plan, environment.backend_of)
     reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
+    environment = without_workers(environment, plan, options, cache)
     facts = machine_facts(environment.backend)
     record = RunRecord(
         options.cache_root, outline_of(plan), machine_record(facts, environment), options.to_json()

@@ -17,7 +17,12 @@ from gravel.kernels.compiled.folder import Folder
 
 _HEADER = Path(__file__).resolve().parent / "cuda_on_cpu.hpp"
 # Kernels read words as what they were not written as. Higher levels take longer to compile than they save.
-_FLAGS = ("-std=c++17", "-Og", "-fPIC", "-pthread", "-fno-strict-aliasing", "-fpermissive", "-w")
+# A variable of an inline function, as much of shared memory is, would be one for all libraries of a process,
+# and as large as the library that was loaded first has it.
+_FLAGS = (
+    *("-std=c++17", "-Og", "-fPIC", "-pthread", "-fno-gnu-unique"),
+    *("-fno-strict-aliasing", "-fpermissive", "-w"),
+)
 
 
 def _compile(*arguments: str, made: Path) -> None:

@@ -54,3 +54,11 @@ def test_libraries_are_not_loaded_from_a_folder_that_others_may_write(header: Pa
     with pytest.raises(UnsafeFolder, match="may be written by others"):
         value(option="-DVALUE=9")
     build._base.cache_clear()
+
+
+def test_libraries_share_no_variables(header: Path):
+    source = """
+        inline int* room() { static thread_local int kept[SIZE]; return kept; }
+        extern "C" int value() { return room()[0]++; }
+    """
+    assert [value(source, f"-DSIZE={size}") for size in (1, 2, 4)] == [0, 0, 0]

@@ -128,21 +128,20 @@ def test_a_cache_that_was_cleaned_still_has_its_pages(tmp_path: Path):
 def test_ctrl_c_ends_it(tmp_path: Path):
     write_record(tmp_path, record(FIRST, [stage_run("bfs")]))
     code = "from gravel.pipeline.cli import main; main()"
-    served = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", code, "report", "--watch", "--cache", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    try:
-        assert served.stdout is not None
-        address = served.stdout.readline().split()[0]
-        assert get(address)[0] == 200
-        served.send_signal(signal.SIGINT)
-        _, told = served.communicate(timeout=10)
-    finally:
-        served.kill()
-        served.wait()
+    ) as served:
+        try:
+            assert served.stdout is not None
+            address = served.stdout.readline().split()[0]
+            assert get(address)[0] == 200
+            served.send_signal(signal.SIGINT)
+            _, told = served.communicate(timeout=60)
+        finally:
+            served.kill()
     assert served.returncode == 0
     assert told == "ended\n"

@@ -1,0 +1,101 @@
+"""Kernels are compiled once: whoever needs one that another process compiles waits for it."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gravel.kernels.compiled.folder import Folder
+
+COMPILES = """\
+import os, sys
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, each): compiled.append(each.data["dispatcher"].py_func.__module__)
+    def on_end(self, each): pass
+event.register("numba:compile", Listener())
+from gravel.kernels.ahead import compile_search
+compile_search({"layout": "varint", "symmetric": True})
+print(sum(module.startswith("gravel.") for module in compiled))
+"""
+
+JOB = '[{"layout": "varint", "symmetric": true}]'
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "GRAVEL_COMPILED": str(folder)}
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, env=_environment(folder), stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def test_an_entry_that_another_makes_is_waited_for(tmp_path: Path) -> None:
+    maker, other = Folder(tmp_path / "compiled"), Folder(tmp_path / "compiled")
+    assert not other.wait_for("entry")
+    began, seconds = threading.Event(), 0.3
+
+    def make() -> None:
+        with maker.announce("entry"):
+            began.set()
+            time.sleep(seconds)
+            maker.write("entry", b"code")
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    began.wait()
+    assert other.read("entry") is None
+    assert other.wait_for("entry")
+    assert other.read("entry") == b"code"
+    thread.join()
+    assert [each.name for each in (tmp_path / "compiled").iterdir()] == ["entry"]
+
+
+def test_a_maker_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
+    maker, other = Folder(tmp_path / "compiled"), Folder(tmp_path / "compiled")
+    with maker.announce("entry"):
+        began = time.monotonic()
+        assert other.wait_for("entry", 0.05)
+        assert time.monotonic() - began < 5
+
+
+def test_a_maker_that_died_is_not_waited_for(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "compiled")
+    (tmp_path / "compiled" / ".entry.making").touch()
+    began = time.monotonic()
+    folder.wait_for("entry")
+    assert time.monotonic() - began < 5
+
+
+def test_a_link_in_the_place_of_an_announcement_is_not_followed(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "compiled")
+    (tmp_path / "compiled" / ".entry.making").symlink_to(tmp_path / "elsewhere")
+    with folder.announce("entry"):
+        assert not folder.wait_for("entry")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("job", [JOB, '[{"layout": "csr", "symmetric": false}]'])
+def test_a_mark_says_that_all_was_compiled(tmp_path: Path, job: str) -> None:
+    _run(tmp_path / "compiled", "-m", "gravel.kernels.ahead", job, "mark")
+    assert Folder(tmp_path / "compiled").read("mark") == b""
+
+
+def test_a_job_that_cannot_be_done_leaves_no_mark(tmp_path: Path) -> None:
+    job = '[{"layout": "varint", "symmetric": true, "strategy": "no such"}]'
+    _run(tmp_path / "compiled", "-m", "gravel.kernels.ahead", job, "mark")
+    assert Folder(tmp_path / "compiled").read("mark") is None
+
+
+def test_a_search_compiles_nothing_that_was_compiled_ahead(tmp_path: Path) -> None:
+    folder = tmp_path / "compiled"
+    _run(folder, "-m", "gravel.kernels.ahead", JOB, "mark")
+    assert int(_run(folder, "-c", COMPILES)) == 0
