@@ -173,7 +173,9 @@ def compress(
         )
         if isinstance(input, Partition):
             if input.scheme != "delegates":
-                raise StageError(f"a graph of scheme {input.scheme} is not compressed", hint="take delegates")
+                raise StageError(
+                    f"a graph of scheme {input.scheme} is not compressed", hint="use scheme delegates"
+                )
             described = _compress_partition(writer, input)
         else:
             if codec == "csr" and isinstance(input.column_indices, numpy.ndarray):

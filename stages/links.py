@@ -44,7 +44,7 @@ class LinksParameters(Parameters):
         if self.smallest > self.largest:
             raise ValueError(f"smallest is {self.smallest} bytes, and largest {self.largest}")
         if len(set(self.transports)) < len(self.transports):
-            raise ValueError(f"{', '.join(self.transports)} names one twice")
+            raise ValueError(f"{', '.join(self.transports)} lists a value twice")
         return self
 
 

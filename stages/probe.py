@@ -61,7 +61,7 @@ class ProbeParameters(Parameters):
                 raise ValueError(f"{self.measure} has no method {name!r}; {told}")
         for names in (self.methods, self.schedules):
             if len(set(names)) < len(names):
-                raise ValueError(f"{', '.join(names)} names one twice")
+                raise ValueError(f"{', '.join(names)} lists a value twice")
         return self
 
     def chosen(self) -> tuple[str, ...]:

@@ -174,7 +174,7 @@ def traverse(
         return search_distributed(context, parameters, input)
     if parameters.output == "checks":
         raise StageError(
-            "labels may be left out of a search of a distributed graph alone",
+            "only a search of a distributed graph may leave out labels",
             hint="ask for another output, and verify the labels",
         )
     workers, why = workers_for(context, parameters, input)

@@ -73,7 +73,7 @@ def _verify_graph(
         if needed > there:
             raise StageError(
                 f"{error}; on the CPU it needs {needed:,} bytes of host memory, and there are {there:,}",
-                hint="run it when other programs have left the GPU",
+                hint="run it again when other programs have freed the GPU",
             ) from None
         context.log(f"verifying on the CPU: {error}")
     return verify_on_host(context, graph, traversal)
