@@ -127,7 +127,7 @@ def test_ranks_check_at_once_and_keep_no_labels(whole: Graph) -> None:
         check(whole, kept)
     with pytest.raises(StageError, match="neither component labels nor checks"):
         check(graph, dataclasses.replace(kept, checks=None))
-    with pytest.raises(StageError, match="a distributed graph alone"):
+    with pytest.raises(StageError, match="only a search of a distributed graph may leave out labels"):
         find(whole, output="checks")
 
 
