@@ -59,7 +59,7 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
             )
             + ". After the given number of searches, preparation, order and searches together take no longer "
             "than those of any run that prepares less. Both runs have the same graph, labels and backend. "
-            "The run that is overtaken last is named. The table of stage runs has the times of earlier stages."
+            "The run that is overtaken last is named. The table of stage runs has earlier times."
         ),
         "columns": [
             "graph",
