@@ -44,7 +44,7 @@ class Bucket:
         except ImportError as error:
             raise RequestError(
                 f"{url} needs the package obstore, which is not installed",
-                hint="pip install 'gravel[s3]'",
+                hint="pip install 'gravel[remote]', or -e '.[remote]' in a checkout",
             ) from error
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         settings = _settings(url)

@@ -91,7 +91,7 @@ def _open_url(location: str) -> BinaryIO:
         scheme = location.split("://")[0]
         raise StageError(
             f"URLs of the kind {scheme}:// need a package that is not installed: {error}",
-            hint="install it, or download the file and name its path",
+            hint="install it (gravel[remote] has those for HTTP), or download the file and name its path",
             file=place,
         ) from None
     except Exception as error:  # every file system raises its own

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.static.drawing import inline_svg
 from gravel.pipeline.report.static.files import write_figures
 from gravel.pipeline.store.cache import Cache
@@ -161,3 +162,10 @@ def test_matplotlib_is_imported_for_papers_alone(cache: Path, words: list[str], 
         [sys.executable, "-c", CODE, json.dumps(command)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == str(drawn)
+
+
+def test_without_matplotlib_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(RequestError, match="drawn by Matplotlib, which is not installed") as found:
+        inline_svg(next(iter(CHARTS.values())))
+    assert "gravel[plots]" in (found.value.problems[0].hint or "")

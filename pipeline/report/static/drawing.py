@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.static.cells import cells_size, paint_cells
 from gravel.pipeline.report.static.colors import INK
 from gravel.pipeline.report.static.curves import paint_curves
@@ -71,7 +72,13 @@ def write_figure(chart: Chart, path: Path) -> None:
 
 @contextmanager
 def _figure(chart: Chart, style: dict[str, Any]) -> Iterator[Any]:
-    import matplotlib
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise RequestError(
+            "charts are drawn by Matplotlib, which is not installed",
+            hint="pip install 'gravel[plots]', or -e '.[plots]' in a checkout",
+        ) from error
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
