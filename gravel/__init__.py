@@ -1,6 +1,7 @@
 """gravel: workflows that traverse very large graphs on GPUs, cached, verified and reported.
 
-`run` carries out a workflow as the command does, with the same cache.
+`graph` makes a graph of what you have, which is then searched; `run` carries out a workflow as the command
+does, with the same cache.
 """
 
 from __future__ import annotations
@@ -8,17 +9,56 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gravel.building import graph, load
+    from gravel.components import Components
+    from gravel.errors import NotEnoughMemory, UnknownVertex
+    from gravel.graphs import Graph
+    from gravel.labels import Labels
     from gravel.running import Run, RunFailed, run
+    from gravel.searches import Search
 
-__all__ = ["Run", "RunFailed", "__version__", "run"]
+__all__ = [
+    "Components",
+    "Graph",
+    "Labels",
+    "NotEnoughMemory",
+    "Run",
+    "RunFailed",
+    "Search",
+    "UnknownVertex",
+    "__version__",
+    "graph",
+    "load",
+    "run",
+]
 
 __version__ = "0.1.0"
 
+_MODULES = {
+    "Components": "components",
+    "Graph": "graphs",
+    "Labels": "labels",
+    "NotEnoughMemory": "errors",
+    "Run": "running",
+    "RunFailed": "running",
+    "Search": "searches",
+    "UnknownVertex": "errors",
+    "graph": "building",
+    "load": "building",
+    "run": "running",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Import what runs workflows when it is asked for: the command needs nothing of it to start."""
-    if name in ("Run", "RunFailed", "run"):
-        from gravel import running
+    """Import a name when it is asked for: the command needs none of them to start."""
+    if name in _MODULES:
+        from importlib import import_module
 
-        return getattr(running, name)
+        found = getattr(import_module(f"gravel.{_MODULES[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_modes import private_files
@@ -16,22 +16,61 @@ from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loading import load_workflow
+from gravel.progress import reporter_for
+
+if TYPE_CHECKING:
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.scheduler.options import RunOutcome
+    from gravel.pipeline.workflow.model import Workflow
 
 __all__ = ["Run", "RunFailed", "run"]
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run that is done.
+class Run(Mapping[str, Any]):
+    """A run that is done; `run["bfs"]` is the result of the stage `bfs`, read when it is asked for.
 
     `name` is its name in the cache, `folder` where its record lies, `report` its page (None where nothing was
     computed and no page is due) and `record` what `gravel show` prints of it, as JSON.
+
+    A BFS is a `Search`, or a list of them for several sources; components are `Components`; graphs, in any
+    order and layout, are a `Graph`. What has no class of its own comes as the stage's artifact.
     """
 
     name: str
     folder: Path
     report: Path | None
-    record: Mapping[str, Any]
+    record: Mapping[str, Any] = field(repr=False)
+    _plan: Plan = field(repr=False)
+    _root: Path = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the result of a stage by its name, or of one of its runs by its key, as `bfs[order=rcm]`.
+
+        Raises KeyError for a stage that is not in the workflow, and ValueError, with the axes, for one that
+        has several results.
+        """
+        return self.result(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the stages."""
+        return iter(dict.fromkeys(run.entry for run in self._plan.runs.values()))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def result(self, name: str, *, where: Mapping[str, object] | None = None) -> Any:
+        """Return the result of a stage at these values of the matrix; see `run[name]`."""
+        from gravel.results import one_of
+
+        return one_of(self._plan, self._root, self.record, name, where or {})
+
+    def results(self, name: str, *, where: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """Return all results of a stage by their keys, as `bfs[order=rcm]`."""
+        from gravel.results import all_of
+
+        return all_of(self._plan, self._root, self.record, name, where or {})
 
 
 class RunFailed(GravelError):
@@ -56,6 +95,7 @@ def run(
     host_memory: str | None = None,
     device_memory: str | None = None,
     workers: int | None = None,
+    progress: bool | None = None,
 ) -> Run:
     """Run a workflow file: use what is cached, compute the rest, verify, report.
 
@@ -67,27 +107,43 @@ def run(
     only, force, keep : names of stages, as the command's options.
     cache : the cache's folder or URL; by default the one that the command finds.
     cluster, backend, host_memory, device_memory, workers : as the command's options.
+    progress : show how far the run is; by default in a notebook and at a terminal.
 
     Raises RequestError (of `gravel.pipeline.core.errors`) for what is refused before anything starts, and
     RunFailed if a stage fails; what was computed by then is kept. A cluster of processes starts them anew:
     a script that runs workflows so needs `if __name__ == "__main__":`.
     """
     root = find_cache(None if cache is None else os.fspath(cache))
-    options = RunOptions(
-        cache_root=root,
-        cluster=cluster,
-        backend=backend,
-        host_memory=host_memory,
-        device_memory=device_memory,
-        workers=workers,
-    )
     with private_files():
         workflow = load_workflow(os.fspath(file), {name: _text(value) for name, value in (set or {}).items()})
-        selected = {axis: [_text(value) for value in _listed(one)] for axis, one in (where or {}).items()}
-        plan = build_plan(workflow, where=selected, only=only, force=force, keep=keep)
-        outcome = execute(plan, options)
+    selected = {axis: [_text(value) for value in _listed(one)] for axis, one in (where or {}).items()}
+    asked = {"where": selected, "only": only, "force": force, "keep": keep}
+    machine = {"host_memory": host_memory, "device_memory": device_memory, "workers": workers}
+    reporter = reporter_for(progress)
+    outcome, plan = _outcome(
+        workflow, root, asked, {"cluster": cluster, "backend": backend, **machine}, reporter
+    )
+    return _done(outcome, plan, root)
+
+
+def carry_out(workflow: Workflow, root: Path, **options: Any) -> RunOutcome:
+    """Run a workflow that is not in a file, without a word; raises `RunFailed`."""
+    outcome, plan = _outcome(workflow, root, {}, options, None)
+    _done(outcome, plan, root)
+    return outcome
+
+
+def _outcome(
+    workflow: Workflow, root: Path, asked: dict[str, Any], options: dict[str, Any], reporter: Reporter | None
+) -> tuple[RunOutcome, Plan]:
+    with private_files():
+        plan = build_plan(workflow, **asked)
+        return execute(plan, RunOptions(cache_root=root, reporter=reporter, **options)), plan
+
+
+def _done(outcome: RunOutcome, plan: Plan, root: Path) -> Run:
     report = None if outcome.report is None else Path(outcome.report)
-    done = Run(outcome.run, outcome.folder, report, outcome.record)
+    done = Run(outcome.run, outcome.folder, report, outcome.record, plan, root)
     if outcome.exit_code:
         failures = [f"{each['key']}: {each['error']}" for each in outcome.record["stages"] if each["error"]]
         message = "; ".join(failures) or f"run {outcome.run} was {outcome.state}"

@@ -75,12 +75,17 @@ class EdgeList(Artifact):
 class VertexIds(Artifact):
     """The file's ids, ascending: `ids[i]` is the id of internal vertex i.
 
-    Consecutive ids are stored as `first` alone (`ids` is None and vertex i has id `first + i`).
+    Consecutive ids are stored as `first` alone (`ids` is None and vertex i has id `first + i`). Ids that are
+    texts are stored as Arrow has them: vertex i has the id `text[offsets[i]:offsets[i + 1]]`, in UTF-8.
     """
 
     ids: Array | None = None  # (vertex_count,) int64
     first: int = 0
     vertex_count: int
+    text: Array | None = None  # (bytes,) uint8
+    offsets: Array | None = None  # (vertex_count + 1,) int64
+
+    added: ClassVar[dict[str, Any]] = {"text": None, "offsets": None}
 
 
 @dataclass(frozen=True, kw_only=True)

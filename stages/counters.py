@@ -11,6 +11,7 @@ from pydantic import ByteSize, Field, model_validator
 from gravel.stages.searching.need import estimate
 from gravel.stages.searching.spreading import batched
 from gravel.stages.searching.strategy import without_cpu_code
+from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
@@ -113,4 +114,5 @@ STAGE = Stage(
     measures=True,
     cuda=True,
     cannot_run=_cannot_run,
+    faults=tuning_faults,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gravel.stages.searching.spreading import batched
 from gravel.stages.searching.strategy import cannot_run, checked_strategy
+from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Stage
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
@@ -56,9 +57,13 @@ class Graph500Parameters(Parameters):
     threads: int | None = Field(default=None, ge=1)
     """The largest number of CPU threads; by default all that the run may use."""
 
+    @field_validator("strategy")
+    @classmethod
+    def _is_known(cls, strategy: str) -> str:
+        return checked_strategy("bfs", strategy)
+
     @model_validator(mode="after")
     def _one_at_a_time(self) -> Graph500Parameters:
-        checked_strategy("bfs", self.strategy)
         if batched(self.traversal()):
             raise ValueError(
                 f"{self.strategy} searches from several keys at once, which the rules do not allow"
@@ -124,4 +129,5 @@ STAGE = Stage(
     measures=True,
     cuda=True,
     cannot_run=_cannot_run,
+    faults=tuning_faults,
 )

@@ -8,7 +8,7 @@ parsed by all cores or by a GPU (`ingest_device`).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
@@ -70,6 +70,11 @@ class IngestParameters(Parameters):
     """Whether to keep the weights of the file."""
     allow_short: bool = False
     """Whether to accept a file with fewer edges than it states (not for METIS)."""
+    ids: Literal["auto", "integer", "text"] = "auto"
+    """What vertices are called: whole numbers or texts. `auto` reads texts from an edge list if no id in its
+    first rows is a number, and from Parquet and NumPy by the type of the columns."""
+    header: Literal["auto"] | bool = "auto"
+    """Whether the first line of an edge list names its columns; `auto` tells by the names."""
     expect: Expected | None = None
     """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
@@ -157,6 +162,8 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 context.remark,
                 parameters.allow_short,
                 device,
+                ids=parameters.ids,
+                header=parameters.header,
             )
             header, chunks = choice.reader.read(reading)
             watched = _watched(context, stream, chunks, stored)
@@ -173,13 +180,17 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
 def _numbered(
     context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, memory: int
 ) -> tuple[EdgeList, VertexIds]:
+    if header.texts:
+        from gravel.stages.vertex_ids.text_edges import numbered_texts
+
+        return numbered_texts(context, header, chunks, reading, memory)
     device = reading.device
     if device is None:
-        from gravel.stages.numbering.edges import numbered
+        from gravel.stages.vertex_ids.edges import numbered
 
         return numbered(context, header, chunks, reading, memory)
     from gravel.stages.ingest_device import device_room
-    from gravel.stages.numbering.on_device import numbered_on_device
+    from gravel.stages.vertex_ids.on_device import numbered_on_device
 
     room = device_room(context.machine, device)
     return numbered_on_device(context, header, chunks, device, memory=memory, room=room)
@@ -235,5 +246,5 @@ STAGE = Stage(
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),
-    added=frozenset({"allow_short"}),
+    added=frozenset({"allow_short", "ids", "header"}),
 )

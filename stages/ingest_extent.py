@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from gravel.stages.errors import StageError
+from gravel.stages.ingest_texts import ON_CPU, has_texts, reading_bytes
 from gravel.stages.stage import Extent, Machine, Need
 
 if TYPE_CHECKING:
@@ -61,24 +62,32 @@ def estimate(
         )
         return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))
     assert parameters.file is not None
-    vertices, edges, text_bytes, on_device = _file_extent(parameters, parameters.file, machine)
+    vertices, edges, text_bytes, on_device, texts = _file_extent(parameters, parameters.file, machine)
     width = 4 if vertices < 1 << 32 else 8
     outputs = (
         Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
-        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices),
+        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices + (text_bytes if texts else 0)),
     )
+    if texts:
+        note = ON_CPU if machine.backend == "cuda" else ""
+        host = BASE + reading_bytes(text_bytes, memory)
+        return Need(host_bytes=host, device_bytes=0, outputs=outputs, note=note)
     # A small file fills little of it: a line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
     working = min(memory, 7 * text_bytes + (16 << 20)) if text_bytes else memory
     return Need(host_bytes=BASE + working, device_bytes=on_device, outputs=outputs)
 
 
 class _FileExtent(NamedTuple):
-    """Bounds of vertices and edges, of the decompressed bytes (0 where unknown), and of the device's."""
+    """Bounds of vertices and edges, of the decompressed bytes (0 where unknown), and of the device's.
+
+    `texts` says that ids are texts.
+    """
 
     vertices: int = 0
     edges: int = 0
     text_bytes: int = 0
     device_bytes: int = 0
+    texts: bool = False
 
 
 def _file_extent(parameters: IngestParameters, location: str, machine: Machine) -> _FileExtent:
@@ -113,7 +122,8 @@ def _file_extent(parameters: IngestParameters, location: str, machine: Machine) 
         edges=edges,
         weights=parameters.weights,
     )
-    return _FileExtent(vertices, edges, text_bytes, on_device)
+    texts = has_texts(parameters, reader.name, head, location)
+    return _FileExtent(vertices, edges, text_bytes, on_device, texts)
 
 
 def _edges_by_size(head: Head, text_bytes: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
@@ -51,9 +51,13 @@ class ProbeParameters(Parameters):
     block: int = Field(default=256, ge=32, le=1024, multiple_of=32)
     """Threads of a block."""
 
+    @field_validator("strategy")
+    @classmethod
+    def _is_known(cls, strategy: str) -> str:
+        return checked_strategy("bfs", strategy)
+
     @model_validator(mode="after")
     def _fit_together(self) -> ProbeParameters:
-        checked_strategy("bfs", self.strategy)
         known = METHODS[self.measure]
         for name in self.methods:
             if name not in known:

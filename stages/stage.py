@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -70,6 +70,19 @@ class CannotRun:
     hint: str
 
 
+@dataclass(frozen=True)
+class Fault:
+    """A value among a stage's parameters that does not fit, by the keys that lead to it, and what would."""
+
+    path: tuple[str, ...]
+    value: Any
+    message: str
+
+
+def _no_faults(parameters: Any) -> tuple[Fault, ...]:
+    return ()
+
+
 def _can_always(parameters: Any, backend: str) -> CannotRun | None:
     return None
 
@@ -78,8 +91,12 @@ def _no_files(parameters: Any) -> tuple[FileInput, ...]:
     return ()
 
 
-def _no_ids(parameters: Any) -> tuple[int, ...]:
+def _no_ids(parameters: Any) -> tuple[int | str, ...]:
     return ()
+
+
+def _no_file(parameters: Any) -> str | None:
+    return None
 
 
 def _never(parameters: Any) -> bool:
@@ -110,9 +127,11 @@ class Stage:
     times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
     cannot_run: Callable[[Any, str], CannotRun | None] = _can_always  # with these parameters, on this backend
+    faults: Callable[[Any], Iterable[Fault]] = _no_faults  # what the parameters' model does not check
     ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
-    source_ids: Callable[[Any], tuple[int, ...]] = _no_ids  # file ids named by the parameters
+    source_ids: Callable[[Any], tuple[int | str, ...]] = _no_ids  # file ids named by the parameters
+    ids_file: Callable[[Any], str | None] = _no_file  # a file that lists such ids, one a line
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
     added: frozenset[str] = field(default_factory=frozenset)  # since left out of recipes while at the default

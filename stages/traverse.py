@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ByteSize, Discriminator, Field, Tag, model_validator
+from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
 from gravel.stages.presets import filled
@@ -15,7 +16,8 @@ from gravel.stages.searching.placing import check_placement
 from gravel.stages.searching.prepared import prepared
 from gravel.stages.searching.spreading import batched
 from gravel.stages.searching.strategy import cannot_run, checked_strategy
-from gravel.stages.stage import Parameters, Slot, Stage
+from gravel.stages.searching.tuning import tuning_faults
+from gravel.stages.stage import FileInput, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Traversal
@@ -40,8 +42,25 @@ class VertexSources(Parameters):
     """The rank of each source's file id, counted from 0."""
 
 
-FileIds = Annotated[tuple[Annotated[int, Field(ge=0, le=MAX_ID)], ...], Field(min_length=1)]
-"""Sources as the input file writes them."""
+class ListedSources(Parameters):
+    """Sources that a file lists, one id a line, as the input file writes them."""
+
+    file: str = Field(min_length=1)
+    """The path of the list: beside the workflow, or from the current folder."""
+
+    def count(self) -> int:
+        """Count the ids; 1 where the list cannot be read, which the run says best."""
+        try:
+            with Path(self.file).open("rb") as lines:
+                return max(1, sum(1 for line in lines if line.strip()))
+        except OSError:
+            return 1
+
+
+FileId = Annotated[int, Field(ge=0, le=MAX_ID)] | Annotated[str, Field(min_length=1)]
+
+FileIds = Annotated[tuple[FileId, ...], Field(min_length=1)]
+"""Sources as the input file writes them: whole numbers or texts."""
 
 
 def _form(sources: object) -> str:
@@ -51,12 +70,15 @@ def _form(sources: object) -> str:
     """
     if isinstance(sources, VertexSources) or (isinstance(sources, Mapping) and "vertices" in sources):
         return "indices"
+    if isinstance(sources, ListedSources) or (isinstance(sources, Mapping) and "file" in sources):
+        return "listed"
     return "drawn" if isinstance(sources, RandomSources | Mapping) else "ids"
 
 
 Sources = Annotated[
     Annotated[RandomSources, Tag("drawn")]
     | Annotated[VertexSources, Tag("indices")]
+    | Annotated[ListedSources, Tag("listed")]
     | Annotated[FileIds, Tag("ids")],
     Discriminator(_form),
 ]
@@ -73,7 +95,8 @@ class TraverseParameters(Parameters):
     """Use the settings of a paper: merrill2012, topc2015, flexbfs, pan2018 or moschou2024. Other parameters
     must not contradict them."""
     sources: Sources = RandomSources(random=16)
-    """`{random: k, seed: s}`, or a list of ids as the input file writes them, or `{vertices: [...]}`."""
+    """`{random: k, seed: s}`, or a list of ids as the input file writes them, `{file: LIST}`, which has one
+    such id a line, or `{vertices: [...]}`."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
     """The labels of each vertex. `checks` is for distributed graphs and keeps no labels: the ranks check
     theirs after each search, and only the outcome is kept. Components accept `checks` alone."""
@@ -107,9 +130,13 @@ class TraverseParameters(Parameters):
     def _as_the_paper(cls, given: Any) -> Any:
         return filled("traverse", given)
 
+    @field_validator("strategy")
+    @classmethod
+    def _is_known(cls, strategy: str, info: ValidationInfo) -> str:
+        return checked_strategy(info.data.get("algorithm", "bfs"), strategy)
+
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:
-        checked_strategy(self.algorithm, self.strategy)
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
         searching |= self.model_fields_set & {"transport"}
         if self.output == "checks":
@@ -154,7 +181,7 @@ def traverse(
     from gravel.stages.searching.reading import read_searched, sources_of
     from gravel.stages.searching.spread import refuse_workers, search_spread, workers_for
 
-    if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
+    if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
             "the sources are file ids, and no ids of an input file are known here",
             hint="name internal indices instead: sources: {vertices: [...]}",
@@ -197,10 +224,21 @@ def traverse(
     return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
 
 
-def _source_ids(parameters: TraverseParameters) -> tuple[int, ...]:
+def _source_ids(parameters: TraverseParameters) -> tuple[int | str, ...]:
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
         return parameters.sources
     return ()
+
+
+def _ids_file(parameters: TraverseParameters) -> str | None:
+    if parameters.algorithm == "bfs" and isinstance(parameters.sources, ListedSources):
+        return parameters.sources.file
+    return None
+
+
+def _files(parameters: TraverseParameters) -> tuple[FileInput, ...]:
+    location = _ids_file(parameters)
+    return (FileInput(location),) if location is not None else ()
 
 
 def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> TraverseParameters:
@@ -225,6 +263,9 @@ STAGE = Stage(
     measures=True,
     cuda=True,
     cannot_run=cannot_run,
+    faults=tuning_faults,
     source_ids=_source_ids,
+    ids_file=_ids_file,
+    files=_files,
     with_vertices=_with_vertices,
 )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["VERBS", "main"]
 
 VERBS = {
-    "run": "Run a workflow: compute what is not cached, verify, report.",
+    "run": "Run a workflow, or search a data file: compute what is not cached, verify, report.",
+    "init": "Look into a data file and write a commented workflow for it.",
     "plan": "Say what a run would do, and why.",
     "dag": "Draw a workflow as a tree, SVG or DOT.",
     "status": "Show what runs now and what each stage is doing.",
@@ -28,9 +33,14 @@ VERBS = {
     "stages": "List the stages, their slots, parameters and strategies.",
     "schema": "Print the JSON schema of workflow files, for editors.",
     "docs": "Show a page of the documentation.",
+    "completion": "Print what a shell needs to complete commands: bash, zsh, fish.",
     "doctor": "Check this machine: GPUs, memory, versions, cache.",
 }
 """Each verb and its one line of help, known without importing the verb."""
+
+
+COMPLETE = "_GRAVEL_COMPLETE"
+"""Set by a shell that asks for completions."""
 
 
 class Verbs(click.Group):
@@ -46,6 +56,15 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"gravel.pipeline.cli.{cmd_name}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Complete the verbs, importing none of them, and the options."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(name, help=text) for name, text in VERBS.items() if name.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -80,6 +99,10 @@ class Verbs(click.Group):
 
         begin()
         start_quickly()
+        if COMPLETE in os.environ:
+            from gravel.pipeline.cli.bash_completion import add_shells
+
+            add_shells()
         from gravel.pipeline.cli.errors import run_command
         from gravel.pipeline.core.file_modes import private_files
 

@@ -23,7 +23,7 @@ MANY = 40
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @click.option("--svg", "form", flag_value="svg", help="Write SVG.")
 @click.option("--dot", "form", flag_value="dot", help="Write DOT, for Graphviz.")
 @click.option("--to", "target", metavar="OUT", help="Write to a file instead of the terminal.")

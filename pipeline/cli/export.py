@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
 
+from gravel.pipeline.cli.completing import workflow_stages
 from gravel.pipeline.cli.options import (
     cache_option,
     load_plan,
     machine_options,
     open_cache,
     set_option,
+    sources_option,
     trust_option,
     where_option,
 )
@@ -36,12 +38,13 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 
 
 @click.command()
-@click.argument("file")
-@click.argument("stage")
+@click.argument("file", type=click.Path())
+@click.argument("stage", shell_complete=workflow_stages)
 @click.option(
     "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
 )
 @machine_options
+@sources_option
 @set_option
 @where_option
 @cache_option
@@ -51,22 +54,24 @@ def command(
     stage: str,
     target: str,
     machine: dict[str, Any],
+    sources: Sequence[str],
     settings: Sequence[str],
     where: Sequence[str],
     cache_path: str | None,
     trust_remote: bool,
 ) -> None:
-    """Write the result of STAGE of the workflow FILE, computing whatever is missing first.
+    """Write the result of STAGE of the workflow FILE, or of FILE's data, computing whatever is missing first.
 
     A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
-    the smallest id of the component as its name. -1 stands for unreached and for no predecessor.
+    the smallest id of the component as its name. -1 stands for unreached and for no predecessor. Ids that
+    are texts are columns of texts; there, no predecessor is null, and an empty text in npz.
     """
     from gravel.pipeline.scheduler.options import RunOptions
 
     path = Path(target)
     check_target(path)
     # Every repetition of a measurement labels the same, so the first stands for all.
-    plan = load_plan(file, settings=settings, where=where, only=[stage], repeat=1)
+    plan = load_plan(file, sources=sources, settings=settings, where=where, only=[stage], repeat=1)
     run = _one_run(plan, stage)
     source = _source(plan, run)
     cache = open_cache(cache_path)

@@ -6,6 +6,7 @@ import time
 
 import click
 
+from gravel.pipeline.cli.completing import run_stages, runs
 from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.reading import find_run, read_run, stage_log
@@ -16,8 +17,8 @@ POLL = 0.3
 
 
 @click.command()
-@click.argument("run")
-@click.argument("stage", required=False)
+@click.argument("run", shell_complete=runs)
+@click.argument("stage", required=False, shell_complete=run_stages)
 @click.option("--dask", is_flag=True, help="Dask's own log of the run instead of a stage's.")
 @click.option("-f", "--follow", is_flag=True, help="Go on as long as the run does.")
 @cache_option

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gravel.pipeline.cli.completing import axes, settings, workflow_stages
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import as_given
 
@@ -29,7 +30,7 @@ cache_option = click.option(
     "--cache",
     "cache_path",
     metavar="PLACE",
-    help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel).",
+    help="Cache folder or s3://bucket/prefix (else GRAVEL_CACHE, else .gravel of the project).",
 )
 trust_option = click.option(
     "--trust-remote",
@@ -38,13 +39,26 @@ trust_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
 set_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Give a parameter another value."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Give a parameter another value.",
+    shell_complete=settings,
 )
 where_option = click.option(
     "--where",
     multiple=True,
     metavar="AXIS=VALUE",
     help="Keep one value of a matrix axis; repeat it for several.",
+    shell_complete=axes,
+)
+
+sources_option = click.option(
+    "--sources",
+    multiple=True,
+    metavar="ID,ID",
+    help="Where FILE is data: the vertices to search from, as the file writes them.",
 )
 
 
@@ -68,22 +82,37 @@ def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Com
 
 selection_options = together(
     "selection",
+    sources_option,
     set_option,
     where_option,
-    click.option("--only", multiple=True, metavar="STAGE", help="This stage with what it needs, only."),
-    click.option("--force", multiple=True, metavar="STAGE", help="Compute this stage even if it is cached."),
+    click.option(
+        "--only",
+        multiple=True,
+        metavar="STAGE",
+        help="This stage with what it needs, only.",
+        shell_complete=workflow_stages,
+    ),
+    click.option(
+        "--force",
+        multiple=True,
+        metavar="STAGE",
+        help="Compute this stage even if it is cached.",
+        shell_complete=workflow_stages,
+    ),
     click.option(
         "--from",
         "start",
         multiple=True,
         metavar="STAGE",
         help="Compute this stage, and all that rests on it, even if cached.",
+        shell_complete=workflow_stages,
     ),
     click.option(
         "--keep",
         multiple=True,
         metavar="STAGE",
         help="Store the result of this stage, even if making it again is faster than reading it.",
+        shell_complete=workflow_stages,
     ),
     click.option(
         "--repeat",
@@ -201,6 +230,7 @@ def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
 def load_plan(
     file: str,
     *,
+    sources: Sequence[str] = (),
     settings: Sequence[str] = (),
     where: Sequence[str] = (),
     only: Collection[str] = (),
@@ -210,16 +240,28 @@ def load_plan(
     repeat: int | None = None,
     failed: Collection[str] = (),
 ) -> Plan:
-    """Read a workflow file and plan it as the shared options say; `failed` as for `build_plan`.
+    """Read a workflow file, or the one that stands for a data file, and plan it as the shared options say.
 
-    Raises WorkflowError for faults of the file and RequestError for those of the options.
+    `failed` as for `build_plan`. Raises WorkflowError for faults of the file and RequestError for those of
+    the options.
     """
     from gravel.pipeline.plan.building import build_plan
+    from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workflow.default import load_default
     from gravel.pipeline.workflow.loading import load_workflow
 
     axes: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):
         axes.setdefault(axis, []).append(value)
-    workflow = load_workflow(file, dict(pairs(settings, "--set")))
+    overrides = dict(pairs(settings, "--set"))
+    if is_data(file):
+        workflow = load_default(file, sources, overrides)
+    elif sources:
+        raise RequestError(
+            f"--sources is for a data file, and {file} is a workflow",
+            hint="give its own parameter another value with --set, or change its traverse stage",
+        )
+    else:
+        workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
     return build_plan(workflow, where=axes, repeat=repeat, **chosen)

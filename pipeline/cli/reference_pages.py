@@ -1,4 +1,4 @@
-"""The reference pages of the docs, made from what the code declares: stages, strategies, workflows.
+"""The reference pages of the docs, made from the code: commands, stages, strategies, workflows.
 
     python -m gravel.pipeline.cli.reference_pages --write
 
@@ -46,6 +46,7 @@ _COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
 def pages() -> dict[str, str]:
     """Return every generated page by its path below `docs/`."""
     from gravel.kernels.strategy import strategies_in
+    from gravel.pipeline.cli.command_texts import commands
     from gravel.pipeline.cli.stage_texts import in_pipeline_order
     from gravel.stages.presets import PRESETS
     from gravel.stages.stage import all_stages
@@ -53,6 +54,7 @@ def pages() -> dict[str, str]:
     ordered = in_pipeline_order(all_stages())
     packages = {title: list(strategies_in(package).values()) for package, title in PACKAGES.items()}
     return {
+        "commands.md": _page("commands", commands=list(commands())),
         "stages/README.md": _page("stages", stages=ordered),
         **{f"stages/{stage.name}.md": stage_page(stage) for stage in ordered},
         "strategies.md": _page("strategies", packages=packages, presets=PRESETS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 @click.option(
     "--profile", is_flag=True, help="End with what the time went into, and write it as a Chrome trace."
 )
+@click.option(
+    "--show-workflow", is_flag=True, help="Where FILE is data: print the workflow that stands for it."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
 def command(
@@ -65,11 +68,15 @@ def command(
     tls_cert: str | None,
     tls_key: str | None,
     failed: bool,
+    show_workflow: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> int:
     """Run the workflow FILE: use what is cached, compute the rest, verify, report.
+
+    FILE may be data, too, such as an edge list: it is searched from --sources, or from some random vertices,
+    verified, and the answer is printed.
 
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
@@ -79,7 +86,11 @@ def command(
     from gravel.pipeline.scheduler.cached_run import run_cached
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
+    from gravel.pipeline.workflow.data_files import is_data
 
+    if show_workflow:
+        _show_workflow(file, selection["sources"])
+        return 0
     if scheduler_file is not None:
         if machine["cluster"] != "auto":
             hint = f"leave --cluster {machine['cluster']} out"
@@ -98,9 +109,14 @@ def command(
     asked = {"file": file, **selection, "failed": failures.keys if failures is not None else ()}
     reporter = make_reporter(json=as_json, quiet=quiet)
     settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, **machine, **options)
-    outcome = run_cached(asked, settings) or _run(asked, settings, failures)
+    plan = None
+    outcome = run_cached(asked, settings)
+    if outcome is None:
+        outcome, plan = _run(asked, settings, failures)
     if outcome.exit_code:
-        _say_what_went_wrong(outcome.record, outcome.state)
+        _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
+    elif not (as_json or quiet) and is_data(file):
+        _show_answer(outcome, root, selection["sources"])
     if settings.profile:
         _show_profile(outcome, root)
     return outcome.exit_code
@@ -124,7 +140,26 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
-def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> RunOutcome:
+def _show_workflow(file: str, sources: Sequence[str]) -> None:
+    from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workflow.default_text import default_text
+
+    if not is_data(file):
+        raise RequestError(
+            f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
+        )
+    echo(default_text(file, sources).rstrip())
+
+
+def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:
+    from gravel.pipeline.cli.answer import answer
+    from gravel.pipeline.workflow.ids import split_ids
+
+    for line in answer(root, outcome.record, split_ids(sources)):
+        echo(line)
+
+
+def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> tuple[RunOutcome, Plan]:
     from gravel.pipeline.cli.options import load_plan
     from gravel.pipeline.core.trace import traced
     from gravel.pipeline.scheduler.cached_run import save_run
@@ -136,7 +171,7 @@ def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | Non
             _say_what_differs(failures, plan)
         outcome = execute(plan, options)
     save_run(asked, options, plan, trace, outcome)
-    return outcome
+    return outcome, plan
 
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
@@ -150,11 +185,17 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
             echo(f"note: {name} was {value} in {failures.run}, and is {now[name]} now", err=True)
 
 
-def _say_what_went_wrong(record: dict[str, object], state: str) -> None:
-    stages: list[dict[str, str]] = record["stages"]  # type: ignore[assignment]
+def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan | None, data: str | None) -> None:
+    stages: list[dict[str, Any]] = record["stages"]
     for stage in stages:
         if stage["state"] == "failed":
-            echo(render(GravelError(f"{stage['key']}: {stage['error']}", hint=stage["hint"])), err=True)
+            run = plan.find(stage["key"]) if plan is not None else None
+            # Settings that turn out wrong on this graph, or on this backend, stand in the workflow.
+            place = run.location if run is not None and getattr(run.parameters, "tuning", None) else None
+            message = f"{stage['key']}: {stage['error']}"
+            if data is not None and data not in message:
+                message = f"{data}: {message}"
+            echo(render(GravelError(message, hint=stage["hint"], location=place)), err=True)
     if state == "interrupted":
         kept = sum(stage["state"] in ("computed", "cached") for stage in stages)
         echo(f"interrupted: {kept} of {len(stages)} results are kept; the same command goes on", err=True)

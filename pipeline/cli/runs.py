@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -14,6 +15,10 @@ from gravel.pipeline.records.record import FORMAT
 from gravel.pipeline.store.location import find_cache
 
 COUNTS = ("computed", "cached", "failed")
+VERIFYING = ("verify", "graph500")
+"""Stages that fail where a result breaks a rule."""
+
+MAX_NAMES = 3  # entries named in the column of what was computed
 
 
 @click.command()
@@ -21,25 +26,29 @@ COUNTS = ("computed", "cached", "failed")
 @click.option("-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
 @cache_option
 def command(as_json: bool, limit: int, cache_path: str | None) -> None:
-    """List the runs of this cache, the newest first."""
+    """List the runs of this cache, the newest first: workflow, time, what was computed, verified, page."""
     root = find_cache(cache_path)
-    rows = [_row(record) for record in list_runs(root)[:limit]]
+    records = list_runs(root)[:limit]
     if as_json:
-        print_json(rows)
+        print_json([_row(record) for record in records])
         return
     newer = [folder.name for folder in run_folders(root) if format_of(folder) > FORMAT]
     if newer:
         click.echo(
             f"note: {len(newer)} runs of a newer gravel are not listed: {', '.join(newer[:3])}", err=True
         )
-    if not rows:
+    if not records:
         click.echo(f"no run is on record in {root}")
         return
-    table = [["run", "state", "took", *COUNTS]]
-    for row in rows:
-        counts = (str(row[name]) for name in COUNTS)
-        table.append([row["run"], row["state"], format_seconds(row["seconds"]), *counts])
-    click.echo("\n".join(text_table(table, right=(2, 3, 4, 5))))
+    table = [["RUN", "WORKFLOW", "STATE", "TOOK", "COMPUTED", "VERIFIED", "PAGE"]]
+    for record in records:
+        row = _row(record)
+        verified = {True: "yes", False: "FAILED", None: "-"}[row["verified"]]
+        took, page = format_seconds(row["seconds"]), _page_text(row["report"])
+        table.append(
+            [row["run"], row["workflow"] or "-", row["state"], took, _computed(record), verified, page]
+        )
+    click.echo("\n".join(text_table(table, right=(3,))))
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any]:
@@ -47,4 +56,38 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
     workflow: dict[str, Any] = record["workflow"]
     counts = {name: sum(s["state"] == name for s in stages) for name in COUNTS}
     head = {name: record[name] for name in ("run", "state", "started", "seconds", "report")}
-    return {**head, "workflow": workflow["path"], **counts}
+    return {**head, "workflow": workflow["path"], **counts, "verified": _verified(stages)}
+
+
+def _verified(stages: list[dict[str, Any]]) -> bool | None:
+    """Say whether all verifications passed; None if there was none, or one is still to come."""
+    states = {stage["state"] for stage in stages if stage["stage"] in VERIFYING} - {"not run", "not needed"}
+    if "failed" in states:
+        return False
+    return True if states and states <= {"computed", "cached"} else None
+
+
+def _computed(record: dict[str, Any]) -> str:
+    """Tell which entries were computed, or failed, and how many stage runs there were."""
+    stages: list[dict[str, Any]] = record["stages"]
+    done = [stage["entry"] for stage in stages if stage["state"] == "computed"]
+    failed = list(dict.fromkeys(stage["entry"] for stage in stages if stage["state"] == "failed"))
+    if not done:
+        text = "nothing"
+    elif len(done) == len(stages):
+        text = f"all {len(done)}"
+    else:
+        names = list(dict.fromkeys(done))
+        more = ", ..." if len(names) > MAX_NAMES else ""
+        text = f"{len(done)} of {len(stages)}: {', '.join(names[:MAX_NAMES])}{more}"
+    if failed:
+        more = ", ..." if len(failed) > MAX_NAMES else ""
+        text += f"; failed: {', '.join(failed[:MAX_NAMES])}{more}"
+    return text
+
+
+def _page_text(page: str | None) -> str:
+    """Write where a page lies, from the current folder if that is shorter; `-` if it is not there."""
+    if page is None or not os.path.exists(page):  # noqa: PTH110 (of many runs)
+        return "-"
+    return min(page, os.path.relpath(page), key=len)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from gravel.pipeline.cli.completing import run_stages, runs
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
@@ -24,8 +25,8 @@ SHOWN_CHARACTERS = 90
 
 
 @click.command()
-@click.argument("name", metavar="ID|STAGE|RUN")
-@click.argument("stage", required=False)
+@click.argument("name", metavar="ID|STAGE|RUN", shell_complete=runs)
+@click.argument("stage", required=False, shell_complete=run_stages)
 @cache_option
 @json_option
 def command(name: str, stage: str | None, cache_path: str | None, as_json: bool) -> None:

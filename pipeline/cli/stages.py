@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gravel.pipeline.cli.completing import stage_kinds
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.cli.stage_texts import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=stage_kinds)
 @click.option("--workflow", "file", type=click.Path(), help="Include the stages of this file's plugins.")
 @click.option("--markdown", is_flag=True, help="Print pages for docs.")
 @json_option

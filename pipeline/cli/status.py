@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gravel.pipeline.cli.completing import runs
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
@@ -16,7 +17,7 @@ from gravel.pipeline.store.location import find_cache
 
 
 @click.command()
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=runs)
 @json_option
 @cache_option
 def command(run: str | None, as_json: bool, cache_path: str | None) -> None:

@@ -268,7 +268,14 @@ def current(root: Path = ROOT) -> dict[str, Fingerprint]:
     sources = Sources(root)
     found = {}
     for name, stage in sorted(all_stages().items()):
-        parts = (stage.run, stage.parameters, stage.source_ids, stage.with_vertices, stage.files)
+        parts = (
+            stage.run,
+            stage.parameters,
+            stage.source_ids,
+            stage.ids_file,
+            stage.with_vertices,
+            stage.files,
+        )
         modules = {part.__module__ for part in parts}
         if sources.path(f"gravel.stages.{name}") is not None:
             modules.add(f"gravel.stages.{name}")

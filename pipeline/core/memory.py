@@ -7,7 +7,7 @@ the middle of a stage. Every stage states its need instead, and the driver adds 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from gravel.stages.sizes import Need
 
 USABLE = 0.9
 """Share of the machine's memory given to stages; the rest is for the system and for idle workers."""
+
+MAX_NAMED = 3
+"""Stages that a refusal names for each kind of memory, those that need most first; the others are counted."""
 
 HOST_MEMORY = "--host-memory"
 """What a capacity's source is called that was given as an option."""
@@ -123,11 +126,12 @@ def host_capacity(option: str | None = None) -> tuple[int, str]:
 def refuse_what_cannot_fit(
     needs: Mapping[str, Need], capacity: Capacity, resident: Mapping[str, int] | None = None
 ) -> None:
-    """Raise RequestError, naming every stage run that needs more than there is and what would help.
+    """Raise RequestError if stage runs need more than there is: which need most, and what would help.
 
     `resident` has the bytes, by run, of its inputs that are in memory meanwhile.
     """
-    lines: list[str] = []
+    host_needs: dict[str, tuple[int, str]] = {}
+    device_needs: dict[str, tuple[int, str]] = {}
     host, device, unkept = 0, 0, False
     refused = [f"{key}: {need.refusal}" for key, need in needs.items() if need.refusal]
     if refused:
@@ -141,10 +145,12 @@ def refuse_what_cannot_fit(
             host = max(host, need.host_bytes + beside)
             unkept = unkept or beside > 0
             extra = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
-            lines.append(f"{key} needs {format_bytes(need.host_bytes)} of host memory{extra}")
+            text = f"{format_bytes(need.host_bytes)} of host memory{extra}"
+            host_needs[key] = (need.host_bytes + beside, text)
         if need.device_bytes > capacity.device_bytes:
             device = max(device, need.device_bytes)
-            lines.append(f"{key} needs {format_bytes(need.device_bytes)} of GPU memory")
+            device_needs[key] = (need.device_bytes, f"{format_bytes(need.device_bytes)} of GPU memory")
+    lines = [*_largest(host_needs), *_largest(device_needs)]
     if not lines:
         return
     have = f"{format_bytes(capacity.host_bytes)} of host memory ({capacity.source})"
@@ -167,6 +173,22 @@ def refuse_what_cannot_fit(
         f"this run cannot fit: {'; '.join(lines)}; there is {have}",
         hint=f"to make it fit: {'; '.join(cures)}; see docs/troubleshooting.md#does-not-fit",
     )
+
+
+def _largest(needs: Mapping[str, tuple[int, str]]) -> Iterator[str]:
+    """Yield a text for each of the stages that need most, one for all runs of a stage; count the others."""
+    stages: dict[str, list[str]] = {}
+    for key in sorted(needs, key=lambda key: needs[key][0], reverse=True):
+        stages.setdefault(key.partition("[")[0], []).append(key)
+    named = list(stages.values())[:MAX_NAMED]
+    for keys in named:
+        largest = needs[keys[0]][1]
+        yield f"{keys[0]} needs {largest}" + (
+            f" ({len(keys)} runs of this stage do not fit)" if len(keys) > 1 else ""
+        )
+    left = len(needs) - sum(map(len, named))
+    if left:
+        yield f"{left} smaller stage {'runs do' if left > 1 else 'run does'} not fit either"
 
 
 class Admission:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 
 BATCH_ROWS = 1 << 20
 """Rows in a batch: some tens of megabytes, a good row group for Parquet."""
 
-Batch = dict[str, "NDArray[Any]"]
+Batch = dict[str, Any]
+"""Arrays by column: of NumPy, or of Arrow where ids are texts."""
+
+TEXT = "text"
+"""The dtype of a column of texts."""
 
 
 @dataclass(frozen=True)
@@ -26,26 +28,59 @@ class Columns:
     dtypes: dict[str, str]
     rows: int
     batches: Callable[[], Iterator[Batch]]
+    longest: int = 0  # characters of the longest text
 
 
 class FileIds:
-    """Leads from internal indices to the ids of the input file; -1 (none) stays -1."""
+    """Leads from internal indices to the ids of the input file; -1 (none) stays -1, and of texts is null.
+
+    `dtype` is int64 or `TEXT`, and `longest` the characters of the longest text.
+    """
 
     def __init__(self, vertex_ids: VertexIds) -> None:
         import numpy
 
         self._first = vertex_ids.first
         self._ids = None if vertex_ids.ids is None else numpy.asarray(vertex_ids.ids)
+        self._texts: Any = None
+        self.dtype, self.longest = "int64", 0
+        if vertex_ids.text is not None:
+            self._texts = _arrow_texts(vertex_ids)
+            self.dtype, self.longest = TEXT, _longest(self._texts)
 
-    def __call__(self, indices: Any) -> NDArray[Any]:
-        """Return the ids, int64, of an array of indices."""
+    def __call__(self, indices: Any) -> Any:
+        """Return the ids of an array of indices: int64, or an array of Arrow of texts."""
         import numpy
 
         signed = numpy.asarray(indices).astype(numpy.int64)
+        if self._texts is not None:
+            import pyarrow
+
+            return self._texts.take(pyarrow.array(signed, mask=signed < 0))
         named = signed + self._first if self._ids is None else self._ids[numpy.maximum(signed, 0)]
         if len(signed) and signed.min() < 0:
             named[signed < 0] = -1
         return named
+
+    def one(self, index: int) -> int | str:
+        """Return the id of one vertex."""
+        found = self([index])[0]
+        return int(found) if self._texts is None else str(found.as_py())
+
+
+def _arrow_texts(vertex_ids: VertexIds) -> Any:
+    import numpy
+    import pyarrow
+
+    buffers = [pyarrow.py_buffer(numpy.asarray(part)) for part in (vertex_ids.offsets, vertex_ids.text)]
+    count = vertex_ids.vertex_count
+    return pyarrow.LargeStringArray.from_buffers(count, buffers[0], buffers[1])
+
+
+def _longest(texts: Any) -> int:
+    from pyarrow import compute
+
+    return int(compute.max(compute.utf8_length(texts)).as_py() or 0)
 
 
 def _sliced(dtypes: dict[str, str], rows: int, cut: Callable[[int, int], Batch]) -> Columns:
@@ -72,25 +107,25 @@ def _components(one: Traversal, ids: FileIds) -> Columns:
         assert one.component is not None
         return {"vertex": ids(numpy.arange(start, stop)), "component": ids(one.component[start:stop])}
 
-    return _sliced({"vertex": "int64", "component": "int64"}, one.vertex_count, cut)
+    return _sliced({"vertex": ids.dtype, "component": ids.dtype}, one.vertex_count, cut)
 
 
 def _searches(one: Traversal, ids: FileIds) -> Columns:
     import numpy
 
-    sources = ids(one.sources)
-    dtypes = {"source": "int64", "vertex": "int64"}
+    sources = numpy.asarray(one.sources)
+    dtypes = {"source": ids.dtype, "vertex": ids.dtype}
     if one.distance is not None:
         dtypes["distance"] = "int32"
     if one.predecessor is not None:
-        dtypes["predecessor"] = "int64"
+        dtypes["predecessor"] = ids.dtype
 
     def batches() -> Iterator[Batch]:
         for row, source in enumerate(sources):
             for start in range(0, one.vertex_count, BATCH_ROWS):
                 stop = min(start + BATCH_ROWS, one.vertex_count)
                 batch = {
-                    "source": numpy.full(stop - start, source, numpy.int64),
+                    "source": ids(numpy.full(stop - start, source)),
                     "vertex": ids(numpy.arange(start, stop)),
                 }
                 if one.distance is not None:
@@ -103,7 +138,7 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
 
 
 def _edges(one: EdgeList, ids: FileIds) -> Columns:
-    dtypes = {"source": "int64", "target": "int64"}
+    dtypes = {"source": ids.dtype, "target": ids.dtype}
     if one.weight is not None:
         dtypes["weight"] = "float64"
 
@@ -123,7 +158,7 @@ def _arcs(one: Graph, ids: FileIds) -> Columns:
         rows = numpy.searchsorted(offsets, numpy.arange(start, stop), side="right") - 1
         return {"source": ids(rows), "target": ids(one.column_indices[start:stop])}
 
-    return _sliced({"source": "int64", "target": "int64"}, one.arc_count, cut)
+    return _sliced({"source": ids.dtype, "target": ids.dtype}, one.arc_count, cut)
 
 
 def _positions(one: Ordering, ids: FileIds) -> Columns:
@@ -133,7 +168,7 @@ def _positions(one: Ordering, ids: FileIds) -> Columns:
         place = one.permutation[start:stop].astype(numpy.int64)
         return {"vertex": ids(numpy.arange(start, stop)), "position": place}
 
-    return _sliced({"vertex": "int64", "position": "int64"}, one.vertex_count, cut)
+    return _sliced({"vertex": ids.dtype, "position": "int64"}, one.vertex_count, cut)
 
 
 def _measurement(one: Measurement, ids: FileIds) -> Columns:
@@ -150,14 +185,14 @@ def _measurement(one: Measurement, ids: FileIds) -> Columns:
         }
         return {"source": ids(numpy.array(sources, numpy.int64)), **rest}
 
-    return _sliced({"source": "int64", **dtypes}, len(one.searches), cut)
+    return _sliced({"source": ids.dtype, **dtypes}, len(one.searches), cut)
 
 
 def _vertex_ids(one: VertexIds, ids: FileIds) -> Columns:
     import numpy
 
     return _sliced(
-        {"vertex": "int64"},
+        {"vertex": ids.dtype},
         one.vertex_count,
         lambda start, stop: {"vertex": ids(numpy.arange(start, stop))},
     )
@@ -176,4 +211,5 @@ EXPORTABLE: dict[str, Callable[[Any, FileIds], Columns]] = {
 
 def columns_of(artifact: Artifact, vertex_ids: VertexIds) -> Columns:
     """Return an artifact's table under the ids of `vertex_ids`; KeyError for a kind without one."""
-    return EXPORTABLE[type(artifact).__name__](artifact, FileIds(vertex_ids))
+    ids = FileIds(vertex_ids)
+    return replace(EXPORTABLE[type(artifact).__name__](artifact, ids), longest=ids.longest)

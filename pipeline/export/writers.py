@@ -5,13 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import as_given
-from gravel.pipeline.export.columns import Columns
+from gravel.pipeline.export.columns import TEXT, Columns
+
+LONGEST_IN_NPZ = 256
+"""Characters of a text: npz has no texts of any length without pickle, so each takes 4 bytes a character of
+the longest."""
+
+TEXT_BYTES = 32 << 20
+"""Bytes of texts for npz that are in memory at once."""
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
@@ -23,7 +30,8 @@ def _write_parquet(columns: Columns, path: Path) -> None:
 def _write_csv(columns: Columns, path: Path) -> None:
     from pyarrow.csv import CSVWriter, WriteOptions
 
-    options = WriteOptions(quoting_style="none")
+    texts = TEXT in columns.dtypes.values()
+    options = WriteOptions(quoting_style="needed" if texts else "none")
     _write_batches(columns, lambda schema: CSVWriter(path, schema, write_options=options))
 
 
@@ -31,7 +39,10 @@ def _write_batches(columns: Columns, open_writer: Callable[[Any], Any]) -> None:
     import pyarrow
 
     schema = pyarrow.schema(
-        [(name, pyarrow.from_numpy_dtype(dtype)) for name, dtype in columns.dtypes.items()]
+        [
+            (name, pyarrow.large_string() if dtype == TEXT else pyarrow.from_numpy_dtype(dtype))
+            for name, dtype in columns.dtypes.items()
+        ]
     )
     with open_writer(schema) as writer:
         for batch in columns.batches():
@@ -41,14 +52,35 @@ def _write_batches(columns: Columns, open_writer: Callable[[Any], Any]) -> None:
 def _write_npz(columns: Columns, path: Path) -> None:
     import numpy
 
+    if columns.longest > LONGEST_IN_NPZ:
+        raise RequestError(
+            f"an id has {columns.longest:,} characters, and npz has as many for every one; "
+            f"at most {LONGEST_IN_NPZ} are written",
+            hint="export to .parquet or .csv",
+        )
     # One pass over the batches per column keeps memory bounded: a zip member is written from end to end.
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, dtype in columns.dtypes.items():
-            header = {"descr": numpy.dtype(dtype).str, "fortran_order": False, "shape": (columns.rows,)}
+            plain = numpy.dtype(f"<U{max(1, columns.longest)}" if dtype == TEXT else dtype)
+            header = {"descr": plain.str, "fortran_order": False, "shape": (columns.rows,)}
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 numpy.lib.format.write_array_header_1_0(member, header)
                 for batch in columns.batches():
-                    member.write(numpy.ascontiguousarray(batch[name], dtype).tobytes())
+                    for part in _plain_parts(batch[name], plain):
+                        member.write(part.tobytes())
+
+
+def _plain_parts(column: Any, dtype: Any) -> Iterator[Any]:
+    """Yield a column as arrays of NumPy; texts some at a time, since each takes as much as the longest."""
+    import numpy
+
+    if dtype.kind != "U":
+        yield numpy.ascontiguousarray(column, dtype)
+        return
+    step = max(1, TEXT_BYTES // dtype.itemsize)
+    for first in range(0, len(column), step):
+        # A text that is none, as a predecessor, is empty.
+        yield numpy.array([text or "" for text in column[first : first + step].to_pylist()], dtype)
 
 
 FORMATS: dict[str, Callable[[Columns, Path], None]] = {

@@ -12,6 +12,7 @@ from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
 from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.plan.source_files import listed_sources
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.addresses import shown
 from gravel.stages.stage import FileInput, Parameters, Stage
@@ -62,18 +63,20 @@ class RecipeMaker:
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
         """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
 
-        Raises StageError for an id that is not in the graph, and NeedsResult where that cannot be known.
+        Raises UnknownSource for an id that is not in the graph, and NeedsResult where that cannot be known.
         """
         if "graphs" in run.stage.parameters.model_fields:
             refs = [ref for slot in run.inputs.values() for ref in slot]
             graphs = tuple(_graph_id(self._plan, ref, upstream) for ref in refs)
             return run.parameters.model_copy(update={"graphs": graphs})
-        ids = run.stage.source_ids(run.parameters)
-        if not ids:
+        ids, listed = run.stage.source_ids(run.parameters), run.stage.ids_file(run.parameters)
+        if not ids and listed is None:
             return run.parameters
         giver = self._vertex_ids(run)
         if giver is None:
             return run.parameters
+        if listed is not None:
+            ids = listed_sources(run, listed)
         artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
         vertices = self._look_up(artifact_id, ids)
         if vertices is None:
@@ -116,7 +119,7 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _look_up(self, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...] | None:
+    def _look_up(self, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...] | None:
         from gravel.pipeline.store.records import BrokenRecord, unseal
 
         found = self._cache.files.read(resolved_name(artifact_id, ids))
@@ -129,7 +132,7 @@ class RecipeMaker:
         note_memo(resolved_name(artifact_id, ids))
         return tuple(vertices)
 
-    def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int, ...]) -> tuple[int, ...]:
+    def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...]:
         from gravel.pipeline.plan.sources import find_vertices
         from gravel.pipeline.store.records import RECORD_FORMAT, seal
 
@@ -147,7 +150,7 @@ class RecipeMaker:
         return vertices
 
 
-def resolved_name(artifact_id: str, ids: Sequence[int]) -> str:
+def resolved_name(artifact_id: str, ids: Sequence[int | str]) -> str:
     """Name the file of the cache that remembers which vertices these ids are in an artifact."""
     # The code that resolves is part of the name: what an earlier version of it found is not served.
     return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,43 +13,105 @@ from gravel.stages.errors import StageError
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 
+MAX_DIGITS = 20  # of a number that can be an id
+
 MAX_NAMED = 5  # unknown ids named in one message
 
 
-def find_vertices(vertex_ids: VertexIds, wanted: Sequence[int]) -> tuple[int, ...]:
+MAX_SHOWN = 80  # characters of an id in a message
+
+NEIGHBOURS = 16  # sorted neighbours of an unknown text among which the nearest is sought, on each side
+
+
+class UnknownSource(StageError):
+    """Sources that are not vertices of the graph."""
+
+
+def find_vertices(vertex_ids: VertexIds, wanted: Sequence[int | str]) -> tuple[int, ...]:
     """Return the internal index of each id.
 
-    `vertex_ids.ids` is int64, ascending, and read in blocks around the places of a binary search. Raises
-    StageError that names the ids that are not in the graph, each with the nearest one that is.
+    The ids are ascending, and read in blocks around the places of a binary search. Raises UnknownSource that
+    names the ids that are not in the graph, each with the nearest one that is.
     """
     count = vertex_ids.vertex_count
-    ascending: Any = (
-        range(vertex_ids.first, vertex_ids.first + count)
-        if vertex_ids.ids is None
-        else _Blocks(vertex_ids.ids, count)
-    )
+    ascending = _ascending(vertex_ids)
+    texts = isinstance(ascending, _TextBlocks)
     found, unknown = [], []
     for each in wanted:
-        place = bisect.bisect_left(ascending, each)
-        if place < count and ascending[place] == each:
-            found.append(place)
+        value: Any = str(each).encode() if texts else _number(each)
+        if value is None:
+            unknown.append((_shown(str(each)), "its ids are whole numbers" if count else ""))
             continue
-        around = [int(ascending[at]) for at in (place - 1, place) if 0 <= at < count]
-        nearest = min(around, key=lambda known: abs(known - each), default=None)
-        unknown.append((each, nearest))
+        place = bisect.bisect_left(ascending, value)
+        if place < count and ascending[place] == value:
+            found.append(place)
+        elif texts:
+            unknown.append((_shown(str(each)), _like(ascending, place, str(each))))
+        else:
+            around = [int(ascending[at]) for at in (place - 1, place) if 0 <= at < count]
+            nearest = min(around, key=lambda known: abs(known - value), default=None)
+            unknown.append((str(each), f"the nearest id that is: {nearest}"))
     if unknown:
-        raise StageError(*_unknown_message(unknown, count))
+        raise UnknownSource(_unknown_message(unknown, count))
     return tuple(found)
 
 
-def _unknown_message(unknown: list[tuple[int, int | None]], count: int) -> tuple[str]:
+def _ascending(vertex_ids: VertexIds) -> Any:
+    count = vertex_ids.vertex_count
+    if vertex_ids.text is not None and vertex_ids.offsets is not None:
+        return _TextBlocks(vertex_ids.text, vertex_ids.offsets, count)
+    if vertex_ids.ids is None:
+        return range(vertex_ids.first, vertex_ids.first + count)
+    return _Blocks(vertex_ids.ids, count)
+
+
+def _number(wanted: int | str) -> int | None:
+    if isinstance(wanted, str):
+        return int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < MAX_DIGITS else None
+    return wanted
+
+
+def _like(ascending: _TextBlocks, place: int, wanted: str) -> str:
+    """Name the ids that look most like one that is not there, of its sorted neighbours."""
+    import difflib
+
+    first, last = max(0, place - NEIGHBOURS), min(len(ascending), place + NEIGHBOURS)
+    around = [ascending[at].decode() for at in range(first, last)]
+    beside = around[max(0, place - first - 1) : place - first + 1]
+    alike = difflib.get_close_matches(wanted, around, 3, 0.7)
+    alike = alike or [max(beside, key=lambda near: len(os.path.commonprefix([near, wanted])))]  # noqa: RUF071
+    if len(alike) > 1:
+        return f"the nearest ids that are: {', '.join(map(_shown, alike))}"
+    return f"the nearest id that is: {', '.join(map(_shown, alike))}"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
+
+
+def _unknown_message(unknown: list[tuple[str, str]], count: int) -> str:
     if count == 0:
-        return (f"source {unknown[0][0]} is not in the graph, which has no vertices",)
-    named = [f"{each} (the nearest id that is: {nearest})" for each, nearest in unknown[:MAX_NAMED]]
+        return f"source {unknown[0][0]} is not in the graph, which has no vertices"
+    named = [f"{each} ({nearest})" for each, nearest in unknown[:MAX_NAMED]]
     more = f" and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
     if len(unknown) == 1:
-        return (f"source {named[0].replace(' (', ' is not in the graph (', 1)}",)
-    return (f"these sources are not in the graph: {', '.join(named)}{more}",)
+        return f"source {unknown[0][0]} is not in the graph ({unknown[0][1]})"
+    return f"these sources are not in the graph: {', '.join(named)}{more}"
+
+
+class _TextBlocks:
+    """Texts whose ends are read a block at a time, and whose bytes one by one."""
+
+    def __init__(self, text: Array, offsets: Array, count: int) -> None:
+        self._text = text
+        self._offsets = _Blocks(offsets, count + 1)
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, position: int) -> bytes:
+        return bytes(self._text[self._offsets[position] : self._offsets[position + 1]])
 
 
 class _Blocks:

@@ -19,6 +19,7 @@ from gravel.pipeline.plan.model import (
 )
 from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
 from gravel.pipeline.plan.sizes import plan_extents
+from gravel.pipeline.plan.sources import UnknownSource
 from gravel.pipeline.plan.why import History
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import RecipeRecord
@@ -38,7 +39,7 @@ def plan_status(
     Raises RequestError for an input file that cannot be read, unless it is a data set, which
     stops only what rests on it.
     """
-    history = History(cache, plan.workflow.name)
+    history = History(cache, plan.workflow)
     known: dict[str, tuple[str, ...]] = {}
     found: dict[str, RunStatus] = {}
     for key, run in plan.runs.items():
@@ -75,6 +76,10 @@ def _status(
         return RunStatus(run.key, WAITS, ("its sources are resolved with those ids",), (error.key,))
     except DamagedArtifact as error:
         return RunStatus(run.key, WAITS, (f"its sources cannot be resolved: {error}",))
+    except UnknownSource as error:
+        if not run.is_of(data_sets):
+            raise RequestError(error.message, hint=error.hint, location=run.location) from None
+        return RunStatus(run.key, CANNOT_RUN, (str(error),))
     except StageError as error:
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
     except NeedsContent as error:

@@ -1,13 +1,21 @@
-"""Why a run is not cached: what changed since the last run of the same name, or the most similar one."""
+"""Why a run is not cached: what changed since it last ran, or since the most similar run of the same project.
+
+A project is the folder of a workflow file. What another one computed is never compared with, though its
+results are used where recipes are equal: a cache may be shared by many.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 
 from gravel.pipeline.core.hashing import Recipe, flat_parts
 from gravel.pipeline.plan.model import StageRun
+from gravel.pipeline.records.reading import read_head, read_run, run_folders
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifacts import Json
 
@@ -17,15 +25,17 @@ Parts = dict[str, Json]
 """A recipe's parts under their names of `flat_parts`."""
 
 MAX_TEXT = 60  # characters of an old or new value
+MAX_RUNS = 8  # earlier runs of a project whose records are read, the newest first
 MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 
 class History:
-    """What was computed before, read from the cache when it is first asked."""
+    """What a workflow file's project computed before, read from the cache when it is first asked."""
 
-    def __init__(self, cache: Cache, workflow: str) -> None:
+    def __init__(self, cache: Cache, workflow: Workflow) -> None:
         self._cache = cache
-        self._workflow = workflow
+        self._name = workflow.name
+        self._file = workflow.path.absolute()
 
     @cached_property
     def _past(self) -> tuple[dict[str, list[Parts]], dict[tuple[str, str], Parts]]:
@@ -34,10 +44,21 @@ class History:
 
         by_stage: dict[str, list[Parts]] = {}
         by_run: dict[tuple[str, str], Parts] = {}
-        for record in reversed(recipes(self._cache)):
+        every = recipes(self._cache)
+        known = {record.digest: record for record in every}
+        for run, digest, is_same in self._recorded():
+            if digest in known:
+                parts = dict(flat_parts(known[digest].parts))
+                by_stage.setdefault(run[0], []).append(parts)
+                if is_same:
+                    by_run.setdefault(run, parts)
+        for record in reversed(every):
+            file = self._file_of(record)
+            if file is None or file.parent != self._file.parent:
+                continue
             stage = record.parts.get("stage", "")
             run = stage, record.provenance.get("key", "")
-            is_same = record.provenance.get("workflow") == self._workflow and run not in by_run
+            is_same = self._is_same(file, record.provenance.get("workflow")) and run not in by_run
             latest = by_stage.setdefault(stage, [])
             if is_same or len(latest) < MAX_PAST:
                 parts = dict(flat_parts(record.parts))
@@ -46,6 +67,33 @@ class History:
                 if len(latest) < MAX_PAST:
                     latest.append(parts)
         return by_stage, by_run
+
+    def _recorded(self) -> Iterator[tuple[tuple[str, str], str, bool]]:
+        """Yield stage and key, recipe, and whether it is the same workflow, of the project's runs on record.
+
+        What they used may have been computed for another project.
+        """
+        left = MAX_RUNS
+        for folder in run_folders(self._cache.root):
+            head = read_head(folder)
+            file = Path((head or {"workflow": {}})["workflow"].get("file") or "/")
+            if head is None or file.parent != self._file.parent:
+                continue
+            is_same = self._is_same(file, head["workflow"].get("name"))
+            for stage in (read_run(folder) or {"stages": []})["stages"]:
+                if stage["recipe"] is not None:
+                    yield (stage["stage"], stage["key"]), stage["recipe"], is_same
+            left -= 1
+            if not left:
+                return
+
+    def _is_same(self, file: Path, name: str | None) -> bool:
+        return file == self._file and name == self._name
+
+    def _file_of(self, record: RecipeRecord) -> Path | None:
+        """Return the workflow file that a result was computed for, if its record says so."""
+        stated = record.provenance.get("file")
+        return Path(stated) if isinstance(stated, str) else None
 
     def explain(self, run: StageRun, recipe: Recipe) -> tuple[tuple[str, ...], bool]:
         """Return the reasons, as old value -> new value, and whether only the hardware differs."""

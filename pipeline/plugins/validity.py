@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from gravel.stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
@@ -80,6 +81,9 @@ def _of_edges(edges: EdgeList) -> Iterator[str]:
 def _of_ids(vertices: VertexIds) -> Iterator[str]:
     import numpy
 
+    if vertices.text is not None or vertices.offsets is not None:
+        yield from _of_texts(vertices)
+        return
     if vertices.ids is None:
         return
     ids = numpy.asarray(vertices.ids)
@@ -87,6 +91,33 @@ def _of_ids(vertices: VertexIds) -> Iterator[str]:
         yield f"ids is {ids.dtype} of shape {ids.shape}, and int64 of ({vertices.vertex_count},) is expected"
     if (numpy.diff(ids) <= 0).any() or (len(ids) and ids[0] < 0):
         yield "ids must be ascending, without repetition, from 0 on"
+
+
+def _of_texts(vertices: VertexIds) -> Iterator[str]:
+    import numpy
+
+    if vertices.text is None or vertices.offsets is None or vertices.ids is not None or vertices.first:
+        yield "ids that are texts are in text and offsets, both, and nowhere else"
+        return
+    text, offsets = numpy.asarray(vertices.text), numpy.asarray(vertices.offsets)
+    n = vertices.vertex_count
+    if text.dtype != numpy.uint8 or text.ndim != 1:
+        yield f"text is {text.dtype} of shape {text.shape}, and uint8 of (bytes,) is expected"
+        return
+    if offsets.dtype != numpy.int64 or offsets.shape != (n + 1,):
+        yield f"offsets is {offsets.dtype} of shape {offsets.shape}, and int64 of ({n + 1},) is expected"
+        return
+    if offsets[0] != 0 or offsets[-1] != len(text) or (numpy.diff(offsets) <= 0).any():
+        yield f"offsets must rise from 0 to the bytes of text, which are {len(text)}; no id is empty"
+        return
+    ids = [text[begin:end].tobytes() for begin, end in pairwise(offsets)]
+    if any(one >= other for one, other in pairwise(ids)):
+        yield "texts must be ascending, by their bytes, without repetition"
+    try:
+        for each in ids:
+            each.decode()
+    except UnicodeDecodeError:
+        yield "texts must be UTF-8"
 
 
 def _of_traversal(traversal: Traversal) -> Iterator[str]:

@@ -17,7 +17,8 @@ WHAT = ("read", "compile", "compute", "copy", "digest", "write")
 class Profile:
     """One stage run: seconds in all, seconds that it waited for a worker after its inputs, and by `WHAT`.
 
-    `bytes` are those of its result and `on_disk` those that were written.
+    `other` are seconds of its own that no span measured: imports, and the way to the worker and back. `bytes`
+    are those of its result and `on_disk` those that were written.
     """
 
     key: str
@@ -26,6 +27,7 @@ class Profile:
     by_what: Mapping[str, float]
     bytes: int
     on_disk: int
+    other: float = 0.0
 
     @property
     def write_rate(self) -> float | None:
@@ -43,6 +45,11 @@ def profiles(record: Mapping[str, Json]) -> list[Profile]:
         by_what = dict.fromkeys(WHAT, 0.0)
         for span in stage.get("spans", ()):
             by_what[span["what"]] += span["seconds"]
+        ended = stage["started"] + stage["seconds"]
+        spans = [
+            span for span in stage.get("spans", ()) if span["what"] != "compile" and span["began"] < ended
+        ]
+        other = max(0.0, stage["seconds"] - sum(span["seconds"] for span in spans))
         by_what["compile"] = min(by_what["compile"], by_what["compute"])
         by_what["compute"] -= by_what["compile"]
         ready = [_ended(stages[key]) for key in stage["upstream"] if key in stages]
@@ -55,6 +62,7 @@ def profiles(record: Mapping[str, Json]) -> list[Profile]:
                 by_what,
                 stage["bytes"] or 0,
                 stage["bytes_on_disk"] or 0,
+                other,
             )
         )
     return found

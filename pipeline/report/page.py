@@ -16,6 +16,7 @@ from gravel.pipeline.report.chart_table import shown_table
 from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
 from gravel.pipeline.report.place import page_path, put
 from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
+from gravel.pipeline.report.profile import KEY, profile_report
 from gravel.pipeline.report.received import PARTS, checked
 from gravel.pipeline.report.tables import data_set_tables, prepared_table
 from gravel.pipeline.report.workflow import workflow_picture
@@ -110,7 +111,7 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         _name_vertices(sections, run, by_key, cache)
         note_verified_runs(sections, run, record)
         found.append({"key": run["key"], "title": title, "sections": sections})
-    return found
+    return [*found, *profile_report(record, cache)]
 
 
 def _name_vertices(
@@ -129,9 +130,8 @@ def _name_vertices(
                     origin = str(cells[0]) if str(cells[0]) in by_key else run["key"]
                     if origin not in named:
                         named[origin] = _ids_behind(origin, by_key, cache)
-                    cells[place] = (
-                        int(named[origin]([cell["vertex"]])[0]) if named[origin] else cell["vertex"]
-                    )
+                    ids = named[origin]
+                    cells[place] = ids.one(cell["vertex"]) if ids else cell["vertex"]
             rows.append(cells)
         section["rows"] = rows
 
@@ -178,7 +178,7 @@ def _render(
         "record": record,
         "facts": _facts(record),
         "failures": [run for run in record["stages"] if run.get("error")],
-        "headline": headline(record, reports),
+        "headline": headline(record, [report for report in reports if report["key"] != KEY]),
         "counts": counts_of(record),
         "slowest": _slowest(record),
         "keys": keys,

@@ -158,8 +158,9 @@ class Attempts:
             return False
         if not taken:
             node.state = LOCKING
-            if not locks.is_own(node.recipe.digest):
-                self._state.report.waits(node)
+            who = None if locks.is_own(node.recipe.digest) else locks.holder(node.recipe.digest)
+            if who is not None:
+                self._state.report.waits(node, who)
             return False
         if not self._nodes.are_inputs_there(node):
             # An input turned out damaged meanwhile and is computed again.

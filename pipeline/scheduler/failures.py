@@ -40,19 +40,26 @@ def _file_ids(
     plan: Plan,
     ids: Mapping[str, tuple[str, ...]],
     open_artifact: Open,
-) -> list[int] | None:
+) -> list[int | str] | None:
     for run in plan.lineage(key):
         if "VertexIds" not in run.stage.outputs or run.key not in ids:
             continue
         name = ids[run.key][run.stage.outputs.index("VertexIds")]
         try:
             artifact: Any = open_artifact(name)
+            if artifact.text is not None:
+                return [_text_of(artifact, vertex) for vertex in vertices]
             if artifact.ids is None:
                 return [int(artifact.first) + vertex for vertex in vertices]
             return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]
         except Exception:  # the names are a help; that they cannot be read must not hide the failure
             return None
     return None
+
+
+def _text_of(artifact: Any, vertex: int) -> str:
+    begin, end = (int(place) for place in artifact.offsets[vertex : vertex + 2])
+    return repr(bytes(artifact.text[begin:end]).decode())
 
 
 def log_tail(path: Path, lines: int = TAIL_LINES) -> str:

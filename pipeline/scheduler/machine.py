@@ -106,18 +106,21 @@ def decide(options: RunOptions) -> RunEnvironment:
 def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:
     if usable or is_address(options.cluster):
         return
-    asked = "--backend cuda" if options.backend == "cuda" else "--cluster cuda"
+    asked = [f"--{name} cuda" for name in ("cluster", "backend") if getattr(options, name) == "cuda"]
+    demand = f"{' and '.join(asked)} {'asks' if len(asked) == 1 else 'ask'} for"
+    on_cpu = f"leave {' and '.join(asked)} out to run on the CPU"
     if devices:
         names = ", ".join(device.name for device in devices)
         raise RequestError(
-            f"{asked} asks for CuPy, which is not installed; the GPUs here are: {names}",
-            hint="pip install 'gravel[gpu]' for CUDA 13 or 'gravel[gpu12]' for CUDA 12, or use --backend cpu",
+            f"{demand} CuPy, which is not installed; the GPUs here are: {names}",
+            hint=f"install gravel with its extra `gpu` (CUDA 13) or `gpu12` (CUDA 12), or {on_cpu}",
         )
     mask = os.environ.get("CUDA_VISIBLE_DEVICES")
     masked = f" (CUDA_VISIBLE_DEVICES is {mask!r})" if mask is not None else ""
+    unmask = "unset CUDA_VISIBLE_DEVICES if it hides a GPU, or " if mask is not None else ""
     raise RequestError(
-        f"{asked} asks for a GPU, and no GPU with an NVIDIA driver was found here{masked}",
-        hint="use --backend cpu, or run on a machine with a GPU; see docs/troubleshooting.md#no-gpu",
+        f"{demand} a GPU, and no GPU with an NVIDIA driver was found here{masked}",
+        hint=f"{unmask}{on_cpu}; `gravel doctor` checks the driver, and see docs/troubleshooting.md#no-gpu",
     )
 
 

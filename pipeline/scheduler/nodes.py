@@ -77,7 +77,8 @@ class Nodes:
 
         Given sources are resolved through the ids of vertices, far upstream.
         """
-        if node.run.stage.source_ids(node.run.parameters):
+        stage, parameters = node.run.stage, node.run.parameters
+        if stage.source_ids(parameters) or stage.ids_file(parameters):
             return [self.by_key[run.key] for run in self.plan.lineage(node.key)]
         return [self.by_key[key] for key in node.run.upstream]
 

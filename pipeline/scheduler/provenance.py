@@ -9,10 +9,11 @@ from gravel.stages.artifacts import Json
 
 if TYPE_CHECKING:
     from gravel.pipeline.workers.stage_task import StageOutcome
+    from gravel.pipeline.workflow.model import Workflow
 
 
 def provenance(
-    node: Node, outcome: StageOutcome, *, run: str, workflow: str, facts: dict[str, Json], hardware: str
+    node: Node, outcome: StageOutcome, *, run: str, workflow: Workflow, facts: dict[str, Json], hardware: str
 ) -> dict[str, Json]:
     """Return the provenance of a computed stage run; `facts` are those of `machine_facts`."""
     recipe = node.recipe
@@ -22,7 +23,8 @@ def provenance(
     return {
         "stage": node.run.stage.name,
         "key": node.key,
-        "workflow": workflow,
+        "workflow": workflow.name,
+        "file": str(workflow.path.absolute()),
         "run": run,
         "recipe": recipe.digest,
         "inputs": recipe.parts["inputs"],

@@ -21,6 +21,7 @@ from gravel.stages.stage import Need
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifacts import Json
 
 
 class RunReport(RunMessages):
@@ -32,7 +33,7 @@ class RunReport(RunMessages):
         self.open: Callable[[str], object] = cache.open
         """Opens a result, wherever it is."""
         self._paces: dict[str, Pace] = {}
-        self._history = History(cache, plan.workflow.name)
+        self._history = History(cache, plan.workflow)
         self._repetitions: dict[str, list[str]] = {}
         for key, run in plan.runs.items():
             if run.repeats is not None:
@@ -164,10 +165,17 @@ class RunReport(RunMessages):
         self._stage(node).state = "waiting"
         self.emit("stage_retried", stage=node.key, attempt=node.attempt + 1, message=message)
 
-    def waits(self, node: Node) -> None:
-        """Another run computes the node's recipe."""
-        self.emit("waiting", stage=node.key, message="another run is computing it; waiting for that")
+    def waits(self, node: Node, who: Mapping[str, Json]) -> None:
+        """Another run computes the node's recipe: the one whose lease says `who`."""
+        self.emit("waiting", stage=node.key, message=f"{_other_run(who)}; waiting for that")
 
     def damaged(self, node: Node, artifact: str, message: str) -> None:
         """A result is not what was written."""
         self.emit("damaged", stage=node.key, artifact=artifact, message=message)
+
+
+def _other_run(who: Mapping[str, Json]) -> str:
+    name = str(who.get("purpose", "")).removeprefix("run ")
+    if name in ("", "unknown"):
+        return "another user's run is computing it"
+    return f"another run is computing it ({name}, process {who.get('pid')} on {who.get('host')})"

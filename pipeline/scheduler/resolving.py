@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, NeedsContent, RequestError
 from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.plan.sources import UnknownSource
 from gravel.pipeline.plan.unable import without
 from gravel.pipeline.scheduler.node import (
     BUSY,
@@ -74,6 +75,10 @@ class Resolver:
             self.repair(damage.artifact_id, damage.reason, node)
             return
         except StageError as error:
+            known_before = self.strict and not node.run.is_of(self._nodes.plan.workflow.datasets)
+            if isinstance(error, UnknownSource) and known_before:
+                location = node.run.location
+                raise RequestError(error.message, hint=error.hint, location=location) from None
             failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
             self.fail(node, failure)
             return

@@ -163,7 +163,7 @@ class Results:
             node,
             outcome,
             run=self._state.report.record.run,
-            workflow=self._state.plan.workflow.name,
+            workflow=self._state.plan.workflow,
             facts=self._state.facts,
             hardware=hardware(backend, devices=environment.devices),
         )

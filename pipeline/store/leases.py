@@ -14,7 +14,7 @@ import platform
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,18 @@ def _started(pid: int) -> str | None:
     except OSError:
         return None
     return text.rpartition(")")[2].split()[19]
+
+
+def is_stopped(who: Mapping[str, Any]) -> bool:
+    """Say whether a holder on this machine is stopped (Ctrl-Z), so that it does nothing until it goes on."""
+    if who.get("host") != platform.node() or who.get("boot") != _boot():
+        return False
+    try:
+        text = Path(f"/proc/{int(who['pid'])}/stat").read_text()
+    except (OSError, KeyError, TypeError, ValueError):
+        return False
+    fields = text.rpartition(")")[2].split()
+    return fields[19] == who.get("started") and fields[0] in ("T", "t")
 
 
 def _boot() -> str:

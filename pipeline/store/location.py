@@ -26,7 +26,9 @@ def find_cache(option: str | None = None) -> Path:
     """Choose the cache folder: the option, else `GRAVEL_CACHE`, else `.gravel` of the project around us.
 
     The project is the nearest ancestor of the current directory that holds `.gravel`, `pyproject.toml` or
-    `.git`; without one it is the current directory. The folder need not exist yet. Raises `RequestError` for
+    `.git`; without one it is the current directory. Where that is `/`, the home folder or somebody else's
+    folder, which are no projects, the cache is `$XDG_CACHE_HOME/gravel/results`, else
+    `~/.cache/gravel/results`. The folder need not exist yet. Raises `RequestError` for
     a path that is not a folder, cannot be read or can be written by other users, and for a URL that names no
     remote cache. The modes of what this command writes from now on are those of the cache.
 
@@ -53,7 +55,7 @@ def locate_cache(option: str | None = None) -> Path:
 
         return _usable(_tier(check_url(named)))
     # An unknown user's ~name is left as it is.
-    root = Path(os.path.expanduser(named)) if named else _project() / ".gravel"  # noqa: PTH111
+    root = Path(os.path.expanduser(named)) if named else _found()  # noqa: PTH111
     if not root.is_absolute():
         root = Path.cwd() / root
     return _usable(root)
@@ -63,13 +65,11 @@ def _tier(url: str) -> Path:
     """Return the folder of a remote cache's local tier; the same URL at another endpoint has another."""
     from blake3 import blake3
 
-    base = os.environ.get("GRAVEL_LOCAL_TIER")
-    if not base:
-        base = f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/gravel"
+    base = Path(os.environ.get("GRAVEL_LOCAL_TIER") or user_cache())
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     words = url.removeprefix("s3://").replace("/", "-")[:80]
     name = f"{words}-{blake3(f'{endpoint} {url}'.encode()).hexdigest()[:8]}"
-    return Path.cwd() / Path(base).expanduser() / name
+    return Path.cwd() / base.expanduser() / name
 
 
 def _usable(root: Path) -> Path:
@@ -93,12 +93,33 @@ def _usable(root: Path) -> Path:
     return root
 
 
-def _project() -> Path:
+def _found() -> Path:
+    """Return the cache of the project around the current directory, or the user's own where there is none."""
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if any((folder / mark).exists() for mark in MARKS):
-            return folder
-    return here
+        is_root = folder == folder.parent
+        # What lies in the root of a container's file system does not make all of it a project.
+        if (folder / ".gravel").exists() or any((folder / mark).exists() and not is_root for mark in MARKS):
+            return folder / ".gravel"
+    return here / ".gravel" if _is_for_work(here) else user_cache() / "results"
+
+
+def _is_for_work(folder: Path) -> bool:
+    """Say whether a folder may get a cache unasked: not the root, the home folder or somebody else's."""
+    if folder == folder.parent or str(folder) == os.path.expanduser("~"):  # noqa: PTH111 (there may be none)
+        return False
+    return folder.stat().st_uid == os.geteuid() and os.access(folder, os.W_OK)
+
+
+def user_cache() -> Path:
+    """Return the folder of what gravel caches for the user, beside all projects."""
+    base = os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")  # noqa: PTH111
+    if base.startswith("~"):
+        raise RequestError(
+            "there is no home folder for a cache, and the current folder is no place for one",
+            hint="name a folder with --cache, or set GRAVEL_CACHE or HOME",
+        )
+    return Path.cwd() / base / "gravel"
 
 
 def _check_trust(root: Path, *, named: bool) -> None:

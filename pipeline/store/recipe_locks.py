@@ -2,7 +2,7 @@
 
 A lock is a further name of the run's lease, `locks/<digest>.lock`: taking it is one `link`, releasing it one
 `unlink`, neither waits for anybody, and the locks of a run that died are free as soon as its lease is. They
-only avoid double work; no result rests on them.
+only avoid double work; no result rests on them, so nobody waits for a run that is stopped (Ctrl-Z).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import re
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from gravel.pipeline.store.failures import storage_errors
-from gravel.pipeline.store.leases import holder
+from gravel.pipeline.store.leases import holder, is_stopped
 from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
 
 FOLDER = "locks"
@@ -39,7 +40,8 @@ class RecipeLocks:
     def take(self, digest: str) -> bool:
         """Take a recipe's lock, or say that a living run has it, which may be this one.
 
-        Where the place knows no links nothing is held, and the recipe counts as taken.
+        Where the place knows no links nothing is held, and the recipe counts as taken; so it does where the
+        run that has it is stopped.
         """
         if digest in self._locked:
             return False
@@ -48,8 +50,8 @@ class RecipeLocks:
             while not self._link(path):
                 if what_is(path) is not None:
                     set_aside(self._root, f"{FOLDER}/{path.name}")
-                elif holder(path) is not None:
-                    return False
+                elif (who := holder(path)) is not None:
+                    return is_stopped(who)
                 else:
                     path.unlink(missing_ok=True)
         self._locked.add(digest)
@@ -75,7 +77,12 @@ class RecipeLocks:
 
     def is_free(self, digest: str) -> bool:
         """Say whether nobody has a recipe's lock now."""
-        return digest not in self._locked and holder(self._path(digest)) is None
+        return digest not in self._locked and self.holder(digest) is None
+
+    def holder(self, digest: str) -> dict[str, Any] | None:
+        """Return who has a recipe's lock and goes on, as its lease says it, or None."""
+        who = holder(self._path(digest))
+        return None if who is None or is_stopped(who) else who
 
     def is_own(self, digest: str) -> bool:
         """Say whether this run has the lock."""

@@ -62,10 +62,10 @@ def unseal(text: bytes) -> dict[str, Json]:
 class RecipeRecord:
     """What a recipe led to: artifact ids in the stage's output order, and who made them how.
 
-    `parts` are those of `gravel.pipeline.core.hashing.Recipe`. `provenance` has stage, key, workflow, run,
-    recipe, inputs, started, seconds, host, user, hardware, versions, peak_host_bytes and need. Outputs in
-    `not_written` may have no record: a stage run that needs them makes them again. A gravel that does not
-    know this part computes the recipe anew.
+    `parts` are those of `gravel.pipeline.core.hashing.Recipe`. `provenance` has stage, key, workflow, file
+    (of the workflow), run, recipe, inputs, started, seconds, host, user, hardware, versions, peak_host_bytes
+    and need. Outputs in `not_written` may have no record: a stage run that needs them makes them again. A
+    gravel that does not know this part computes the recipe anew.
     """
 
     digest: str

@@ -52,6 +52,10 @@ def validate(draft: Draft, data: dict[str, Json], also: Iterable[str]) -> Parame
         return [Problem(message, None, draft.entry.location)]
     else:
         steps = list(_switches(data, parameters, ()))
+        steps += [
+            _Step(fault.path, (), None, "one_of", fault.message, fault.value, {})
+            for fault in stage.faults(parameters)
+        ]
         if not steps:
             return parameters
     origins = draft.scope.values.origins

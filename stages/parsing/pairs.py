@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.text import NOT_INTEGER
 from gravel.stages.parsing.side_by_side import side_by_side
 from gravel.stages.readers import LARGEST_ID, Chunk, Digested, Reading
 from gravel.stages.streams import LineStream
@@ -37,6 +38,8 @@ class PairGrammar:
     weight_column: int = -1
     low: int = 0
     high: int = LARGEST_ID
+    texts: bool = False  # ids are texts
+    may_be_texts: bool = False  # ids are numbers, and `ids: text` would make them texts
 
 
 @dataclass(frozen=True)
@@ -148,4 +151,6 @@ def _complain(lines: LineStream, block: bytes, parsed: _Parsed, grammar: PairGra
         high=grammar.high,
         delimiter=grammar.delimiter,
     )
+    if parsed.code == NOT_INTEGER and grammar.may_be_texts:
+        hint = "if ids are texts, set `ids: text`"
     lines.fail(message, line=lines.line + parsed.lines + 1, hint=hint)

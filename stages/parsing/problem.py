@@ -4,6 +4,29 @@ from __future__ import annotations
 
 from gravel.kernels import text
 from gravel.stages.parsing.head import shown
+from gravel.stages.readers import LONGEST_ID
+
+_OF_TEXTS = {
+    text.EMPTY_ID: ("found an empty id in {line}; expected {form}", "an id has at least one character"),
+    text.ZERO_BYTE: ("found a zero byte in {line}; ids are texts in UTF-8 without one", None),
+    text.LONG_ID: (
+        f"found the id {{field}}, which takes more than {LONGEST_ID:,} bytes",
+        "is this another format, or another column?",
+    ),
+    text.OPEN_QUOTE: (
+        "found {field}, whose quote does not end on its line; expected {form}",
+        "line breaks within quotes are not read; a quote within quotes is written twice",
+    ),
+    text.AFTER_QUOTE: (
+        "found {line}, where something follows a quote that ended; expected {form}",
+        "a quote within quotes is written twice",
+    ),
+    text.LATE_COMMENT: (
+        "found {line} after the first edge: a comment, or an id that starts so?",
+        "remove it, or put the id in quotes",
+    ),
+}
+"""What may be wrong with ids that are texts, and what to do."""
 
 _ENDS = b" \t\r\n\v\f"
 
@@ -59,4 +82,7 @@ def describe(
         return f"found {line} after the last vertex's line", "correct the number of vertices in the header"
     if code == text.MISSING_WEIGHT:
         return f"found {line}, whose last neighbour has no weight; expected {form}", None
+    if code in _OF_TEXTS:
+        message, hint = _OF_TEXTS[code]
+        return message.format(field=field, line=line, form=form), hint
     return f"found {line}; expected {form}", None

@@ -12,6 +12,11 @@ from gravel.stages.streams import LineStream
 
 def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
+    if grammar.texts:
+        from gravel.stages.parsing.text_pairs import read_text_pairs
+
+        yield from read_text_pairs(reading, lines, grammar)
+        return
     if reading.device is None:
         yield from read_pairs_on_host(reading, lines, grammar)
         return

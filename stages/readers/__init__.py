@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
     from gravel.stages.streams import ByteStream
+    from gravel.stages.texts import Texts
 
 LARGEST_ID = (1 << 63) - 1
+LONGEST_ID = (1 << 16) - 1
+"""Bytes of an id that is a text."""
 
 
 class Chunk(NamedTuple):
@@ -37,18 +40,33 @@ class Chunk(NamedTuple):
     bounds: tuple[int, int] | None = None  # the smallest and the largest id
 
 
+class TextChunk(NamedTuple):
+    """Edges whose ids are texts: 2 i and 2 i + 1 of `ends` are source and target of edge i.
+
+    With `swapped` it is the other way round. Valid until the next chunk is asked for.
+    """
+
+    ends: Texts
+    weight: NDArray[Any] | None
+    swapped: bool = False
+
+
 class Digested(Chunk):
     """A chunk that `Reading.digest` has seen; it stays valid."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None)."""
+    """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None).
+
+    With `texts`, ids are texts, and the reader yields each as a `TextChunk` or what a digest makes of it.
+    """
 
     vertex_count: int | None = None
     first_id: int = 0
     undirected: bool = False
     weighted: bool = False
+    texts: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +85,7 @@ class Reading:
     each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
-    that is `on_device` parses.
+    that is `on_device` parses. `ids` and `header` are the parameters of ingest.
     """
 
     stream: ByteStream
@@ -79,7 +97,9 @@ class Reading:
     remark: Callable[[str], None]
     allow_short: bool = False
     device: DeviceText | None = None
-    digest: Callable[[Chunk], Digested] | None = None
+    digest: Callable[[Any], Any] | None = None
+    ids: str = "auto"
+    header: bool | str = "auto"
 
 
 @dataclass(frozen=True)

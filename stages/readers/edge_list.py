@@ -2,7 +2,8 @@
 
 Lines that start with # or % are comments. A first line of names is a header; columns called source and
 target (or src, from, u; dst, to, v) are found by it, else the first two count. A third column is the weight,
-a fourth (a time stamp, in KONECT's files) is left alone. The vertices are exactly the ids that occur. A
+a fourth (a time stamp, in KONECT's files) is left alone. The vertices are exactly the ids that occur; they
+are whole numbers, or texts if no id among the first rows is a number, or where `ids: text` says so. A
 comment such as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected.
 """
 
@@ -10,10 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gravel.stages.parsing.head import Head, is_number, shown
+from gravel.stages.parsing.columns import MOST_COLUMNS, Layout
+from gravel.stages.parsing.head import HEAD_BYTES, Head, is_number, shown
+from gravel.stages.parsing.text_layout import are_texts, text_layout
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
@@ -23,24 +26,9 @@ COMMENTS = b"#%"
 SOURCE_NAMES = ("source", "src", "from", "u", "fromnodeid", "start", "tail", "node1", "id1")
 TARGET_NAMES = ("target", "dst", "dest", "to", "v", "tonodeid", "end", "head", "node2", "id2")
 WEIGHT_NAMES = ("weight", "w", "value", "cost", "length", "distance")
-MOST_COLUMNS = 4
-"""Without a header that names them, more columns are taken for something else than an edge list."""
 
 _STATED = re.compile(rb"nodes:\s*(\d{1,19})\s+edges:\s*(\d{1,19})", re.IGNORECASE)
 _INTEGER = re.compile(rb"-?[0-9]+")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where a line keeps what; `why` is set instead if the line is none of an edge list."""
-
-    delimiter: str = ""
-    columns: int = 0
-    source: int = 0
-    target: int = 1
-    weight: int = -1
-    header: bool = False
-    why: str = ""
 
 
 def split(line: bytes, delimiter: str) -> list[bytes]:
@@ -66,22 +54,38 @@ def layout_of(first: bytes, second: bytes | None) -> Layout:
 
 
 def _named(fields: list[bytes], delimiter: str, first: bytes, second: bytes | None) -> Layout:
-    names = [
-        field.decode("utf-8", errors="replace").strip("\"' ").lower().replace("_", "") for field in fields
-    ]
     if second is None or len(split(second, delimiter)) != len(fields):
         return Layout(why=f"found {shown(first)}; expected an edge: two whole numbers")
-
-    def find(known: tuple[str, ...]) -> int:
-        return next((position for position, name in enumerate(names) if name in known), -1)
-
-    source, target, weight = find(SOURCE_NAMES), find(TARGET_NAMES), find(WEIGHT_NAMES)
+    source, target, weight = _places(fields)
     if source < 0 or target < 0:
         source, target = 0, 1
         weight = weight if weight > 1 or len(fields) != 3 else 2
     return Layout(
         delimiter, len(fields), source, target, weight if weight not in (source, target) else -1, True
     )
+
+
+def _places(fields: list[bytes]) -> tuple[int, int, int]:
+    """Find the columns of source, target and weight by their names, -1 for one that is not there."""
+    names = [
+        field.decode("utf-8", errors="replace").strip("\"' ").lower().replace("_", "") for field in fields
+    ]
+
+    def find(known: tuple[str, ...]) -> int:
+        return next((position for position, name in enumerate(names) if name in known), -1)
+
+    return find(SOURCE_NAMES), find(TARGET_NAMES), find(WEIGHT_NAMES)
+
+
+def layout_of_texts(head: Head, ids: str, header: bool | str) -> Layout | None:
+    """Return the layout of a list whose ids are texts, as the parameters or its first rows say; else None."""
+    content = head.content(COMMENTS)
+    if ids == "integer" or not content:
+        return None
+    layout = text_layout(content, header, _places)
+    if ids == "auto":
+        return layout if layout is not None and are_texts(content, layout) else None
+    return layout or text_layout(content[:1], header, _places)
 
 
 def _fits(head: Head) -> bool:
@@ -106,6 +110,8 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.parsing.text import read_pairs
     from gravel.stages.streams import LineStream
 
+    data = reading.stream.peek(HEAD_BYTES)
+    texts = layout_of_texts(Head(data, whole=len(data) < HEAD_BYTES), reading.ids, reading.header)
     lines = LineStream(reading.stream)
     first, comments = _content(lines)
     if first is None:
@@ -113,18 +119,13 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
             "no edge was found, so there is no vertex either",
             hint="a format that states the number of vertices can describe a graph without edges",
         )
-    between: list[bytes] = []
-    second = lines.readline()
-    while second is not None and _skipped(second):
-        between.append(second)
-        second = lines.readline()
-    layout = layout_of(first, second)
-    for line in ([second] if second is not None else []) + between[::-1]:
-        lines.unread(line)
+    layout = texts or _layout_of_numbers(reading, lines, first)
     if layout.why:
         lines.fail(layout.why, hint="if this is another format, name it with `format`")
     if not layout.header:
         lines.unread(first)
+    if texts is not None:
+        _announce(reading, layout, first)
     weighted = layout.weight >= 0 and reading.weights
     grammar = PairGrammar(
         form=_form(layout),
@@ -134,6 +135,8 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         source_column=layout.source,
         target_column=layout.target,
         weight_column=layout.weight if weighted else -1,
+        texts=texts is not None,
+        may_be_texts=reading.ids == "auto",
     )
     stated = next((match for comment in comments if (match := _STATED.search(comment))), None)
 
@@ -151,7 +154,35 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         if not found:
             lines.fail("no edge was found, so there is no vertex either")
 
-    return Header(undirected=any(map(_undirected, comments)), weighted=weighted), chunks()
+    undirected = any(map(_undirected, comments))
+    return Header(undirected=undirected, weighted=weighted, texts=texts is not None), chunks()
+
+
+def _layout_of_numbers(reading: Reading, lines: LineStream, first: bytes) -> Layout:
+    between: list[bytes] = []
+    second = lines.readline()
+    while second is not None and _skipped(second):
+        between.append(second)
+        second = lines.readline()
+    layout = layout_of(first, second)
+    for line in ([second] if second is not None else []) + between[::-1]:
+        lines.unread(line)
+    if not layout.why and isinstance(reading.header, bool):
+        return replace(layout, header=reading.header)
+    return layout
+
+
+def _announce(reading: Reading, layout: Layout, first: bytes) -> None:
+    """Log that ids are texts, and remark on a first line that could be a header."""
+    reading.log("ids are texts")
+    if reading.device is not None:
+        reading.log("the CPU reads them: a GPU reads ids that are whole numbers")
+        reading.device = None
+    if layout.may_be_header and reading.header == "auto":
+        reading.remark(
+            f"{reading.stream.location}: the first line, {shown(first, 60)}, is read as an edge; "
+            "if it names the columns, set header: true (if not, header: false)"
+        )
 
 
 def _content(lines: LineStream) -> tuple[bytes | None, list[bytes]]:

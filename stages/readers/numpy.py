@@ -1,6 +1,7 @@
 """NumPy files: `.npy` of shape (edges, 2), or `.npz` with `source`, `target` and perhaps `weight`.
 
-Only plain arrays of whole numbers are read; pickled objects never are.
+Only plain arrays are read: of whole numbers, or of texts and dates, whose ids are texts. Pickled objects are
+never read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from gravel.stages.errors import StageError
 from gravel.stages.parsing.array_checks import check_ids, check_weights
 from gravel.stages.parsing.head import Head
-from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading, TextChunk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,11 +99,12 @@ def _read_npy(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
         layout = _layout(file, location, "the array")
     if len(layout.shape) != 2 or layout.shape[1] != 2:
         raise StageError(f"found an array of shape {layout.shape}; expected (edges, 2)", file=location)
-    dtype = _integers(layout, "the array", location)
+    dtype = _id_type(layout, "the array", location, reading.ids)
+    texts = reading.ids == "text" or dtype.kind not in "iu"
 
-    def chunks() -> Iterator[Chunk]:
+    def chunks() -> Iterator[Any]:
         _some(layout.edges, location)
-        step = max(1024, reading.block_bytes // 16)
+        step = max(256, reading.block_bytes // max(16, 4 * dtype.itemsize))
         with path.open("rb", buffering=0) as file:
             for row in range(0, layout.edges, step):
                 rows = min(step, layout.edges - row)
@@ -115,13 +117,16 @@ def _read_npy(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                     file.seek(layout.begin + 2 * row * dtype.itemsize)
                     pairs = _exactly(file, 2 * rows, dtype, location).reshape(-1, 2)
                     columns = [pairs[:, 0], pairs[:, 1]]
+                if texts:
+                    yield _text_chunk(columns[0], columns[1], None, row, location, ("column 0", "column 1"))
+                    continue
                 yield Chunk(
                     _ids(columns[0], "column 0", row, location),
                     _ids(columns[1], "column 1", row, location),
                     None,
                 )
 
-    return Header(), chunks()
+    return Header(texts=texts), chunks()
 
 
 def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
@@ -152,7 +157,16 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                 f"array {name!r} has the shape {layout.shape}; expected ({edges},) as the others",
                 file=location,
             )
-    dtypes = {name: _integers(layouts[name], name, location) for name in ("source", "target")}
+    ends = ("source", "target")
+    dtypes = {name: _id_type(layouts[name], name, location, reading.ids) for name in ends}
+    texts = reading.ids == "text" or all(dtypes[name].kind not in "iu" for name in ends)
+    for name in ends:
+        if not texts and dtypes[name].kind not in "iu":
+            raise StageError(
+                f"{name} holds {layouts[name].dtype!r:.40}; expected whole numbers, as the other end has",
+                hint="if ids are texts, set `ids: text`",
+                file=location,
+            )
     if weighted:
         dtypes["weight"] = _plain(layouts["weight"])
         if dtypes["weight"].kind not in "iuf":
@@ -162,9 +176,9 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                 file=location,
             )
 
-    def chunks() -> Iterator[Chunk]:
+    def chunks() -> Iterator[Any]:
         _some(edges, location)
-        step = max(1024, reading.block_bytes // 16)
+        step = max(256, reading.block_bytes // max(16, 4 * max(dtype.itemsize for dtype in dtypes.values())))
         try:
             with ExitStack() as stack:
                 archive = stack.enter_context(zipfile.ZipFile(path))
@@ -181,6 +195,9 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
                     weight = values["weight"].astype(numpy.float64) if weighted else None
                     if weight is not None:
                         check_weights(weight, row, location)
+                    if texts:
+                        yield _text_chunk(values["source"], values["target"], weight, row, location, ends)
+                        continue
                     yield Chunk(
                         _ids(values["source"], "source", row, location),
                         _ids(values["target"], "target", row, location),
@@ -189,7 +206,7 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
         except _DAMAGE as error:
             raise _damaged(location, _reason(error)) from None
 
-    return Header(weighted=weighted), chunks()
+    return Header(weighted=weighted, texts=texts), chunks()
 
 
 def _plain(layout: _Layout) -> Any:
@@ -201,9 +218,9 @@ def _plain(layout: _Layout) -> Any:
         return numpy.dtype(object)
 
 
-def _integers(layout: _Layout, name: str, location: str) -> Any:
+def _id_type(layout: _Layout, name: str, location: str, ids: str) -> Any:
     dtype = _plain(layout)
-    if dtype.kind not in "iu":
+    if dtype.kind not in ("iu" if ids == "integer" else "iuUSM") or not dtype.itemsize:
         raise StageError(
             f"{name} holds {layout.dtype!r:.40}; expected whole numbers",
             hint="convert it, for example with .astype('int64')",
@@ -212,6 +229,26 @@ def _integers(layout: _Layout, name: str, location: str) -> Any:
     if layout.shape and math.prod(layout.shape) * dtype.itemsize > 1 << 62:
         raise _damaged(location, f"its shape is {layout.shape}")
     return dtype
+
+
+def _text_chunk(
+    source: Any, target: Any, weight: Any, row: int, location: str, names: tuple[str, str]
+) -> TextChunk:
+    import numpy
+    import pyarrow
+
+    from gravel.stages.parsing.arrow_texts import text_chunk
+
+    columns = []
+    for values, name in zip((source, target), names, strict=True):
+        native = numpy.ascontiguousarray(values, values.dtype.newbyteorder("="))
+        try:
+            columns.append(pyarrow.array(native))
+        except (pyarrow.ArrowException, ValueError) as error:
+            raise StageError(
+                f"{name} from row {row:,} (from 0) on cannot be read as texts: {error}", file=location
+            ) from None
+    return text_chunk(columns[0], columns[1], weight, row, location, names)
 
 
 def _exactly(file: Any, count: int, dtype: Any, location: str) -> NDArray[Any]:

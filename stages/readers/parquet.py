@@ -1,4 +1,8 @@
-"""Parquet tables: columns `source`, `target`, perhaps `weight`; else the first two of whole numbers."""
+"""Parquet tables: columns `source`, `target`, perhaps `weight`; else the first two of whole numbers.
+
+Ids are whole numbers, or what is read as texts: strings, binary in UTF-8, UUIDs, dates and times. If no
+columns are called so and fewer than two hold whole numbers, the first two that hold texts are the ends.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
 from gravel.stages.parsing.array_checks import check_ids, check_weights
+from gravel.stages.parsing.arrow_texts import is_text_like, text_chunk
 from gravel.stages.parsing.head import Head
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
@@ -31,17 +36,32 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         schema = file.schema_arrow
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise _damaged(location, error) from None
-    source, target, weight = _columns(schema, location)
+    source, target, weight, texts = _columns(schema, location, reading.ids)
     weighted = weight is not None and reading.weights
     wanted = [source, target, *([weight] if weight is not None and weighted else [])]
 
-    def chunks() -> Iterator[Chunk]:
+    size = max(1024, reading.block_bytes // 16)
+    if texts:
+        reading.log("ids are texts")
+        size = max(256, reading.block_bytes // (64 + _mean_bytes(file, wanted)))
+
+    def chunks() -> Iterator[Any]:
         row = 0
         try:
             with file:
-                for batch in file.iter_batches(
-                    batch_size=max(1024, reading.block_bytes // 16), columns=wanted, use_threads=False
-                ):
+                for batch in file.iter_batches(batch_size=size, columns=wanted, use_threads=False):
+                    if texts:
+                        number = _weights(batch.column(weight), row, location) if weighted else None
+                        yield text_chunk(
+                            batch.column(source),
+                            batch.column(target),
+                            number,
+                            row,
+                            location,
+                            (source, target),
+                        )
+                        row += batch.num_rows
+                        continue
                     ids = [_ids(batch.column(name), name, row, location) for name in (source, target)]
                     number = _weights(batch.column(weight), row, location) if weighted else None
                     row += batch.num_rows
@@ -51,25 +71,41 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         if not row:
             raise StageError("the table has no rows: no edge was found", file=location)
 
-    return Header(weighted=weighted), chunks()
+    return Header(weighted=weighted, texts=texts), chunks()
 
 
-def _columns(schema: Any, location: str) -> tuple[str, str, str | None]:
+def texts_in(location: str, ids: str) -> bool:
+    """Whether the ids of a local file are texts; raises what reading its schema does."""
+    from pyarrow import parquet
+
+    from gravel.stages.streams.opening import local_path
+
+    return _columns(parquet.read_schema(local_path(location)), location, ids)[3]
+
+
+def _columns(schema: Any, location: str, ids: str) -> tuple[str, str, str | None, bool]:
     import pyarrow
 
     names = {name.lower(): name for name in reversed(schema.names)}
     if len(set(schema.names)) != len(schema.names):
         raise StageError(f"two columns have the same name: {', '.join(schema.names)}", file=location)
     whole = [field.name for field in schema if pyarrow.types.is_integer(field.type)]
+    as_text = [field.name for field in schema if is_text_like(field.type)] if ids != "integer" else []
     if "source" in names and "target" in names:
         pair = [names["source"], names["target"]]
+        texts = ids == "text" or all(name in as_text for name in pair)
         for name in pair:
-            if name not in whole:
+            if name not in (whole + as_text if texts else whole):
                 raise StageError(
-                    f"column {name!r} holds {schema.field(name).type}; expected whole numbers", file=location
+                    f"column {name!r} holds {schema.field(name).type}; expected whole numbers",
+                    hint=None if name not in as_text else "if ids are texts, set `ids: text`",
+                    file=location,
                 )
     else:
-        pair = whole[:2]
+        pair = whole[:2] if ids != "text" else [name for name in schema.names if name in whole + as_text][:2]
+        texts = ids == "text"
+        if len(pair) < 2 and len(as_text) > 1:
+            pair, texts = as_text[:2], True
     if len(pair) < 2:
         held = ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
         raise StageError(
@@ -86,7 +122,18 @@ def _columns(schema: Any, location: str) -> tuple[str, str, str | None]:
                 hint="`weights: false` reads the edges alone",
                 file=location,
             )
-    return pair[0], pair[1], weight if weight not in pair else None
+    return pair[0], pair[1], weight if weight not in pair else None, texts
+
+
+def _mean_bytes(file: Any, columns: list[str]) -> int:
+    """Return the bytes that these columns of a row take on average, as they are stored before compression."""
+    total = 0
+    for group in range(file.metadata.num_row_groups):
+        stored = file.metadata.row_group(group)
+        for place in range(stored.num_columns):
+            if stored.column(place).path_in_schema in columns:
+                total += stored.column(place).total_uncompressed_size
+    return int(total // max(1, file.metadata.num_rows))
 
 
 def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:

@@ -50,7 +50,7 @@ def find_components(
         ran = executed(ranked, backend)
         context.progress(1 + RUNS, 1 + RUNS, "runs")
     else:
-        find, preparing, notes, code = _prepared(graph, strategy, tuning)
+        find, preparing, notes, code = prepared_find(graph, strategy, tuning)
         ran = told(code, backend)
         for run in range(1 + RUNS):
             if backend == "cuda":
@@ -128,7 +128,7 @@ def _told(found: ComponentsResult) -> list[str]:
     return [f"{passes} left components in parts: the labels are not those of whole components"]
 
 
-def _prepared(
+def prepared_find(
     graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
 ) -> tuple[Callable[[], ComponentsResult], float, list[str], Ran]:
     """Return what finds the components, the milliseconds to make it ready, sentences, and what it runs."""

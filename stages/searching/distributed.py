@@ -175,8 +175,8 @@ def _sources(
         told = run_gang(context, work_as_rank, replace(task, draw=(asked.random, asked.seed)), graph.ranks)
         drawn: NDArray[Any] = told[0][0]
         return drawn
-    vertices = asked.vertices if isinstance(asked, VertexSources) else asked
-    return check_sources(vertices, graph.vertex_count)
+    assert isinstance(asked, VertexSources)  # ids of a file were resolved before
+    return check_sources(asked.vertices, graph.vertex_count)
 
 
 def _answers(

@@ -355,7 +355,9 @@ def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
 def _search_count(parameters: TraverseParameters) -> int:
     if parameters.algorithm == "components":
         return 1
-    sources = parameters.sources
+    sources: Any = parameters.sources
     if isinstance(sources, tuple):
         return len(sources)
-    return sources.random if hasattr(sources, "random") else len(sources.vertices)
+    if hasattr(sources, "file"):
+        return int(sources.count())
+    return int(sources.random) if hasattr(sources, "random") else len(sources.vertices)

@@ -32,7 +32,8 @@ def checked_strategy(algorithm: str, name: str) -> str:
     known = ["auto", *sorted(strategies_in(PACKAGES[algorithm]))]
     if name not in known:
         raise ValueError(
-            f"unknown {algorithm} strategy {name!r}{_nearest(name, known)}; there are {', '.join(known)}"
+            f"there is no {algorithm} strategy {name!r}{nearest_text(name, known)}; "
+            f"there are {', '.join(known)}"
         )
     return name
 
@@ -98,23 +99,23 @@ def checked_tuning(
 
     strategy = strategies_in(package)[name]
     strategy.load(backend)
-    here = _constants(strategy, backend)
-    there = _constants(strategy, "cpu" if backend == "cuda" else "cuda")
+    here = constants(strategy, backend)
+    there = constants(strategy, "cpu" if backend == "cuda" else "cuda")
     taken, left_out = {}, []
     for constant, value in tuning.items():
         if constant in here:
-            taken[constant] = _checked_value(name, constant, value, here[constant])
+            taken[constant] = checked_value(name, constant, value, here[constant])
         elif constant in there:
             left_out.append(f"{constant} is no constant of {name} on {backend}, and was left out")
         else:
             raise ValueError(
-                f"strategy {name!r} has no constant {constant!r}{_nearest(constant, list(here))}; "
+                f"strategy {name!r} has no constant {constant!r}{nearest_text(constant, list(here))}; "
                 f"on {backend} it has {', '.join(here) or 'none'}"
             )
     return taken, left_out
 
 
-def _constants(strategy: Strategy, backend: str) -> dict[str, Any]:
+def constants(strategy: Strategy, backend: str) -> dict[str, Any]:
     """List a strategy's constants on a backend with their types, None where the type is not told."""
     if strategy.target(backend) is None:
         return {}
@@ -126,7 +127,7 @@ def _constants(strategy: Strategy, backend: str) -> dict[str, Any]:
     return {name: kinds.get(name) for name in inspect.signature(function).parameters if name not in GIVEN}
 
 
-def _checked_value(strategy: str, constant: str, value: Any, kind: Any) -> Any:
+def checked_value(strategy: str, constant: str, value: Any, kind: Any) -> Any:
     """Return the value as the constant has it: whole numbers may be written with a point, and the reverse."""
     if kind is None:
         return int(value) if isinstance(value, float) and value == int(value) else value
@@ -145,7 +146,7 @@ def _checked_value(strategy: str, constant: str, value: Any, kind: Any) -> Any:
     wanted = " or ".join(_kind_name(each) for each in kinds if each is not type(None))
     near = ""
     if isinstance(value, str):
-        near = _nearest(value, [text for each in kinds for text in typing.get_args(each)])
+        near = nearest_text(value, [text for each in kinds for text in typing.get_args(each)])
     raise ValueError(f"constant {constant!r} of strategy {strategy!r} is {value!r}; it is {wanted}{near}")
 
 
@@ -166,7 +167,8 @@ def refuse_choice(strategy: str, tuning: Mapping[str, Any] | None = None) -> Non
         )
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest_text(name: str, known: list[str]) -> str:
+    """Ask for the nearest of the known names, in brackets; nothing where none is near."""
     close = difflib.get_close_matches(name, known, 1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 

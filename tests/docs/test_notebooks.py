@@ -18,7 +18,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def test_there_are_notebooks() -> None:
-    assert {path.stem for path in NOTEBOOKS} >= {"study"}
+    assert {path.stem for path in NOTEBOOKS} == {"networkx", "study"}
 
 
 @pytest.mark.filterwarnings("ignore")  # those of Jupyter

@@ -14,6 +14,7 @@ from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, whole_graph
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.parameters import slow_among
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -94,7 +95,7 @@ def test_launch_sizes_follow_the_frontier_and_fixed_ones_do_not() -> None:
     assert baseline.run(0).launches == baseline.launches
 
 
-@pytest.mark.parametrize("strategy", ["two_phase", "flex", "host_rows"])
+@pytest.mark.parametrize("strategy", slow_among(["two_phase", "flex", "host_rows"], {"host_rows"}))
 def test_a_log_that_is_full_grows(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level keeps its arcs and its direction, however many levels there are."""
     graph = {each.name: each for each in zoo()}["path_33"]

@@ -161,7 +161,7 @@ def test_a_device_that_has_no_room_any_more(
     monkeypatch.setattr(ingest_device, "LARGEST_PIECE", 10)
     monkeypatch.setattr(pairs_cuda.PairParser, "parse", refuse)
     monkeypatch.setattr(lists_cuda.ListParser, "parse", refuse)
-    monkeypatch.setattr("gravel.stages.numbering.on_device._on_device", refuse)
+    monkeypatch.setattr("gravel.stages.vertex_ids.on_device._on_device", refuse)
     log = compare(path)
     assert any("were parsed by the CPU" in line for line in log)
 
@@ -197,7 +197,7 @@ def check_drawn(folder: Path, seed: int, count: int, monkeypatch: pytest.MonkeyP
 
 
 def test_files_drawn_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_drawn(tmp_path, 1, 300, monkeypatch)
+    check_drawn(tmp_path, 1, 100, monkeypatch)
 
 
 @pytest.mark.slow

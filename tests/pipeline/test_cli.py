@@ -113,7 +113,8 @@ def test_plan_refuses_what_cannot_fit(bench: Bench) -> None:
     result = plan(bench, "--host-memory", "3kB")
     assert result.exit_code == 2
     assert "will run  edges" in result.stdout
-    assert "graph needs 3.91 KiB of host memory" in result.stderr
+    assert "summary needs 260 KiB of host memory; " in result.stderr
+    assert "smaller stage runs do not fit either" in result.stderr
     assert json.loads(plan(bench, "--host-memory", "3kB", "--json").stdout)["fits"] is False
 
 

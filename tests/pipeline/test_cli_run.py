@@ -23,6 +23,16 @@ stages:
 """
 
 
+VERIFIED = """\
+workflow: roads
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 5, edge_factor: 4, seed: 1}}}
+  graph: {stage: symmetrize, input: edges}
+  bfs:   {stage: traverse, input: graph, sources: {random: 1}}
+  check: {stage: verify, graph: graph, traversal: bfs}
+"""
+
+
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {stage.name: stage for stage in (MAKE, ADD, MEASURE)}
@@ -115,6 +125,30 @@ def test_a_wrong_request_makes_exit_code_2(file: Path) -> None:
             run(file, *arguments)
         assert caught.value.exit_code == 2
     assert count(file.parent / "marks", 1) == 0
+
+
+def test_runs_have_a_row_with_what_matters(file: Path) -> None:
+    run(file)
+    run(file, "--set", "fail=stage", "--force", "sum")
+    run(file)
+    rows = [line.split("  ") for line in look(file, "runs").splitlines()]
+    cells = [[cell.strip() for cell in row if cell] for row in rows]
+    assert cells[0] == ["RUN", "WORKFLOW", "STATE", "TOOK", "COMPUTED", "VERIFIED", "PAGE"]
+    workflow, computed = ([row[place] for row in cells[1:]] for place in (1, 4))
+    assert workflow == [str(file)] * 3
+    assert computed == ["nothing", "nothing; failed: sum", "all 4"]
+    assert cells[3][-1].endswith("report.html")
+
+
+def test_runs_say_whether_results_were_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "roads.yaml"
+    path.write_text(VERIFIED)
+    run(path)
+    run(path, "--only", "bfs")
+    [later, first] = json.loads(look(path, "runs", "--json"))
+    assert (later["verified"], first["verified"]) == (None, True)
+    assert "  all 4     yes       " in look(path, "runs")
 
 
 def test_runs_status_and_logs_tell_of_a_run(file: Path) -> None:

@@ -103,6 +103,45 @@ def test_a_failure_and_a_result_that_is_gone(file: Path):
     assert "the recipe of one of them is not in the cache any more" in told
 
 
+MANY = """\
+workflow: many
+parameters: {value: 1, fail: ""}
+matrix: {by: [1, 2, 3, 4, 5, 6, 7, 8, 9]}
+stages:
+  edges: {stage: make, value: "${value}", marks: MARKS}
+  sum:   {stage: add, inputs: [edges], value: "${by}", marks: MARKS}
+  more:  {stage: add, inputs: [sum], value: "${by}", marks: MARKS}
+  last:  {stage: add, over: matrix, inputs: [more], value: 9, fail: "${fail}", marks: MARKS}
+"""
+
+
+def test_the_twenty_most_important_differences_come_first(file: Path):
+    file.write_text(MANY.replace("MARKS", str(file.parent / "marks")))
+    run(file)
+    run(file, "--set", "value=5", "--set", "fail=stage")
+    told, every = diff(file, *names(file)), diff(file, *names(file), "--all")
+    assert "differences more: --all shows them" in told.splitlines()[-1]
+    assert "differences more" not in every
+    assert len(told.splitlines()) < len(every.splitlines())
+    lines = told.splitlines()
+    assert lines.index("  parameter value  1 -> 5") < lines.index("last")
+    stages = [line for line in lines if line and not line.startswith(("  ", "old ", "new "))]
+    assert stages[1] == "last", "what failed comes before results that are others"
+    assert "  new error: " in told
+    assert "more[by=9]" in every
+
+
+def test_a_run_beside_itself(file: Path):
+    run(file)
+    run(file, "--set", "value=5")
+    first, second = names(file)
+    told = diff(file, "last", "last")
+    assert told.splitlines() == [
+        f"both are the run {second}: a run does not differ from itself",
+        f"compare it with another one, for example: gravel diff {first} {second}",
+    ]
+
+
 def test_an_unknown_run(file: Path):
     run(file)
     from gravel.pipeline.core.errors import RequestError

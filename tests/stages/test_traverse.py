@@ -181,7 +181,7 @@ def test_file_ids_become_vertices():
     [
         ({"strategy": "topdown"}, "did you mean 'top_down'"),
         ({"algorithm": "components", "strategy": "aforest"}, "did you mean 'afforest'"),
-        ({"algorithm": "components", "strategy": "top_down"}, "unknown components strategy"),
+        ({"algorithm": "components", "strategy": "top_down"}, "there is no components strategy"),
         ({"algorithm": "components", "sources": [1]}, "components take no sources"),
         ({"algorithm": "dfs"}, "'bfs' or 'components'"),
         ({"sources": []}, "at least 1"),

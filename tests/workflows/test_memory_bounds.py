@@ -147,7 +147,7 @@ def test_stages_at_once_stay_below_the_capacity(tmp_path: Path) -> None:
         assert sum(taken.need for taken in meanwhile) <= capacity
 
 
-@pytest.mark.parametrize("highest", [1 << 20, 1 << 60])
+@pytest.mark.parametrize("highest", [1 << 20, pytest.param(1 << 60, marks=pytest.mark.slow)])
 def test_ingest_is_bounded_by_its_parameter(tmp_path: Path, highest: int) -> None:
     """Ids from a range, and from anywhere, which leave the memory for the disk."""
     file = tmp_path / "edges.txt"

@@ -84,7 +84,7 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
 
 
 @needs_data
-@pytest.mark.parametrize("path", graph_cases())
+@pytest.mark.parametrize("path", graph_cases(large=100_000))
 def test_every_real_graph_is_searched_alike(path: Path) -> None:
     graph = read(path)
     source = int(graph.source[len(graph.source) // 2])

@@ -37,6 +37,7 @@ CASES: dict[str, Case] = {
     "edges": Case("ingest", {"source": {"rmat": {"scale": "{scale}"}}}),
     "text": Case("ingest", {"file": "{folder}/{scale}.txt"}, gpu=True),
     "numpy": Case("ingest", {"file": "{folder}/{scale}.npy"}),
+    "saved": Case("saved", {"folder": "{folder}/{scale}.graph"}),
     "graph": Case("symmetrize", {}, {"input": "edges"}, gpu=True),
     "directed": Case("symmetrize", {"direction": "as_given"}, {"input": "edges"}),
     **{

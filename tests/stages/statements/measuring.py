@@ -38,6 +38,9 @@ def files_of(folder: Path, scale: int) -> None:
     pairs = numpy.random.default_rng(scale).integers(0, 1 << scale, (8 << scale, 2))
     (folder / f"{scale}.txt").write_bytes(b"".join(b"%d %d\n" % (u, v) for u, v in pairs.tolist()))
     numpy.save(folder / f"{scale}.npy", pairs)
+    command = "import gravel, numpy, sys; gravel.graph(numpy.load(sys.argv[1])).save(sys.argv[2])"
+    files = [str(folder / f"{scale}.{kind}") for kind in ("npy", "graph")]
+    subprocess.run([sys.executable, "-c", command, *files], check=True, cwd=ROOT)
 
 
 def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]:
@@ -49,7 +52,7 @@ def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]
 
     case, cache, machine = CASES[name], Cache(folder / "cache"), machine_of(backend)
     stage = all_stages()[case.stage]
-    if "file" in case.parameters:
+    if {"file", "folder"} & case.parameters.keys():
         files_of(folder, scale)
     parameters = stage.parameters(**filled(case.parameters, scale, str(folder)))
     ids = {slot: [made(folder, each, scale) for each in _names(given)] for slot, given in case.inputs.items()}

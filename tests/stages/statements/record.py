@@ -73,7 +73,7 @@ def stated(name: str, scale: str, backend: str, inputs: Mapping[str, Any], folde
 
     case = CASES[name]
     stage = all_stages()[case.stage]
-    if "file" in case.parameters:
+    if {"file", "folder"} & case.parameters.keys():
         files_of(folder, int(scale))
     parameters = stage.parameters(**filled(case.parameters, int(scale), str(folder)))
     extents = {slot: tuple(Extent(**each) for each in given) for slot, given in inputs.items()}

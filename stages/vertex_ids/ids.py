@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
-from gravel.stages.numbering.sparse import SparseIds
+from gravel.stages.vertex_ids.sparse import SparseIds
 
 Ids = NDArray[numpy.int64]
 

@@ -6,14 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.stages.numbering.ids import IdSet
-from gravel.stages.numbering.spool import Spool
 from gravel.stages.readers import Chunk
+from gravel.stages.vertex_ids.ids import IdSet
+from gravel.stages.vertex_ids.spool import Spool
+
+Item = TypeVar("Item")
 
 
 def ranked(
@@ -28,7 +30,7 @@ def ranked(
         def of(chunk: Chunk) -> Chunk:
             return Chunk(ids.ranks(chunk.source, dtype), ids.ranks(chunk.target, dtype), chunk.weight)
 
-        yield from _side_by_side(of, spool, threads)
+        yield from side_by_side(of, spool, threads)
         spool.close()
         return
     # A rank r that is found is kept as -1 - r among the ids, which are never negative.
@@ -40,9 +42,7 @@ def ranked(
     current.close()
 
 
-def _side_by_side(
-    function: Callable[[Chunk], Chunk], chunks: Iterable[Chunk], threads: int
-) -> Iterator[Chunk]:
+def side_by_side(function: Callable[[Item], Chunk], chunks: Iterable[Item], threads: int) -> Iterator[Chunk]:
     """Apply the function on threads, and yield in order."""
     waiting: deque[Future[Chunk]] = deque()
     with ThreadPoolExecutor(max(1, threads), thread_name_prefix="gravel-rank") as pool:

@@ -18,14 +18,14 @@ from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
 from gravel.kernels.index import index_dtype
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import EdgeList, VertexIds
-from gravel.stages.numbering.device_output import DeviceOutput
 from gravel.stages.readers import Chunk
+from gravel.stages.vertex_ids.device_output import DeviceOutput
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
-    from gravel.stages.numbering.spool import Spool
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.readers import Header
+    from gravel.stages.vertex_ids.spool import Spool
 
 TABLE_BYTES_PER_EDGE = 80
 """Of the device while ids are sorted: both ends of 8 bytes, a copy, and what sorting them takes."""
@@ -123,7 +123,7 @@ class _Edges:
 
     def set_aside(self) -> None:
         """Move all edges to the host, and those to come."""
-        from gravel.stages.numbering.spool import Spool
+        from gravel.stages.vertex_ids.spool import Spool
 
         if self._spool is not None:
             return
@@ -201,8 +201,8 @@ class _Edges:
 
     def numbered_on_host(self) -> tuple[EdgeList, VertexIds]:
         """Number all edges as without a device."""
-        from gravel.stages.numbering.edges import from_spool
-        from gravel.stages.numbering.ids import IdSet
+        from gravel.stages.vertex_ids.edges import from_spool
+        from gravel.stages.vertex_ids.ids import IdSet
 
         self.set_aside()
         assert self._spool is not None

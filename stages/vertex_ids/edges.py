@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
 from gravel.stages.artifacts import EdgeList, VertexIds
-from gravel.stages.numbering.ids import IdSet
-from gravel.stages.numbering.ranks import ranked
-from gravel.stages.numbering.spool import NARROW, Spool
 from gravel.stages.readers import Digested
+from gravel.stages.vertex_ids.ids import IdSet
+from gravel.stages.vertex_ids.ranks import ranked
+from gravel.stages.vertex_ids.spool import NARROW, Spool
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
@@ -67,7 +67,7 @@ def _shifted(
 
     reading.digest = digest
     digested = (chunk if isinstance(chunk, Digested) else digest(chunk) for chunk in chunks)
-    return _written(context, header, digested, vertices)
+    return written(context, header, digested, vertices)
 
 
 def from_spool(
@@ -84,7 +84,7 @@ def from_spool(
         dtype=index_dtype(occurring.count),
         threads=context.machine.threads,
     )
-    listed = _written(context, header, edges, occurring.count, rows=spool.edges)
+    listed = written(context, header, edges, occurring.count, rows=spool.edges)
     if occurring.consecutive:
         return listed, VertexIds(first=occurring.first, vertex_count=occurring.count)
     sink = context.sink(numpy.int64)
@@ -93,9 +93,10 @@ def from_spool(
     return listed, VertexIds(ids=sink.close(), vertex_count=occurring.count)
 
 
-def _written(
+def written(
     context: Context, header: Header, chunks: Iterator[Chunk], vertices: int, rows: int | None = None
 ) -> EdgeList:
+    """Write edges by index as an edge list."""
     dtype = index_dtype(vertices)
     source, target = context.sink(dtype, rows=rows), context.sink(dtype, rows=rows)
     weight = context.sink(numpy.float64, rows=rows) if header.weighted else None

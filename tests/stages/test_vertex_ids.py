@@ -3,11 +3,11 @@
 import numpy
 import pytest
 
-from gravel.stages.numbering.ids import IdSet
-from gravel.stages.numbering.ranks import ranked
-from gravel.stages.numbering.sparse import SparseIds
-from gravel.stages.numbering.spool import Spool
 from gravel.stages.readers import Chunk
+from gravel.stages.vertex_ids.ids import IdSet
+from gravel.stages.vertex_ids.ranks import ranked
+from gravel.stages.vertex_ids.sparse import SparseIds
+from gravel.stages.vertex_ids.spool import Spool
 
 TOP = (1 << 63) - 1
 

@@ -1,0 +1,1 @@
+"""Graphs of other libraries as arrays: one module for each library."""

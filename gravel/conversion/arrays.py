@@ -1,0 +1,89 @@
+"""Edge arrays: two lists or arrays of ends, one array of two columns, or a list of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gravel.conversion.arrow import refuse_mixed
+from gravel.conversion.converted import Edges
+
+
+def is_pair(data: Any) -> bool:
+    """Say whether data is a pair of ends, an array of two columns, or a list of pairs."""
+    if isinstance(data, tuple | list):
+        return True
+    return getattr(data, "ndim", None) == 2 and data.shape[1] == 2
+
+
+def from_arrays(data: Any) -> Edges:
+    """Return the edges of `(sources, targets)`, of an array (edges, 2), or of a list of pairs.
+
+    Raises TypeError for what is no id, and ValueError for ends that differ in number.
+    """
+    source, target = _ends(data)
+    if len(source) != len(target):
+        raise ValueError(f"{len(source):,} sources and {len(target):,} targets make no edges")
+    from gravel.kernels.strategy import backend_of
+
+    if "cuda" in (backend_of(source), backend_of(target)):
+        from gravel.conversion.cupy import from_device
+
+        return from_device(source, target)
+    from gravel.conversion.columns import numbered
+
+    return numbered(_column(source, "source"), _column(target, "target"))
+
+
+def _ends(data: Any) -> tuple[Any, Any]:
+    if not isinstance(data, tuple | list):
+        whole = _array(data)
+        return whole[:, 0], whole[:, 1]
+    if isinstance(data, list) and data and all(isinstance(each, tuple) for each in data):
+        wrong = next((row for row, each in enumerate(data) if len(each) != 2), None)
+        if wrong is not None:
+            raise ValueError(f"edge {wrong} has {len(data[wrong])} ends; expected 2")
+        return [each[0] for each in data], [each[1] for each in data]
+    if not len(data):
+        return [], []
+    if len(data) != 2:
+        raise ValueError(
+            f"{len(data)} sequences make no edges; give two, (sources, targets), or a list of pairs"
+        )
+    return _array(data[0]), _array(data[1])
+
+
+def _array(value: Any) -> Any:
+    """Return a sequence as it is, if Arrow or NumPy may read it, else as an array."""
+    if isinstance(value, list | tuple | range):
+        return value
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        raise TypeError(f"the ends of edges are in a {type(value).__name__}; lists or arrays are expected")
+    if hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__"):
+        return value
+    from gravel.kernels.inputs import array
+
+    found = array(value)
+    if found.ndim > 2:
+        raise ValueError(f"the ends of edges are an array of {found.ndim} dimensions; 1 is expected")
+    return found
+
+
+def _column(values: Any, name: str) -> Any:
+    import numpy
+    import pyarrow
+
+    if isinstance(values, list | tuple | range) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
+        refuse_mixed(values, name)
+    if isinstance(values, numpy.ndarray):
+        if values.ndim != 1:
+            raise ValueError(f"the {name}s are an array of {values.ndim} dimensions; 1 is expected")
+        if values.dtype.kind not in "iufOUSMbT":
+            raise TypeError(f"the {name}s are {values.dtype}, which are no vertex ids")
+    if hasattr(values, "__arrow_c_stream__") and not isinstance(values, pyarrow.ChunkedArray):
+        return pyarrow.chunked_array(values)
+    if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+        return values
+    try:
+        return pyarrow.array(values, from_pandas=True)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
+        raise TypeError(f"the {name}s are no vertex ids: {error}") from None

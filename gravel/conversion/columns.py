@@ -1,0 +1,58 @@
+"""Two columns of ids as vertices: integers by kernels of their own, others by the dictionary of ingest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gravel.conversion.converted import Edges
+from gravel.encoded_ids import Encoded, Integers
+from gravel.id_types import checked, type_name
+
+MAX_TEXTS = (1 << 32) - 2
+"""Different ids of one graph that are no integers."""
+
+
+def numbered(source: Any, target: Any, names: tuple[str, str] = ("source", "target")) -> Edges:
+    """Number the ids of two Arrow columns, each by its rank.
+
+    Raises TypeError for types that are no ids and for columns of different kinds, and ValueError for nulls,
+    NaN and more ids than fit, each with the column and the row.
+    """
+    columns = [checked(column, name) for column, name in zip((source, target), names, strict=True)]
+    kinds = [type_name(column.type) for column in columns]
+    if not all(map(len, columns)):
+        kinds[:] = ["integers", "integers"]
+        columns = [column.slice(0, 0).cast("int64") if not len(column) else column for column in columns]
+        if len(columns[0]) != len(columns[1]):
+            raise ValueError(f"{len(columns[0]):,} sources and {len(columns[1]):,} targets make no edges")
+    if kinds[0] != kinds[1]:
+        raise TypeError(
+            f"column {names[0]!r} has {kinds[0]} and column {names[1]!r} has {kinds[1]}; convert one, "
+            "so that it is clear which vertices are the same"
+        )
+    if kinds[0] == "integers":
+        from gravel.stages.vertex_ids.integers import number_integers
+
+        found = number_integers([_as_numpy(column) for column in columns])
+        return Edges(found.columns[0], found.columns[1], Integers(found.distinct, found.first, found.ids))
+    return _encoded(columns)
+
+
+def _encoded(columns: list[Any]) -> Edges:
+    from gravel.stages.vertex_ids.dictionary import UnsuitableIds, encode
+
+    if columns[0].type != columns[1].type:
+        columns = [columns[0], columns[1].cast(columns[0].type)]
+    try:
+        dictionary, (source, target) = encode(*columns)
+    except UnsuitableIds as error:
+        raise ValueError(str(error)) from None
+    if len(dictionary) > MAX_TEXTS:
+        raise ValueError(
+            f"{len(dictionary):,} different ids; {MAX_TEXTS:,} fit one graph: number the vertices by integers"
+        )
+    return Edges(source, target, Encoded(dictionary))
+
+
+def _as_numpy(column: Any) -> Any:
+    return column.to_numpy() if column.num_chunks != 1 else column.chunk(0).to_numpy()

@@ -1,0 +1,90 @@
+"""A file or URL as a graph, through the stages and the cache that a workflow uses."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from gravel.graphs import Graph
+
+NAME = "python"
+"""What the workflow is called in the list of runs."""
+
+
+def from_path(
+    location: str,
+    directed: bool,
+    cache: str | os.PathLike[str] | Literal[False] | None,
+    backend: str,
+    host_memory: str | int | None,
+) -> Graph:
+    """Read a file, with the cache unless that is False.
+
+    Raises FileNotFoundError for a file that is not there, `RequestError` for what is refused before anything
+    is read, and ValueError for a file that holds no graph.
+    """
+    if "://" not in location:
+        path = Path(location).expanduser()
+        if path.is_dir() and (path / "graph.json").exists():
+            from gravel.saving import load_graph
+
+            return load_graph(path)
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {location!r} to read a graph from")
+        location = str(path.absolute())
+    made = (_read if cache is False else _computed)(location, directed, cache, backend, host_memory)
+    return _graph(*made, backend, host_memory)
+
+
+def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -> Graph:
+    from gravel.graphs import Graph
+    from gravel.memory import this_machine
+    from gravel.stored import ids_of, in_memory
+
+    machine = this_machine(backend, host_memory)
+    return Graph(in_memory(stored), ids_of(ids), machine=machine, host_memory=host_memory)
+
+
+def _read(
+    location: str, directed: bool, cache: Any, backend: str, host_memory: str | int | None
+) -> tuple[Any, Any]:
+    """Call the stages here."""
+    from gravel.memory import this_machine
+    from gravel.rows import called, context_for
+    from gravel.stages.ingest import IngestParameters, ingest
+    from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+
+    machine = this_machine(backend, host_memory)
+    edges, ids = called(ingest, context_for(machine), IngestParameters(file=location))
+    asked = SymmetrizeParameters(direction="as_given" if directed else "both")
+    return called(symmetrize, context_for(machine), asked, input=edges), ids
+
+
+def _computed(
+    location: str, directed: bool, cache: Any, backend: str, host_memory: str | int | None
+) -> tuple[Any, Any]:
+    """Run the two stages as a workflow of these two does, so that recipes are the same."""
+    from gravel.pipeline.plugins.installed import known_stages
+    from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.location import find_cache
+    from gravel.pipeline.workflow.loading import read_workflow
+    from gravel.pipeline.workflow.nodes import Text
+    from gravel.running import RunFailed, carry_out
+
+    stages = {
+        "edges": {"stage": "ingest", "file": location},
+        "graph": {"stage": "symmetrize", "input": "edges", "direction": "as_given" if directed else "both"},
+    }
+    text = json.dumps({"workflow": NAME, "stages": stages})
+    workflow = read_workflow(Text(f"{NAME}.yaml", text), Path(f"{NAME}.yaml"), {}, known_stages())
+    root = find_cache(None if cache is None else os.fspath(cache))
+    memory = None if host_memory is None else str(host_memory)
+    try:
+        outcome = carry_out(workflow, root, cluster="inline", backend=backend, host_memory=memory)
+    except RunFailed as error:
+        raise ValueError(str(error)) from error
+    store = Cache(root)
+    return store.open(outcome.outputs("graph")[0]), store.open(outcome.outputs("edges")[1])

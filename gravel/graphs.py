@@ -1,0 +1,275 @@
+"""A graph in memory: searched again and again, reordered, compressed, placed, saved."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from gravel.pipeline.core.errors import RequestError
+from gravel.vertex_ids import Ids, vertex_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gravel.components import Components
+    from gravel.prepared import PreparedSearch
+    from gravel.searches import Search
+    from gravel.stages import artifacts
+    from gravel.stages.sizes import Machine
+
+MAX_PREPARED = 4
+"""Searches of a graph that are kept ready, each with its labels and queues."""
+
+Output = Literal["both", "distance", "predecessor"]
+Direction = Literal["out", "in", "both"]
+Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a graph is and where it lies; `bytes` are those of its arrays, with its ids."""
+
+    vertices: int
+    edges: int
+    arcs: int
+    directed: bool
+    ids: str
+    bytes: int
+    lies: str
+    order: str
+    layout: str
+
+
+class Graph:
+    """A graph whose vertices have the caller's ids; `gravel.graph` makes one.
+
+    It does not change: `reorder`, `compress` and `place` return another, which shares what it can.
+    """
+
+    def __init__(
+        self,
+        stored: artifacts.Graph | artifacts.CompressedGraph,
+        ids: Ids,
+        *,
+        machine: Machine,
+        placement: str = "auto",
+        host_memory: str | int | None = None,
+    ) -> None:
+        self._stored = stored
+        self._ids = ids
+        self._machine = machine
+        self._placement = placement
+        self._host_memory = host_memory
+        self._prepared: OrderedDict[Any, PreparedSearch] = OrderedDict()
+
+    @property
+    def directed(self) -> bool:
+        """Whether an arc may lack its reverse."""
+        return not self._stored.symmetric
+
+    @property
+    def vertices(self) -> Any:
+        """The ids of all vertices, as an Arrow array, in the order of every result."""
+        import numpy
+
+        return self._ids.take(numpy.arange(self._ids.count))
+
+    def __len__(self) -> int:
+        return self._ids.count
+
+    def __contains__(self, value: Any) -> bool:
+        try:
+            return self._ids.vertex(value) >= 0
+        except TypeError:
+            return False
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        info = self.info()
+        return f"<gravel.Graph: {info.vertices:,} vertices, {info.edges:,} edges, {kind}, ids are {info.ids}>"
+
+    def _repr_html_(self) -> str:
+        from gravel.picture import table
+
+        info = self.info()
+        return table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
+
+    def info(self) -> Info:
+        """Say how large the graph is, where it lies, and what its ids are."""
+        from gravel.kernels.strategy import backend_of
+
+        stored = self._stored
+        packed = hasattr(stored, "stream")
+        names = ("byte_offsets", "stream") if packed else ("row_offsets", "column_indices")
+        arrays = [
+            getattr(stored, name)
+            for name in (*names, "permutation")
+            if getattr(stored, name, None) is not None
+        ]
+        on_device = backend_of(arrays[0]) == "cuda" or self._machine.backend == "cuda"
+        where = {"auto": "device" if on_device else "host"}.get(self._placement, self._placement)
+        statistics: dict[str, Any] = getattr(stored, "statistics", {})
+        return Info(
+            vertices=stored.vertex_count,
+            edges=(stored.arc_count + stored.loop_count) // 2 if stored.symmetric else stored.arc_count,
+            arcs=stored.arc_count,
+            directed=self.directed,
+            ids=self._ids.kind,
+            bytes=sum(int(each.nbytes) for each in arrays) + self._ids.nbytes,
+            lies={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
+                where, where
+            ),
+            order=getattr(stored, "method", statistics.get("order", {}).get("method", "original")),
+            layout=getattr(stored, "codec", "csr"),
+        )
+
+    def bfs(
+        self,
+        source: Any,
+        output: Output = "both",
+        *,
+        strategy: str = "auto",
+        direction: Direction = "out",
+        max_depth: int | None = None,
+        **tuning: Any,
+    ) -> Search:
+        """Search breadth-first from a vertex.
+
+        Parameters
+        ----------
+        source : its id.
+        output : which labels the search makes.
+        strategy : a name that `gravel stages` lists, or "auto", which chooses by graph and machine.
+        direction : of a directed graph, along arcs ("out"), against them ("in"), or as if they led both ways.
+        max_depth : do not search beyond this distance.
+        tuning : the strategy's own constants, such as `alpha`.
+
+        The first search of a kind prepares it, and those after it only run: each graph keeps a few ready.
+        Raises KeyError, with the nearest ids, for a source that is no vertex; TypeError for an id of another
+        kind; ValueError for an unknown strategy or constant; NotEnoughMemory for labels that cannot fit.
+        """
+        key = (
+            (output, strategy, direction, max_depth, *sorted(tuning.items()))
+            if tuning
+            else (
+                output,
+                strategy,
+                direction,
+                max_depth,
+            )
+        )
+        vertex = vertex_of(self._ids, source)
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            prepared = self._prepare(key, output, strategy, direction, max_depth, tuning)
+        return prepared.run(source, vertex)
+
+    def components(self, *, strategy: str = "auto") -> Components:
+        """Find the connected components; arcs count both ways, so a directed graph has its weak ones."""
+        from gravel.components import find
+
+        return find(self, strategy)
+
+    def reorder(self, method: str, *, seed: int = 0) -> Graph:
+        """Return the graph with its rows in another order, such as "rcm", "degree" or "community".
+
+        Ids and results stay the same. Raises ValueError for an unknown order, and for a compressed graph.
+        """
+        from gravel.arranging import reordered
+
+        return self._with(reordered(self, method, seed))
+
+    def compress(self, layout: str = "varint") -> Graph:
+        """Return the graph with its rows in a layout: "varint", "blocks", "elias_fano", "csr", or "auto".
+
+        Searches read the rows as they are. Raises ValueError for an unknown layout or a compressed graph.
+        """
+        from gravel.arranging import compressed
+
+        return self._with(compressed(self, layout))
+
+    def place(self, where: Place, *, device_memory: str | int | None = None) -> Graph:
+        """Return the graph with its rows in "host" memory, on the "device", "pinned", "split" or "streamed".
+
+        All but "host" need a GPU, which searches rows in pinned memory over the link. `device_memory` limits
+        what a search takes there. Raises RequestError where there is no GPU.
+        """
+        from gravel.arranging import placed
+
+        return placed(self, where, device_memory)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read."""
+        from gravel.saving import save_graph
+
+        return save_graph(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Graph:
+        """Read a graph that `save` wrote."""
+        from gravel.saving import load_graph
+
+        return load_graph(path)
+
+    @cached_property
+    def _turned(self) -> dict[str, Graph]:
+        return {}
+
+    def _prepare(
+        self,
+        key: Any,
+        output: Output,
+        strategy: str,
+        direction: Direction,
+        max_depth: int | None,
+        tuning: Any,
+    ) -> PreparedSearch:
+        from gravel.prepared import prepare
+
+        if direction not in ("out", "in", "both"):
+            raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
+        graph = self if direction == "out" or not self.directed else self._in_direction(direction)
+        prepared = prepare(graph, output, strategy, max_depth, tuning)
+        self._prepared[key] = prepared
+        while len(self._prepared) > MAX_PREPARED:
+            self._prepared.popitem(last=False)
+        return prepared
+
+    def _in_direction(self, direction: Direction) -> Graph:
+        if direction not in self._turned:
+            from gravel.arranging import plain_rows
+            from gravel.rows import turned
+
+            other = turned(plain_rows(self), "reverse" if direction == "in" else "both")
+            self._turned[direction] = self._with(other)
+        return self._turned[direction]
+
+    def _with(self, stored: Any, **changes: Any) -> Graph:
+        given: dict[str, Any] = {
+            "machine": self._machine,
+            "placement": self._placement,
+            "host_memory": self._host_memory,
+        } | changes
+        return Graph(stored, self._ids, **given)
+
+
+def demand_gpu() -> None:
+    """Raise `RequestError` where no GPU can be used."""
+    from importlib.util import find_spec
+
+    from gravel.pipeline.core.devices import find_devices
+
+    devices = find_devices()
+    if not devices or devices[0].fake or find_spec("cupy") is None:
+        what = "CuPy is not installed" if devices else "this machine has none that can be used"
+        raise RequestError(f"a GPU is asked for, and {what}", hint="use backend='cpu', or place('host')")
+
+
+def limited(machine: Machine, device_memory: int | None) -> Machine:
+    """Return a machine with less device memory."""
+    if device_memory is None:
+        return machine
+    return replace(machine, device_memory=min(device_memory, machine.device_memory))

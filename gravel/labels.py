@@ -1,0 +1,96 @@
+"""One label for each vertex, under the ids that the caller's data has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+    from numpy.typing import NDArray
+
+
+class Labels:
+    """Values of all vertices, in the order of `graph.vertices`.
+
+    `array` has them as the kernels made them, where the graph lies: NumPy's or CuPy's. Where the values are
+    vertices (predecessors, components), it has their positions, and all methods give their ids.
+    """
+
+    def __init__(self, name: str, array: Any, ids: Ids, *, vertices: bool) -> None:
+        self.name = name
+        self.array = array
+        self._ids = ids
+        self._vertices = vertices
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, vertex: Any) -> Any:
+        """Return the value of the vertex with this id; None where a vertex has no predecessor."""
+        value = int(self.array[vertex_of(self._ids, vertex)])
+        return listed(self._ids, _one(value))[0] if self._vertices else value
+
+    def __repr__(self) -> str:
+        return f"<gravel.Labels: {self.name} of {len(self):,} vertices>"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        found = self.numpy()
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def numpy(self) -> NDArray[Any]:
+        """Return the values as a NumPy array.
+
+        A missing predecessor is -1 among integers (the smallest int64 where -1 is an id), else None.
+        """
+        host = on_host(self.array)
+        return as_numpy(self._ids, host) if self._vertices else host
+
+    def cupy(self) -> Any:
+        """Return the values as a CuPy array; raises TypeError where they are ids that are no integers."""
+        if self._vertices and self._ids.kind != "integers":
+            raise TypeError(
+                f"{self._ids.kind} cannot lie in a CuPy array; `array` has the positions of the vertices"
+            )
+        import cupy
+
+        return cupy.asarray(self.numpy() if self._vertices else self.array)
+
+    def to_arrow(self) -> Any:
+        """Return the values as an Arrow array; a missing predecessor is null, an unreached distance -1."""
+        import pyarrow
+
+        host = on_host(self.array)
+        return self._ids.take(host) if self._vertices else pyarrow.array(host)
+
+    def to_pandas(self) -> pandas.Series[Any]:
+        """Return the values as a pandas Series, whose index are the vertices' ids."""
+        import numpy
+
+        values = as_series(self.to_arrow())
+        values.index = as_series(self._ids.take(numpy.arange(len(self)))).array
+        values.name = self.name
+        return values
+
+
+def on_host(array: Any) -> Any:
+    """Copy an array from a GPU, if it is there."""
+    return array.get() if hasattr(array, "get") else array
+
+
+def as_series(array: Any) -> Any:
+    """Return an Arrow array as a pandas Series; integers stay integers where some are missing."""
+    import pandas
+    import pyarrow
+
+    if array.null_count and pyarrow.types.is_integer(array.type):
+        return array.to_pandas(types_mapper={array.type: pandas.Int64Dtype()}.get)
+    return array.to_pandas()
+
+
+def _one(value: int) -> NDArray[numpy.int64]:
+    import numpy
+
+    return numpy.array([value], numpy.int64)

@@ -1,0 +1,51 @@
+"""Closeness and betweenness, with the values of `networkx.algorithms.centrality`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from gravel.kernels.betweenness import betweenness
+from gravel.kernels.distances.sums import distance_sums
+from gravel.networkx.graph import GravelGraph
+from gravel.networkx.lookup import vertex_for_paths
+
+
+def betweenness_centrality(
+    G: GravelGraph,
+    k: None = None,
+    normalized: bool = True,
+    weight: None = None,
+    endpoints: bool = False,
+    seed: Any = None,
+) -> dict[Any, float]:
+    """Return for each node the share of shortest paths through it; `seed` is for samples alone."""
+    total = betweenness(G.forward, G.backward, endpoints=bool(endpoints))
+    ends = len(G) if endpoints else len(G) - 1
+    if ends >= 2:
+        total *= 1 / (ends * (ends - 1)) if normalized else 1.0 if G.directed else 0.5
+    return dict(zip(G, total.tolist(), strict=True))
+
+
+def closeness_centrality(
+    G: GravelGraph, u: Any = None, distance: None = None, wf_improved: bool = True
+) -> Any:
+    """Return the reciprocal of the mean distance to a node, for one or for all of them."""
+    if u is None:
+        vertices = numpy.arange(len(G))
+    else:
+        vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
+    sums = distance_sums(*G.backward, vertices)
+    values = [
+        _closeness(reached, total, len(G), wf_improved)
+        for reached, total in zip(sums.reached.tolist(), sums.total.tolist(), strict=True)
+    ]
+    return values[0] if u is not None else dict(zip(G, values, strict=True))
+
+
+def _closeness(reached: int, total: int, order: int, wf_improved: bool) -> float:
+    if total == 0:
+        return 0.0
+    value = (reached - 1.0) / total
+    return value * ((reached - 1.0) / (order - 1)) if wf_improved else value

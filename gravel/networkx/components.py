@@ -1,0 +1,105 @@
+"""Components, with the orders and exceptions of `networkx.algorithms.components`.
+
+NetworkX refuses a directed or an undirected graph before it calls a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import networkx
+import numpy
+
+from gravel.networkx.graph import GravelGraph
+
+
+def connected_components(G: GravelGraph) -> Iterator[set[Any]]:
+    """Yield the nodes of each component, components in the order of their first nodes."""
+    return _components(G)
+
+
+def number_connected_components(G: GravelGraph) -> int:
+    """Count the components."""
+    return _count(G)
+
+
+def is_connected(G: GravelGraph) -> bool:
+    """Say whether there is a path between any two nodes; raises NetworkXPointlessConcept without nodes."""
+    return _is_connected(G)
+
+
+def node_connected_component(G: GravelGraph, n: Any) -> set[Any]:
+    """Return the nodes of one node's component."""
+    vertex = G.vertices[n]
+    return set(G.take(numpy.flatnonzero(G.component == G.component[vertex])))
+
+
+def weakly_connected_components(G: GravelGraph) -> Iterator[set[Any]]:
+    """Yield the nodes of each component without regard to directions, in the order of their first nodes."""
+    return _components(G)
+
+
+def number_weakly_connected_components(G: GravelGraph) -> int:
+    """Count the components without regard to directions."""
+    return _count(G)
+
+
+def is_weakly_connected(G: GravelGraph) -> bool:
+    """Say whether the graph is connected without regard to directions."""
+    return _is_connected(G)
+
+
+def strongly_connected_components(G: GravelGraph) -> Iterator[set[Any]]:
+    """Yield the nodes of each strongly connected component, in the order of NetworkX."""
+    offsets, members = _strong(G)
+    return _sets(G, members, offsets)
+
+
+def number_strongly_connected_components(G: GravelGraph) -> int:
+    """Count the strongly connected components."""
+    return len(_strong(G)[0]) - 1
+
+
+def is_strongly_connected(G: GravelGraph) -> bool:
+    """Say whether every node reaches every other; raises NetworkXPointlessConcept without nodes."""
+    from gravel.kernels.ordered.bfs import search
+
+    _check_nodes(G)
+    return all(len(search(*rows, [0]).order) == len(G) for rows in (G.forward, G.backward))
+
+
+def _strong(G: GravelGraph) -> Any:
+    from gravel.kernels.ordered.strong_components import strong_components
+
+    return strong_components(*G.forward)
+
+
+def _components(G: GravelGraph) -> Iterator[set[Any]]:
+    label = G.component
+    members = numpy.argsort(label, kind="stable")
+    ascending = label[members]
+    starts = numpy.flatnonzero(ascending[1:] != ascending[:-1]) + 1
+    bounds = numpy.concatenate([[0], starts, [len(members)]]) if len(members) else numpy.zeros(1, int)
+    yield from _sets(G, members, bounds)
+
+
+def _sets(G: GravelGraph, members: Any, bounds: Any) -> Iterator[set[Any]]:
+    nodes = G.take(members)
+    for begin, end in pairwise(bounds.tolist()):
+        yield set(nodes[begin:end])
+
+
+def _count(G: GravelGraph) -> int:
+    return int(numpy.count_nonzero(G.component == numpy.arange(len(G))))
+
+
+def _is_connected(G: GravelGraph) -> bool:
+    _check_nodes(G)
+    return G.is_connected
+
+
+def _check_nodes(G: GravelGraph) -> None:
+    if not len(G):
+        raise networkx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")

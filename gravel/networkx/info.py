@@ -1,0 +1,98 @@
+"""What NetworkX reads about the backend while it is imported; nothing but this table is loaded for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FUNCTIONS = {
+    "bfs": (
+        "ancestors",
+        "bfs_edges",
+        "bfs_labeled_edges",
+        "bfs_layers",
+        "bfs_predecessors",
+        "bfs_successors",
+        "bfs_tree",
+        "descendants",
+        "descendants_at_distance",
+        "generic_bfs_edges",
+    ),
+    "paths": (
+        "all_pairs_shortest_path",
+        "all_pairs_shortest_path_length",
+        "bidirectional_shortest_path",
+        "has_path",
+        "shortest_path",
+        "shortest_path_length",
+        "single_source_shortest_path",
+        "single_source_shortest_path_length",
+        "single_target_shortest_path",
+        "single_target_shortest_path_length",
+    ),
+    "all_paths": (
+        "all_pairs_all_shortest_paths",
+        "all_shortest_paths",
+        "predecessor",
+        "single_source_all_shortest_paths",
+    ),
+    "components": (
+        "connected_components",
+        "is_connected",
+        "is_strongly_connected",
+        "is_weakly_connected",
+        "node_connected_component",
+        "number_connected_components",
+        "number_strongly_connected_components",
+        "number_weakly_connected_components",
+        "strongly_connected_components",
+        "weakly_connected_components",
+    ),
+    "distance_measures": (
+        "average_shortest_path_length",
+        "center",
+        "diameter",
+        "eccentricity",
+        "periphery",
+        "radius",
+    ),
+    "core": ("core_number",),
+    "centrality": ("betweenness_centrality", "closeness_centrality"),
+}
+"""The functions of each module of `gravel.networkx`, named as NetworkX does."""
+
+MODULE_OF = {name: module for module, names in FUNCTIONS.items() for name in names}
+
+NOTES = {
+    **dict.fromkeys(
+        ("bfs_edges", "bfs_tree", "bfs_predecessors", "bfs_successors"),
+        "Without `sort_neighbors`. The whole search is done before the first result.",
+    ),
+    "generic_bfs_edges": "Without `neighbors`. The whole search is done before the first result.",
+    **dict.fromkeys(
+        (
+            "shortest_path",
+            "shortest_path_length",
+            "all_shortest_paths",
+            "single_source_all_shortest_paths",
+            "all_pairs_all_shortest_paths",
+        ),
+        "Without `weight`.",
+    ),
+    "average_shortest_path_length": "Without `weight`, and with `method` None or 'unweighted'.",
+    "eccentricity": "Without `weight` and `sp`.",
+    **dict.fromkeys(("center", "diameter", "periphery", "radius"), "Without `weight` and `e`."),
+    "betweenness_centrality": "Without `weight` and `k`.",
+    "closeness_centrality": "Without `distance`.",
+}
+"""What a function does not take; NetworkX runs it then."""
+
+
+def get_info() -> dict[str, Any]:
+    """Return what `networkx.backend_info` asks for."""
+    return {
+        "backend_name": "gravel",
+        "project": "gravel",
+        "package": "gravel",
+        "short_summary": "Compiled, parallel traversal of large graphs.",
+        "functions": {name: {"additional_docs": NOTES[name]} if name in NOTES else {} for name in MODULE_OF},
+    }

@@ -1,0 +1,35 @@
+"""What the functions do first: find the vertex of a node, and the depth that a search may go to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import networkx
+
+from gravel.networkx.graph import GravelGraph
+
+
+def vertex_for_paths(graph: GravelGraph, node: Any, message: str) -> int:
+    """Find a node as the shortest-path functions do, which raise NodeNotFound with their message."""
+    vertex = graph.find(node)
+    if vertex is None:
+        raise networkx.NodeNotFound(message)
+    return vertex
+
+
+def vertex_for_search(graph: GravelGraph, node: Any) -> int:
+    """Find a node as the breadth-first searches do: TypeError if it has no hash, else NetworkXError."""
+    hash(node)
+    vertex = graph.find(node)
+    if vertex is None:
+        kind = "digraph" if graph.directed else "graph"
+        raise networkx.NetworkXError(f"The node {node} is not in the {kind}.")
+    return vertex
+
+
+def last_level(graph: GravelGraph, limit: Any) -> int:
+    """Return the last level that a search reaches; NetworkX expands level d if d < limit."""
+    if limit is None or limit > len(graph):
+        return len(graph)
+    return math.ceil(limit) if limit > 0 else 0

@@ -1,0 +1,130 @@
+"""Shortest paths without weights, with the orders and exceptions of `networkx.algorithms.shortest_paths`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, pairwise, repeat
+from typing import Any
+
+import networkx
+
+from gravel.conversion.networkx import Rows
+from gravel.kernels.ordered.bfs import search
+from gravel.networkx.graph import GravelGraph
+from gravel.networkx.lookup import last_level, vertex_for_paths
+
+METHODS = ("dijkstra", "bellman-ford")
+
+
+def single_source_shortest_path_length(G: GravelGraph, source: Any, cutoff: Any = None) -> dict[Any, int]:
+    """Return the distance from the source to each node that it reaches."""
+    vertex = vertex_for_paths(G, source, f"Source {source} is not in G")
+    return _lengths(G, G.forward, vertex, cutoff)
+
+
+def single_target_shortest_path_length(G: GravelGraph, target: Any, cutoff: Any = None) -> dict[Any, int]:
+    """Return the distance to the target from each node that reaches it."""
+    vertex = vertex_for_paths(G, target, f"Target {target} is not in G")
+    return _lengths(G, G.backward, vertex, cutoff)
+
+
+def all_pairs_shortest_path_length(
+    G: GravelGraph, cutoff: Any = None
+) -> Iterator[tuple[Any, dict[Any, int]]]:
+    """Yield each node with the distances from it."""
+    for vertex, node in enumerate(G):
+        yield node, _lengths(G, G.forward, vertex, cutoff)
+
+
+def single_source_shortest_path(G: GravelGraph, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
+    """Return a shortest path from the source to each node that it reaches."""
+    vertex = vertex_for_paths(G, source, f"Source {source} not in G")
+    return _paths(G, G.forward, vertex, cutoff)
+
+
+def single_target_shortest_path(G: GravelGraph, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
+    """Return a shortest path to the target from each node that reaches it."""
+    vertex = vertex_for_paths(G, target, f"Target {target} not in G")
+    return _paths(G, G.backward, vertex, cutoff, towards=True)
+
+
+def all_pairs_shortest_path(G: GravelGraph, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+    """Yield each node with the shortest paths from it."""
+    for vertex, node in enumerate(G):
+        yield node, _paths(G, G.forward, vertex, cutoff)
+
+
+def bidirectional_shortest_path(G: GravelGraph, source: Any, target: Any) -> list[Any]:
+    """Return a shortest path from the source to the target."""
+    from gravel.kernels.ordered.bidirectional import path
+
+    first = vertex_for_paths(G, source, f"Source {source} is not in G")
+    last = vertex_for_paths(G, target, f"Target {target} is not in G")
+    found = path(G.forward, G.backward, first, last)
+    if found is None:
+        raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return G.take(found)
+
+
+def has_path(G: GravelGraph, source: Any, target: Any) -> bool:
+    """Say whether there is a path from the source to the target."""
+    try:
+        bidirectional_shortest_path(G, source, target)
+    except networkx.NetworkXNoPath:
+        return False
+    return True
+
+
+def shortest_path(
+    G: GravelGraph, source: Any = None, target: Any = None, weight: None = None, method: str = "dijkstra"
+) -> Any:
+    """Return one path, or paths from the source, to the target or between all nodes."""
+    _check_method(method)
+    if source is None:
+        if target is None:
+            return all_pairs_shortest_path(G)
+        vertex = vertex_for_paths(G, target, f"Source {target} not in G")
+        return _paths(G, G.backward, vertex, None, towards=True)
+    if target is None:
+        return single_source_shortest_path(G, source)
+    return bidirectional_shortest_path(G, source, target)
+
+
+def shortest_path_length(
+    G: GravelGraph, source: Any = None, target: Any = None, weight: None = None, method: str = "dijkstra"
+) -> Any:
+    """Return one distance, or distances from the source, to the target or between all nodes."""
+    _check_method(method)
+    if source is None:
+        if target is None:
+            return all_pairs_shortest_path_length(G)
+        vertex = vertex_for_paths(G, target, f"Source {target} is not in G")
+        return _lengths(G, G.backward, vertex, None)
+    if target is None:
+        return single_source_shortest_path_length(G, source)
+    return len(bidirectional_shortest_path(G, source, target)) - 1
+
+
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise ValueError(f"method not supported: {method}")
+
+
+def _lengths(G: GravelGraph, rows: Rows, vertex: int, cutoff: Any) -> dict[Any, int]:
+    found = search(*rows, [vertex], last_level(G, cutoff))
+    ends = found.level_offsets.tolist()
+    counts = (end - begin for begin, end in pairwise(ends))
+    levels = chain.from_iterable(repeat(level, count) for level, count in enumerate(counts))
+    return dict(zip(G.take(found.order), levels, strict=True))
+
+
+def _paths(
+    G: GravelGraph, rows: Rows, vertex: int, cutoff: Any, *, towards: bool = False
+) -> dict[Any, list[Any]]:
+    """Return the paths from a vertex, or with `towards` the paths to it along reversed rows."""
+    found = search(*rows, [vertex], last_level(G, cutoff))
+    nodes = G.take(found.order)
+    paths = {nodes[0]: [nodes[0]]}
+    for node, before in zip(nodes[1:], G.take(found.predecessor[1:]), strict=True):
+        paths[node] = [node, *paths[before]] if towards else [*paths[before], node]
+    return paths

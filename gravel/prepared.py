@@ -1,0 +1,104 @@
+"""Searches that are ready to run: all is allocated, and Python takes microseconds beside the kernel."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gravel.memory import refuse_need
+from gravel.rows import called, context_for
+from gravel.searches import Search
+
+if TYPE_CHECKING:
+    from gravel.graphs import Graph
+    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+
+class PreparedSearch:
+    """A search of one graph with one strategy; results are views of its workspace until it runs again."""
+
+    def __init__(self, graph: Graph, search: Any, permutation: Any, starts: Any, notes: list[str]) -> None:
+        self.ids = graph._ids
+        self.graph = weakref.ref(graph)
+        self.search = search
+        self.permutation = permutation
+        self.notes = notes
+        self._starts = starts  # the permutation on the host
+        self._last: weakref.ref[Search] | None = None
+        self.lock = threading.RLock()
+
+    def run(self, source: Any, vertex: int) -> Search:
+        """Search from a vertex. A result from before that is still used gets labels of its own first."""
+        with self.lock:
+            last = None if self._last is None else self._last()
+            if last is not None:
+                last._keep()
+            start = vertex if self._starts is None else int(self._starts[vertex])
+            found = Search(self, source, vertex, self.search.run(start))
+            self._last = weakref.ref(found)
+            return found
+
+
+def prepare(
+    graph: Graph, output: str, strategy: str, max_depth: int | None, tuning: dict[str, Any]
+) -> PreparedSearch:
+    """Make a search ready; raises ValueError for what does not fit the graph, and `NotEnoughMemory`."""
+    import numpy
+
+    from gravel.stages.searching.bfs import prepare_search
+
+    if output not in ("both", "distance", "predecessor"):
+        raise ValueError(f"output is {output!r}; it can be 'both', 'distance' or 'predecessor'")
+    parameters = _parameters(
+        graph, strategy=strategy, output=output, max_depth=max_depth, tuning=tuning, sources_over="one"
+    )
+    searched = _read(graph, parameters)
+    search, notes = called(prepare_search, context_for(graph._machine), searched, parameters)
+    starts = None if searched.permutation is None else numpy.asarray(searched.permutation)
+    return PreparedSearch(graph, search, searched.permutation, starts, [*searched.notes, *notes])
+
+
+def searched_graph(graph: Graph, strategy: str) -> tuple[SearchedGraph, str]:
+    """Return a graph ready for finding its components, and the strategy, checked."""
+    parameters = _parameters(graph, algorithm="components", strategy=strategy)
+    return _read(graph, parameters), parameters.strategy
+
+
+def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
+    from pydantic import ValidationError
+
+    from gravel.stages.traverse import TraverseParameters, VertexSources
+
+    placement = "auto" if graph._placement == "host" else graph._placement
+    if placement == "auto" and graph._machine.backend == "cpu" and asked["strategy"] != "streamed":
+        # The rows are in memory, so that no less of it is taken by reading them in parts.
+        placement = "device"
+    if asked.get("algorithm") != "components":
+        asked["sources"] = VertexSources(vertices=(0,))
+    try:
+        return TraverseParameters(placement=placement, **asked)
+    except ValidationError as error:
+        raise ValueError("; ".join(_sentence(one) for one in error.errors())) from None
+
+
+def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
+    """Bring the graph to where it is searched, once it is known that labels and queues fit."""
+    from gravel.stages.searching.need import estimate
+    from gravel.stages.searching.placing import extent_of
+    from gravel.stages.searching.reading import read_searched
+
+    extent = extent_of(graph._stored)
+    need = estimate(parameters, {"input": (extent,)}, graph._machine)
+    # The graph itself is in memory already.
+    beyond = replace(need, host_bytes=max(0, need.host_bytes - extent.bytes))
+    hint = "Ask for one output, 'distance' or 'predecessor', or compress the graph"
+    refuse_need(f"a search of {extent.vertices:,} vertices", beyond, graph._machine, graph._host_memory, hint)
+    found: SearchedGraph = called(read_searched, parameters, graph._stored, graph._machine)
+    return found
+
+
+def _sentence(error: Any) -> str:
+    return str(error["msg"]).removeprefix("Value error, ")

@@ -1,0 +1,204 @@
+"""What a breadth-first search found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gravel.labels import Labels, as_series
+from gravel.vertex_ids import Ids, listed, vertex_of
+
+if TYPE_CHECKING:
+    import pandas
+
+    from gravel.kernels.bfs import BFSResult
+    from gravel.prepared import PreparedSearch
+
+
+class Search:
+    """Distances and predecessors from one source, under the caller's ids.
+
+    `milliseconds` is the time of the search itself, `strategy` what searched and `reason` why that.
+    """
+
+    def __init__(self, prepared: PreparedSearch, source: Any, vertex: int, found: BFSResult) -> None:
+        self.source = source
+        self.milliseconds = found.milliseconds
+        self._vertex = vertex
+        self._prepared = prepared
+        self._ids: Ids = prepared.ids
+        self._found: BFSResult | None = found  # views of the workspace, until it is needed again
+        self._distance: Any = None
+        self._predecessor: Any = None
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that searched."""
+        return str(self._prepared.search.strategy)
+
+    @property
+    def reason(self) -> str:
+        """Why this strategy was chosen."""
+        return str(self._prepared.search.reason)
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to know of how the graph was searched."""
+        return list(self._prepared.notes)
+
+    @property
+    def distance(self) -> Labels:
+        """The hops from the source to each vertex; -1 for one that is not reached."""
+        self._keep()
+        if self._distance is None:
+            raise ValueError("this search made predecessors alone; ask for output='both' or 'distance'")
+        return Labels("distance", self._distance, self._ids, vertices=False)
+
+    @property
+    def predecessor(self) -> Labels:
+        """The vertex before each on a shortest path; none for the source and what is not reached."""
+        self._keep()
+        if self._predecessor is None:
+            raise ValueError("this search made distances alone; ask for output='both' or 'predecessor'")
+        return Labels("predecessor", self._predecessor, self._ids, vertices=True)
+
+    @property
+    def levels(self) -> list[int]:
+        """How many vertices there are at distance 0, 1, 2, ..."""
+        import numpy
+
+        distance = self.distance.array
+        if hasattr(distance, "get"):
+            import cupy
+
+            return [int(each) for each in cupy.bincount(distance[distance >= 0]).get()]
+        return [int(each) for each in numpy.bincount(distance[distance >= 0])]
+
+    @property
+    def depth(self) -> int:
+        """The largest distance."""
+        return len(self.levels) - 1
+
+    @property
+    def reached(self) -> int:
+        """How many vertices the search reached, the source included."""
+        self._keep()
+        if self._distance is not None:
+            return int((self._distance >= 0).sum())
+        return int((self._predecessor >= 0).sum()) + 1
+
+    def path_to(self, target: Any) -> list[Any] | None:
+        """Return a shortest path from the source to a vertex, as ids; None where there is none."""
+        at = vertex_of(self._ids, target)
+        before = self.predecessor.array
+        path = [at]
+        while at != self._vertex:
+            at = int(before[at])
+            if at < 0:
+                return None
+            path.append(at)
+        import numpy
+
+        return listed(self._ids, numpy.array(path[::-1], numpy.int64))
+
+    def numpy(self) -> dict[str, Any]:
+        """Return `vertex` and the labels as NumPy arrays."""
+        return {name: each.numpy() for name, each in self._columns().items()}
+
+    def cupy(self) -> dict[str, Any]:
+        """Return `vertex` and the labels as CuPy arrays; raises TypeError where ids are no integers."""
+        return {name: each.cupy() for name, each in self._columns().items()}
+
+    def to_arrow(self) -> Any:
+        """Return a table of `vertex`, `distance` and `predecessor`."""
+        import pyarrow
+
+        return pyarrow.table({name: each.to_arrow() for name, each in self._columns().items()})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a DataFrame of `vertex`, `distance` and `predecessor`."""
+        import pandas
+
+        return pandas.DataFrame(
+            {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<gravel.Search from {self.source!r}: {self.reached:,} of {self._ids.count:,} vertices in "
+            f"{self.milliseconds:.3g} ms, {self.strategy}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from gravel.picture import bars, table
+
+        facts = {
+            "source": repr(self.source),
+            "reached": f"{self.reached:,} of {self._ids.count:,} vertices",
+            "time": f"{self.milliseconds:.3g} ms",
+            "strategy": f"{self.strategy}: {self.reason}",
+        }
+        picture = "" if self._distance is None else bars("vertices at each distance", self.levels)
+        return table("gravel.Search", facts) + picture
+
+    def _columns(self) -> dict[str, Labels]:
+        import numpy
+
+        self._keep()
+        columns = {"vertex": Labels("vertex", numpy.arange(self._ids.count), self._ids, vertices=True)}
+        if self._distance is not None:
+            columns["distance"] = self.distance
+        if self._predecessor is not None:
+            columns["predecessor"] = self.predecessor
+        return columns
+
+    def _keep(self) -> None:
+        """Take the labels out of the search's workspace, in the numbering of the caller's ids."""
+        if self._found is None:
+            return
+        with self._prepared.lock:
+            self._take(self._found)
+
+    def _take(self, found: BFSResult | None) -> None:
+        # Another thread that searches may have taken them meanwhile.
+        if found is None or self._found is None:
+            return
+        from gravel.mapping import mapped_back
+
+        permutation = self._prepared.permutation
+        if permutation is None:
+            self._distance = None if found.distance is None else found.distance.copy()
+            self._predecessor = None if found.predecessor is None else found.predecessor.copy()
+        else:
+            self._distance, self._predecessor = mapped_back(permutation, found.distance, found.predecessor)
+        self._found = None
+
+
+class StoredSearch(Search):
+    """A search of a workflow, whose labels are read from the cache."""
+
+    def __init__(
+        self, ids: Ids, source: Any, vertex: int, distance: Any, predecessor: Any, record: Any
+    ) -> None:
+        self.source = source
+        self.milliseconds = float(record.get("milliseconds", 0.0))
+        self._vertex = vertex
+        self._ids = ids
+        self._found = None
+        self._distance = distance
+        self._predecessor = predecessor
+        self._record = record
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that searched."""
+        return str(self._record.get("strategy", ""))
+
+    @property
+    def reason(self) -> str:
+        """Why this strategy was chosen."""
+        return str(self._record.get("reason", ""))
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to know of how the graph was searched."""
+        return list(self._record.get("notes", []))

@@ -1,0 +1,123 @@
+"""One shortest path between two vertices, searched from both ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.jit import serial
+
+
+def path(
+    forward: tuple[NDArray[numpy.int64], NDArray[Any]],
+    backward: tuple[NDArray[numpy.int64], NDArray[Any]],
+    source: int,
+    target: int,
+) -> NDArray[Any] | None:
+    """Return the vertices of a shortest path from source to target, or None if there is none.
+
+    `forward` and `backward` are the rows of successors and of predecessors, as (row_offsets, column_indices).
+    The smaller frontier is expanded, the forward one if both are equal, and the path through the first vertex
+    that both sides know is taken: the path that NetworkX returns.
+    """
+    n, dtype = len(forward[0]) - 1, forward[1].dtype
+    if source == target:
+        return numpy.array([source], dtype)
+    before, after = numpy.zeros(n, dtype), numpy.zeros(n, dtype)
+    ahead, behind = numpy.empty(n, dtype), numpy.empty(n, dtype)
+    middle = _search(*forward, *backward, source, target, before, after, ahead, behind)
+    if middle < 0:
+        return None
+    length = _trace(before, after, source, target, middle, ahead, False)
+    found = numpy.empty(length, dtype)
+    _trace(before, after, source, target, middle, found, True)
+    return found
+
+
+@serial
+def _search(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    back_offsets: NDArray[Any],
+    back_indices: NDArray[Any],
+    source: int,
+    target: int,
+    before: NDArray[Any],
+    after: NDArray[Any],
+    ahead: NDArray[Any],
+    behind: NDArray[Any],
+) -> int:
+    """Return the first vertex that both sides have visited, or -1.
+
+    `before` and `after` hold 1 + the neighbour towards the source and towards the target, 0 for unvisited.
+    `ahead` and `behind` are the two queues.
+    """
+    before[source] = source + 1
+    after[target] = target + 1
+    ahead[0] = source
+    behind[0] = target
+    first, last = 0, 1
+    back_first, back_last = 0, 1
+    while first < last and back_first < back_last:
+        if last - first <= back_last - back_first:
+            tail = last
+            for i in range(first, last):
+                v = numpy.int64(ahead[i])
+                for k in range(row_offsets[v], row_offsets[v + 1]):
+                    w = numpy.int64(column_indices[k])
+                    if before[w] == 0:
+                        before[w] = v + 1
+                        ahead[tail] = w
+                        tail += 1
+                    if after[w] != 0:
+                        return int(w)
+            first, last = last, tail
+        else:
+            tail = back_last
+            for i in range(back_first, back_last):
+                v = numpy.int64(behind[i])
+                for k in range(back_offsets[v], back_offsets[v + 1]):
+                    w = numpy.int64(back_indices[k])
+                    if after[w] == 0:
+                        after[w] = v + 1
+                        behind[tail] = w
+                        tail += 1
+                    if before[w] != 0:
+                        return int(w)
+            back_first, back_last = back_last, tail
+    return -1
+
+
+@serial
+def _trace(
+    before: NDArray[Any],
+    after: NDArray[Any],
+    source: int,
+    target: int,
+    middle: int,
+    found: NDArray[Any],
+    write: bool,
+) -> int:
+    """Count the vertices of the path, and write them if `write`; `found` then has room for exactly these."""
+    length: Any = 1
+    v: Any = numpy.int64(middle)
+    while v != source:
+        length += 1
+        v = numpy.int64(before[v]) - 1
+    if write:
+        place = length - 1
+        v = numpy.int64(middle)
+        found[place] = v
+        while v != source:
+            v = numpy.int64(before[v]) - 1
+            place -= 1
+            found[place] = v
+    v = numpy.int64(middle)
+    while v != target:
+        v = numpy.int64(after[v]) - 1
+        if write:
+            found[length] = v
+        length += 1
+    return int(length)

@@ -1,0 +1,71 @@
+"""All predecessors of each vertex on shortest paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.jit import serial
+from gravel.kernels.ordered.bfs import Found
+
+
+def predecessors(
+    row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any], found: Found
+) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
+    """Return (offsets, vertices): the predecessors of `found.order[i]` lie from offsets[i] to offsets[i + 1].
+
+    They come in the order of the queue. Sources have none.
+    """
+    place = numpy.zeros(len(row_offsets) - 1, column_indices.dtype)
+    offsets = numpy.zeros(len(found.order) + 1, numpy.int64)
+    _count(row_offsets, column_indices, found.order, found.level_offsets, place, offsets)
+    vertices = numpy.empty(int(offsets[-1]), column_indices.dtype)
+    _fill(row_offsets, column_indices, found.order, found.level_offsets, place, offsets[:-1].copy(), vertices)
+    return offsets, vertices
+
+
+@serial
+def _count(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    order: NDArray[Any],
+    level_offsets: NDArray[Any],
+    place: NDArray[Any],
+    offsets: NDArray[Any],
+) -> None:
+    """Write 1 + the position of each vertex in `order` to `place`, and the sums of the lists' lengths."""
+    for i in range(len(order)):
+        place[numpy.int64(order[i])] = i + 1
+    for level in range(len(level_offsets) - 2):
+        end, far = level_offsets[level + 1], level_offsets[level + 2]
+        for i in range(level_offsets[level], end):
+            u = numpy.int64(order[i])
+            for k in range(row_offsets[u], row_offsets[u + 1]):
+                p = numpy.int64(place[numpy.int64(column_indices[k])]) - 1
+                if end <= p < far:
+                    offsets[p + 1] += 1
+    for i in range(len(order)):
+        offsets[i + 1] += offsets[i]
+
+
+@serial
+def _fill(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    order: NDArray[Any],
+    level_offsets: NDArray[Any],
+    place: NDArray[Any],
+    cursor: NDArray[Any],
+    vertices: NDArray[Any],
+) -> None:
+    for level in range(len(level_offsets) - 2):
+        end, far = level_offsets[level + 1], level_offsets[level + 2]
+        for i in range(level_offsets[level], end):
+            u = numpy.int64(order[i])
+            for k in range(row_offsets[u], row_offsets[u + 1]):
+                p = numpy.int64(place[numpy.int64(column_indices[k])]) - 1
+                if end <= p < far:
+                    vertices[cursor[p]] = u
+                    cursor[p] += 1

@@ -1,0 +1,31 @@
+"""gravel completion: what a shell reads so that it completes verbs, options, stages, runs and parameters."""
+
+from __future__ import annotations
+
+import click
+
+from gravel.pipeline.cli.bash_completion import VARIABLE, add_shells
+from gravel.pipeline.core.errors import GravelError
+
+WHERE = {
+    "bash": 'add to ~/.bashrc: eval "$(gravel completion bash)"',
+    "zsh": 'add to ~/.zshrc: eval "$(gravel completion zsh)"',
+    "fish": "gravel completion fish > ~/.config/fish/completions/gravel.fish",
+}
+"""How each shell gets its script."""
+
+
+@click.command(epilog="; ".join(WHERE.values()))
+@click.argument("shell", type=click.Choice(sorted(WHERE)))
+def command(shell: str) -> None:
+    """Print the completion script for SHELL: bash (4.4 or later), zsh or fish."""
+    from click.shell_completion import get_completion_class
+
+    from gravel.pipeline.cli import main
+
+    add_shells()
+    found = get_completion_class(shell)
+    if found is None:
+        raise GravelError(f"click has no completion for {shell}")
+    script = found(main, {}, "gravel", VARIABLE).source()
+    click.echo(f"# {WHERE[shell]}\n{script.strip()}")

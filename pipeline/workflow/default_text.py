@@ -1,0 +1,68 @@
+"""The text of the workflow for a data file: what `gravel run data.txt` does and `gravel init` writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from gravel.pipeline.workflow.data_files import name_of
+from gravel.pipeline.workflow.ids import split_ids
+
+__all__ = ["default_text"]
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+RANDOM = "{random: 4, seed: 1}"
+"""The sources where none are named."""
+
+
+def _sources(texts: Sequence[str]) -> str:
+    """Write ids as YAML: an integer plain, any other id in quotes."""
+    ids = split_ids(texts)
+    if not ids:
+        return RANDOM
+    return f"[{', '.join(each if _INTEGER.fullmatch(each) else quoted(each) for each in ids)}]"
+
+
+def quoted(text: str) -> str:
+    """Write a text in quotes, so that YAML and references leave it as it is."""
+    return json.dumps(text.replace("${", "$${"), ensure_ascii=False)
+
+
+def default_text(
+    file: str,
+    sources: Sequence[str] = (),
+    *,
+    found: Sequence[str] = (),
+    examples: str = "[1, 2]",
+    more: str = "",
+) -> str:
+    """Return the workflow for a data file.
+
+    `found` are comment lines on what is known of it, `examples` some of its ids, and `more` further entries.
+    """
+    name = name_of(file)
+    about = f"A breadth-first search over {name}, verified against the graph alone, with a page."
+    seen = "".join(f"# {line}".rstrip() + "\n" for line in found)
+    return f"""\
+# Run it with `gravel run`; `gravel plan` shows before what it takes.
+{seen}workflow: {quoted(name.partition(".")[0] or name)}
+about: {quoted(about)}
+
+parameters:
+  # Relative paths: beside this workflow first, else in the current folder. A URL works, too.
+  file: {quoted(file)}
+  # Ids as the file writes them, such as {examples}, or random ones.
+  sources: {_sources(sources)}
+
+stages:
+  # The format is detected; `gravel stages ingest` lists the formats and what else can be set.
+  edges:   {{stage: ingest, file: "${{file}}", format: auto}}
+  # Every edge in both directions. `direction: as_given` searches along the arcs only.
+  graph:   {{stage: symmetrize, input: edges, direction: both}}
+  # Distance and predecessor of every vertex. `algorithm: components` (without sources) finds components.
+  bfs:     {{stage: traverse, input: graph, algorithm: bfs, sources: "${{sources}}"}}
+  check:   {{stage: verify, graph: graph, traversal: bfs}}
+  summary: {{stage: report, inputs: [graph, bfs, check], title: {quoted(f"BFS over {name}")}}}
+{more}"""

@@ -1,0 +1,135 @@
+"""saved: a graph that Python saved, with its ids, for the stages of a workflow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from gravel.stages.artifacts import Graph, VertexIds
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Stage
+
+if TYPE_CHECKING:
+    from gravel.stages.context import Context
+
+RECORD = "graph.json"
+"""Describes a saved graph. It has the digest of all content, so that a recipe rests on this file alone."""
+
+WORKING_BYTES = 64 << 20
+"""Zarr with its codecs, and chunks that are decoded."""
+
+
+class SavedParameters(Parameters):
+    """Which graph."""
+
+    folder: str = Field(min_length=1)
+    """The folder that `Graph.save` made; a relative path starts from the current folder."""
+
+
+def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexIds]:
+    """Read a saved graph.
+
+    Raises `StageError` for a folder that holds none, for one that is damaged, and for a graph that was
+    reordered or compressed before it was saved.
+    """
+    import zarr
+
+    from gravel.kernels.inputs import csr
+
+    folder = Path(parameters.folder)
+    record = _record(folder)
+    kind = record["graph"]["kind"]
+    if kind != "Graph":
+        raise StageError(
+            f"the saved graph is of kind {kind}, and a workflow starts with a plain Graph",
+            hint="save it before it is reordered or compressed, and let stages of the workflow do that",
+            file=str(folder),
+        )
+    if record["ids"] is None:
+        raise StageError(
+            "the ids of the saved graph are neither integers nor strings, which workflows have",
+            hint="make strings of them before the graph is made",
+            file=str(folder),
+        )
+    try:
+        group = zarr.open_group(folder / "graph", mode="r")
+        attributes: dict[str, Any] = dict(group.attrs)
+        rows = csr((_whole(group, "row_offsets"), _whole(group, "column_indices")))
+        ids: Any = zarr.open_group(folder / "ids", mode="r")
+        known, text, ends = (_whole(ids, name) for name in ("ids", "text", "offsets"))
+        count = int(attributes["vertex_count"])
+        if count != len(rows.row_offsets) - 1 or any(
+            each is not None and len(each) != size for each, size in ((known, count), (ends, count + 1))
+        ):
+            raise ValueError(f"it states {count:,} vertices, and has {len(rows.row_offsets) - 1:,} rows")
+    except (ValueError, KeyError, RuntimeError, OSError) as error:
+        raise StageError(
+            f"the saved graph is damaged: {error}", hint="save it again", file=str(folder)
+        ) from None
+    graph = Graph(
+        row_offsets=rows.row_offsets,
+        column_indices=rows.column_indices,
+        vertex_count=count,
+        arc_count=len(rows.column_indices),
+        symmetric=bool(attributes["symmetric"]),
+        deduplicated=bool(attributes["deduplicated"]),
+        loop_count=int(attributes["loop_count"]),
+    )
+    first = int(ids.attrs["first"])
+    return graph, VertexIds(ids=known, first=first, vertex_count=count, text=text, offsets=ends)
+
+
+def _whole(group: Any, name: str) -> Any:
+    return group[name][:] if name in group else None
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / RECORD).read_text())
+        return found
+    except (OSError, ValueError) as error:
+        raise StageError(
+            f"the folder holds no graph that was saved ({error})",
+            hint="name a folder that Graph.save made",
+            file=str(folder),
+        ) from None
+
+
+def _estimate(
+    parameters: SavedParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    try:
+        stated = _record(Path(parameters.folder))["graph"]["extent"]
+    except (StageError, KeyError):  # reported when the file is looked for
+        stated = {}
+    n, arcs = int(stated.get("vertices", 0)), int(stated.get("arcs", 0))
+    size = int(stated.get("bytes", 0))
+    graph = Extent(
+        kind="Graph", vertices=n, arcs=arcs, bytes=size, directed=bool(stated.get("directed", False))
+    )
+    ids = Extent(kind="VertexIds", vertices=n, bytes=8 * n)
+    return Need(host_bytes=WORKING_BYTES + 2 * size + 8 * n, device_bytes=0, outputs=(graph, ids))
+
+
+def _files(parameters: SavedParameters) -> tuple[FileInput, ...]:
+    return (FileInput(str(Path(parameters.folder) / RECORD)),)
+
+
+STAGE = Stage(
+    name="saved",
+    version=1,
+    about="Read a graph that Python saved with `Graph.save`.",
+    parameters=SavedParameters,
+    inputs={},
+    outputs=("Graph", "VertexIds"),
+    run=saved,
+    estimate=_estimate,
+    deterministic=True,
+    files=_files,
+    # What was saved is part of the recipe; where it lies is not.
+    hidden=frozenset({"folder"}),
+)

@@ -1,0 +1,83 @@
+"""`gravel.graph` of arrays on an emulated GPU: ids are numbered there, and results stay there."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.conversion import arrays, cupy
+from gravel.encoded_ids import Integers
+from gravel.kernels.ids import cuda
+from gravel.searches import Search
+from gravel.stages.vertex_ids.integers import number_integers
+from gravel.vertex_ids import listed
+from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation.grid_kernels import Array, on_device
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = numpy_as_cupy.module()
+    fake.unique = numpy_as_cupy._passed_on(numpy.unique)
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(cuda, "load", grid_kernels.load)
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.int64, numpy.uint64])
+@pytest.mark.parametrize(("first", "step"), [(0, 1), (7, 1), (5, 3), (1 << 20, 1000)])
+def test_ids_are_numbered_as_on_the_host(dtype: Any, first: int, step: int) -> None:
+    random = numpy.random.default_rng(step)
+    ends = [(random.integers(0, 300, 2000) * step + first).astype(dtype) for _ in range(2)]
+    there = [on_device(each) for each in ends]
+    converted = arrays.from_arrays(tuple(there))
+    expected = number_integers(ends)
+    for found, wanted, given, kept in zip(
+        (converted.source, converted.target), expected.columns, there, ends, strict=True
+    ):
+        assert isinstance(found, Array)
+        numpy.testing.assert_array_equal(found.get(), wanted)
+        numpy.testing.assert_array_equal(given.get(), kept)  # the caller's arrays stay as they are
+    ids = converted.ids
+    assert ids.count == expected.distinct
+    every = numpy.arange(ids.count)
+    assert listed(ids, every) == listed(Integers(expected.distinct, expected.first, expected.ids), every)
+
+
+def test_what_is_no_edge_list_there() -> None:
+    ends = on_device(numpy.array([1, 2]))
+    with pytest.raises(ValueError, match="sources are not on the GPU"):
+        arrays.from_arrays((numpy.array([1, 2]), ends))
+    with pytest.raises(TypeError, match="targets are float64"):
+        arrays.from_arrays((ends, on_device(numpy.array([1.0, 2.0]))))
+    with pytest.raises(ValueError, match="vertex id -1 is negative"):
+        arrays.from_arrays((ends, on_device(numpy.array([1, -1]))))
+    assert cupy.from_device(on_device(numpy.array([], int)), on_device(numpy.array([], int))).ids.count == 0
+
+
+def test_results_stay_on_the_device() -> None:
+    import threading
+
+    workspace = on_device(numpy.array([0, 1, -1, 2], numpy.int32))
+    before = on_device(numpy.array([-1, 0, -1, 1], numpy.int32))
+    prepared: Any = SimpleNamespace(ids=Integers(4, 10), permutation=None, lock=threading.RLock(), notes=[])
+    result: Any = SimpleNamespace(milliseconds=1.0, distance=workspace, predecessor=before)
+    search = Search(prepared, 10, 0, result)
+    search._keep()
+    workspace[:] = 9
+    before[:] = 9
+    assert isinstance(search.distance.array, Array)
+    assert isinstance(search.predecessor.array, Array)
+    assert isinstance(search.distance.cupy(), Array)
+    assert search.levels == [1, 1, 1]
+    assert search.reached == 3
+    assert search.path_to(13) == [10, 11, 13]
+    assert search.path_to(12) is None
+    assert search.predecessor.numpy().tolist() == [-1, 10, -1, 11]
+    assert search.cupy()["predecessor"].get().tolist() == [-1, 10, -1, 11]

@@ -1,0 +1,112 @@
+"""Random graphs of every kind of NetworkX, with nodes of many kinds, and calls of each function on them."""
+
+import itertools
+import random
+
+import networkx as nx
+
+KINDS = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
+NAMES = {
+    "range": lambda i: i,
+    "shifted": lambda i: i - 3,
+    "text": lambda i: f"node {i}",
+    "tuples": lambda i: (i % 3, i // 3),
+    "mixed": lambda i: [i, str(i), (i, "x"), frozenset([i]), i + 0.5, b"%d" % i][i % 6],
+}
+
+
+def graph(kind, names, nodes, edges, seed):
+    """Make a graph with edges in random order, with loops, repeated edges and nodes without any."""
+    chosen = random.Random(seed)
+    made = kind()
+    order = list(range(nodes))
+    if names != "range":
+        chosen.shuffle(order)
+    made.add_nodes_from(map(NAMES[names], order))
+    for _ in range(edges if nodes else 0):
+        made.add_edge(*(NAMES[names](chosen.randrange(nodes)) for _ in range(2)))
+    return made
+
+
+def connected(kind, names, nodes, edges, seed):
+    """Make a graph in which every node reaches every other."""
+    made = graph(kind, names, nodes, edges, seed)
+    listed = list(made)
+    random.Random(seed).shuffle(listed)
+    made.add_edges_from(zip(listed, [*listed[1:], *listed[:1]], strict=True))
+    return made
+
+
+def calls(made, seed):
+    """Yield (name, positional, named) for every function that gravel has, with each of its arguments used."""
+    chosen = random.Random(seed)
+    nodes = [*made, "missing", -7]
+    a, b, c = (chosen.choice(nodes) for _ in range(3))
+    limits = [None, 0, 1, 2, 1.5, -1, 100]
+    for name in ("bfs_edges", "bfs_tree"):
+        for limit, reverse in itertools.product(limits, (False, True)):
+            yield name, (a,), {"depth_limit": limit, "reverse": reverse}
+    for name in ("bfs_predecessors", "bfs_successors", "generic_bfs_edges"):
+        for limit in limits:
+            yield name, (a,), {"depth_limit": limit}
+    for name in ("bfs_layers", "bfs_labeled_edges"):
+        yield name, (a,), {}
+        yield name, ([node for node in (a, b, c) if node in made],), {}
+    yield "bfs_layers", ([a, b, c],), {}
+    for name in ("descendants", "ancestors"):
+        yield name, (a,), {}
+    for distance in limits:
+        yield "descendants_at_distance", (a, distance if distance is not None else 3), {}
+    for name in ("source_shortest_path", "target_shortest_path"):
+        for suffix, cutoff in itertools.product(("", "_length"), limits):
+            yield f"single_{name}{suffix}", (a,), {"cutoff": cutoff}
+    for name in ("all_pairs_shortest_path", "all_pairs_shortest_path_length"):
+        for cutoff in (None, 2):
+            yield name, (), {"cutoff": cutoff}
+    for name in ("bidirectional_shortest_path", "has_path", "all_shortest_paths"):
+        for ends in ((a, b), (b, a), (a, a), (c, b)):
+            yield name, ends, {}
+    for name in ("shortest_path", "shortest_path_length"):
+        for source, target in itertools.product((None, a), (None, b)):
+            yield name, (source, target), {}
+        yield name, (), {"source": b, "method": "bellman-ford"}
+        yield name, (), {"source": b, "method": "unknown"}
+    for target, cutoff, seen in itertools.product((None, b), limits, (None, True)):
+        yield "predecessor", (a,), {"target": target, "cutoff": cutoff, "return_seen": seen}
+    yield "single_source_all_shortest_paths", (a,), {}
+    yield "all_pairs_all_shortest_paths", (), {}
+    yield "average_shortest_path_length", (), {}
+    for normalized, endpoints in itertools.product((True, False), repeat=2):
+        yield "betweenness_centrality", (), {"normalized": normalized, "endpoints": endpoints}
+    yield "closeness_centrality", (), {}
+    yield "closeness_centrality", (a,), {"wf_improved": False}
+    for v in (None, a, [a, b, a], [], 5.5, [[]], iter([a])):
+        yield "eccentricity", (), {"v": v}
+    for name, bounds in itertools.product(("center", "diameter", "periphery", "radius"), (False, True)):
+        yield name, (), {"usebounds": bounds}
+    for name in ("connected_components", "weakly_connected_components", "strongly_connected_components"):
+        yield name, (), {}
+        yield f"number_{name}", (), {}
+    for name in ("is_connected", "is_weakly_connected", "is_strongly_connected"):
+        yield name, (), {}
+    yield "node_connected_component", (a,), {}
+    yield "core_number", (), {}
+
+
+def outcome(name, made, positional, named, backend):
+    """Call a function and return what came of it, in its order (sets have none), or what NetworkX raises."""
+    try:
+        value = getattr(nx, name)(made, *positional, backend=backend, **named)
+        if isinstance(value, nx.Graph):
+            return type(value), list(value.nodes(data=True)), list(value.edges(data=True))
+        return _listed(value)
+    except Exception as error:
+        return type(error), str(error) if isinstance(error, nx.NetworkXException) else ""
+
+
+def _listed(value):
+    if isinstance(value, dict):
+        return [(key, _listed(each)) for key, each in value.items()]
+    if isinstance(value, tuple):
+        return tuple(map(_listed, value))
+    return list(map(_listed, value)) if hasattr(value, "__next__") else value

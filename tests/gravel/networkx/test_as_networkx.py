@@ -1,0 +1,90 @@
+"""Every function returns what NetworkX returns, in its order, and raises what NetworkX raises."""
+
+import random
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gravel.networkx.info import MODULE_OF
+from tests.gravel.networkx.graphs import KINDS, NAMES, calls, connected, graph, outcome
+
+
+def check(made, seed):
+    for name, positional, named in calls(made, seed):
+        if named.get("v") is not None and hasattr(named["v"], "__next__"):
+            given = list(named["v"])
+            ways = ({"v": iter(given)}, {"v": iter(given)})
+        else:
+            ways = (named, named)
+        found, expected = (
+            outcome(name, made, positional, way, backend)
+            for way, backend in zip(ways, ("gravel", "networkx"), strict=True)
+        )
+        assert found == expected, (name, positional, named, list(made), list(made.edges()))
+
+
+def test_every_function_is_called():
+    named = {name for kind in KINDS for name, _, _ in calls(kind([(0, 1)]), 0)}
+    assert named == set(MODULE_OF)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("made", [graph, connected])
+@settings(max_examples=12, deadline=None)
+@given(
+    names=st.sampled_from(sorted(NAMES)),
+    nodes=st.integers(0, 14),
+    edges=st.integers(0, 30),
+    seed=st.integers(0, 1 << 30),
+)
+def test_small_graphs(kind, made, names, nodes, edges, seed):
+    if nodes or made is graph:
+        check(made(kind, names, nodes, edges, seed), seed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_graph_with_more_than_a_batch_of_nodes(kind):
+    made = connected(kind, "text", 150, 300, 5)
+    slow = {"all_pairs_all_shortest_paths"}
+    for name, positional, named in calls(made, 3):
+        if name not in slow and named.get("v") is None:
+            found, expected = (outcome(name, made, positional, named, way) for way in ("gravel", "networkx"))
+            assert found == expected, (name, positional, named)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        nx.path_graph(300),
+        nx.cycle_graph(201),
+        nx.star_graph(100),
+        nx.balanced_tree(2, 6),
+        nx.grid_2d_graph(12, 17),
+        nx.lollipop_graph(20, 60),
+        nx.barbell_graph(10, 50),
+        nx.random_regular_graph(3, 200, seed=1),
+        nx.circular_ladder_graph(90),
+    ],
+)
+def test_distance_measures_of_shapes(made):
+    for name in ("eccentricity", "diameter", "radius", "center", "periphery"):
+        found, expected = (outcome(name, made, (), {}, way) for way in ("gravel", "networkx"))
+        assert found == expected, name
+
+
+def test_a_node_that_has_no_hash_raises_what_networkx_raises():
+    made = nx.path_graph(3)
+    for name in ("bfs_edges", "bfs_layers", "shortest_path", "descendants", "node_connected_component"):
+        found, expected = (
+            outcome(name, made, ([[1]],), {}, backend)[0] for backend in ("gravel", "networkx")
+        )
+        assert found == expected, name
+
+
+def test_components_of_many_nodes():
+    chosen = random.Random(4)
+    made = nx.Graph([chosen.sample(range(60_000), 2) for _ in range(20_000)])
+    found, expected = (outcome("connected_components", made, (), {}, way) for way in ("gravel", "networkx"))
+    assert found == expected

@@ -1,0 +1,180 @@
+"""What a user can get wrong, and the exception that one expects in Python, with a sentence."""
+
+from __future__ import annotations
+
+import datetime
+
+import networkx
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+import scipy.sparse
+
+import gravel
+from gravel.pipeline.core.errors import RequestError
+
+NAN = float("nan")
+
+CASES = {
+    "mixed types": (([1, "1"], [2, 3]), TypeError, "mixes types: row 0 is of type int, row 1 of type str"),
+    "1 and 1.0": (([1, 1.0], [2, 3]), TypeError, "row 1 of type float.*would 1, 1.0 and '1'"),
+    "booleans among numbers": (([1, True], [2, 3]), TypeError, "mixes types"),
+    "mixed in pandas": (
+        pandas.DataFrame({"source": ["a", 1], "target": ["b", "c"]}),
+        TypeError,
+        "column 'source' mixes types",
+    ),
+    "ends of different types": ((["1"], [1]), TypeError, "'source' has strings and column 'target' has int"),
+    "1 and 1.0 in two columns": (([1], [1.0]), TypeError, "floating-point numbers"),
+    "whole floats": ((numpy.array([1.0]), numpy.array([2.0])), TypeError, "cast them to int64"),
+    "booleans": ((numpy.array([True]), numpy.array([False])), TypeError, "of type bool"),
+    "null": (([1, None], [2, 3]), ValueError, "'source' is null in row 1"),
+    "null string": ((["a", "b", "c"], ["a", None, None]), ValueError, "'target' is null in row 1 and 1 oth"),
+    "null in pandas": (
+        pandas.DataFrame({"source": ["a", None], "target": ["b", "c"]}),
+        ValueError,
+        "is null in row 1",
+    ),
+    "null in polars": (polars.DataFrame({"a": [1, None], "b": [1, 2]}), ValueError, "'a' is null in row 1"),
+    "NaN": ((numpy.array([1.0, NAN]), numpy.array([1, 2])), ValueError, "row 1"),
+    "NaN in arrow": (pyarrow.table({"a": [NAN, 1.0], "b": [1, 2]}), ValueError, "'a' is NaN in row 0"),
+    "nested": (pyarrow.table({"a": [[1]], "b": [[2]]}), TypeError, "of type list"),
+    "complex": ((numpy.array([1j]), numpy.array([2j])), TypeError, "no vertex ids"),
+    "three columns": (pyarrow.table([[1], [2], [3]], names=["a", "b", "c"]), ValueError, "ns.*'a', 'b', 'c'"),
+    "one column": (pyarrow.table({"a": [1]}), ValueError, "which columns"),
+    "duplicate columns": (
+        pyarrow.table([[1], [2], [3]], names=["source", "target", "source"]),
+        ValueError,
+        "2 columns 'source'",
+    ),
+    "duplicate columns in pandas": (
+        pandas.DataFrame([[1, 2, 3]], columns=["source", "source", "target"]),
+        ValueError,
+        "2 columns 'source'",
+    ),
+    "unequal lengths": (([1], [2, 3]), ValueError, "1 sources and 2 targets"),
+    "three ends": ([(1, 2), (1, 2, 3)], ValueError, "edge 1 has 3 ends"),
+    "three sequences": (([1], [2], [3]), ValueError, "3 sequences make no edges"),
+    "not square": (scipy.sparse.eye_array(2, 3), ValueError, "2 x 3"),
+    "too large": ((numpy.array([2**63], numpy.uint64), [1]), ValueError, "2\\^63 - 1"),
+    "no graph": (5, TypeError, "cannot make a graph of a int"),
+    "no file": ("no_such_file.csv", FileNotFoundError, "no file 'no_such_file.csv'"),
+    "two dimensions": ((numpy.zeros((2, 2), int), numpy.zeros((2, 2), int)), ValueError, "2 dimensions"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_data(case):
+    data, kind, message = CASES[case]
+    with pytest.raises(kind, match=message):
+        gravel.graph(data)
+
+
+def test_names_of_columns():
+    table = pyarrow.table({"a": [1], "b": [2], "c": [3]})
+    with pytest.raises(KeyError, match="no column 'd'; it has 'a', 'b', 'c'"):
+        gravel.graph(table, sources="d", targets="a")
+    with pytest.raises(TypeError, match="both `sources` and `targets`"):
+        gravel.graph(table, sources="a")
+    with pytest.raises(ValueError, match="both ends"):
+        gravel.graph(table, sources="a", targets="a")
+    with pytest.raises(TypeError, match="no columns"):
+        gravel.graph(([1], [2]), sources="a", targets="b")
+
+
+def test_a_stream_that_fails_midway():
+    def batches():
+        yield pyarrow.record_batch({"a": [1, 2], "b": [3, 4]})
+        raise OSError("the disk is gone")
+
+    schema = pyarrow.schema([("a", pyarrow.int64()), ("b", pyarrow.int64())])
+    reader = pyarrow.RecordBatchReader.from_batches(schema, batches())
+    with pytest.raises(ValueError, match=r"failed after 2 rows.*the disk is gone"):
+        gravel.graph(reader)
+
+
+def test_too_many_strings(monkeypatch):
+    from gravel.conversion import columns
+
+    monkeypatch.setattr(columns, "MAX_TEXTS", 3)
+    assert len(gravel.graph((["a", "b"], ["b", "c"]))) == 3
+    with pytest.raises(ValueError, match="4 different ids; 3 fit one graph"):
+        gravel.graph((["a", "b"], ["d", "c"]))
+
+
+def test_unknown_sources():
+    numbers = gravel.graph(([10, 20, 30], [20, 30, 40]))
+    with pytest.raises(KeyError, match=r"21 is no vertex.*nearest are .*20, 30"):
+        numbers.bfs(21)
+    with pytest.raises(gravel.UnknownVertex) as caught:
+        numbers.bfs(21)
+    assert 20 in caught.value.nearest
+    with pytest.raises(TypeError, match="ids are integers, such as 10"):
+        numbers.bfs("10")
+    with pytest.raises(TypeError, match="ids are integers"):
+        numbers.bfs(10.0)
+    with pytest.raises(KeyError):
+        numbers.bfs(2**70)
+    assert numbers.bfs(numpy.int32(10)).depth == 3
+    texts = gravel.graph((["alice", "bob"], ["bob", "carol"]))
+    with pytest.raises(KeyError, match=r"'alise' is no vertex.*'alice'"):
+        texts.bfs("alise")
+    with pytest.raises(TypeError, match="ids are strings"):
+        texts.bfs(1)
+    with pytest.raises(TypeError, match="not hashable"):
+        texts.bfs(["alice"])
+    dates = gravel.graph(([datetime.date(2026, 1, 1)], [datetime.date(2026, 1, 2)]))
+    with pytest.raises(KeyError):
+        dates.bfs(datetime.date(2027, 1, 1))
+    nodes = gravel.graph(networkx.path_graph(["a", ("b", 1)]))
+    with pytest.raises(KeyError, match="Python objects"):
+        nodes.bfs("b")
+
+
+def test_unknown_names():
+    graph = gravel.graph(([1, 2], [2, 3]))
+    with pytest.raises(ValueError, match="unknown bfs strategy 'fast'"):
+        graph.bfs(1, strategy="fast")
+    with pytest.raises(ValueError, match="output is 'all'"):
+        graph.bfs(1, output="all")
+    with pytest.raises(ValueError, match="direction is 'up'"):
+        graph.bfs(1, direction="up")
+    with pytest.raises(ValueError, match="unknown order 'best'"):
+        graph.reorder("best")
+    with pytest.raises(ValueError, match="unknown layout 'zip'"):
+        graph.compress("zip")
+    with pytest.raises(ValueError, match="no placement"):
+        graph.place("cloud")
+    with pytest.raises(ValueError, match="compressed already"):
+        graph.compress().compress()
+    with pytest.raises(ValueError, match="is compressed"):
+        graph.compress().reorder("degree")
+    with pytest.raises(ValueError, match="unknown components strategy"):
+        graph.components(strategy="fast")
+    with pytest.raises(ValueError, match="greater than or equal to 0"):
+        graph.bfs(1, max_depth=-1)
+
+
+def test_a_gpu_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("gravel.pipeline.core.devices.find_devices", lambda: ())
+    graph = gravel.graph(([1], [2]))
+    for ask in (lambda: graph.place("pinned"), lambda: gravel.graph(([1], [2]), backend="cuda")):
+        with pytest.raises(RequestError, match="a GPU is asked for"):
+            ask()
+
+
+def test_what_cannot_fit_is_refused_with_numbers(monkeypatch):
+    ends = numpy.arange(1_000_000), numpy.arange(1, 1_000_001)
+    with pytest.raises(gravel.NotEnoughMemory, match=r"1,000,000 edges needs .* MiB .* there are 977 KiB"):
+        gravel.graph(ends, host_memory="1MB")
+    with pytest.raises(MemoryError):
+        gravel.graph(ends, host_memory="100MB")
+    graph = gravel.graph(ends)
+    monkeypatch.setattr("gravel.memory.available_bytes", lambda: 20 << 20)
+    with pytest.raises(RequestError, match=r"a search of 1,000,001 vertices needs .* there are 20 MiB"):
+        graph.bfs(0)
+    with pytest.raises(MemoryError, match="order degree needs"):
+        graph.reorder("degree")

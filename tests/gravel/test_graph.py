@@ -1,0 +1,168 @@
+"""What a graph does: searches in every order and layout, and searches again for microseconds."""
+
+from __future__ import annotations
+
+import time
+
+import numpy
+import pytest
+
+import gravel
+from tests.gravel.samples import by_id, check_tree, distances, parts, parts_of, random_edges
+
+ENDS = random_edges(seed=5, vertices=2000, edges=4000)
+SOURCE = int(ENDS[0][0])
+ARCS = set(zip(*(each.tolist() for each in ENDS), strict=True))
+ARCS |= {(v, u) for u, v in ARCS}
+
+ARRANGED = {
+    "as it is": lambda graph: graph,
+    "rcm": lambda graph: graph.reorder("rcm"),
+    "random": lambda graph: graph.reorder("random", seed=3),
+    "reordered twice": lambda graph: graph.reorder("random", seed=3).reorder("degree"),
+    "varint": lambda graph: graph.compress(),
+    "degree in blocks": lambda graph: graph.reorder("degree").compress("blocks"),
+    "elias_fano": lambda graph: graph.compress("elias_fano"),
+    "csr": lambda graph: graph.compress("csr"),
+    "host": lambda graph: graph.place("host"),
+    "streamed": lambda graph: graph.place("streamed"),
+}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return gravel.graph(ENDS)
+
+
+@pytest.mark.parametrize("way", ARRANGED)
+def test_every_arrangement_gives_the_same(graph, way):
+    arranged = ARRANGED[way](graph)
+    search = arranged.bfs(SOURCE)
+    assert by_id(search) == distances(ENDS, SOURCE)
+    check_tree(search, ARCS)
+    assert parts_of(arranged.components()) == parts(ENDS)
+
+
+@pytest.mark.parametrize("strategy", ["top_down", "direction_optimizing", "serial", "multi_source"])
+def test_strategies(graph, strategy):
+    search = graph.bfs(SOURCE, strategy=strategy)
+    assert search.strategy == strategy
+    assert by_id(search) == distances(ENDS, SOURCE)
+
+
+def test_one_output_alone(graph):
+    far = graph.bfs(SOURCE, "distance")
+    tree = graph.bfs(SOURCE, "predecessor")
+    assert far.reached == tree.reached
+    assert tree.path_to(SOURCE) == [SOURCE]
+    with pytest.raises(ValueError, match="ask for output"):
+        far.path_to(SOURCE)
+    with pytest.raises(ValueError, match="ask for output"):
+        tree.levels  # noqa: B018
+    assert set(far.to_arrow().column_names) == {"vertex", "distance"}
+    assert tree._repr_html_()
+
+
+def test_depth_and_constants(graph):
+    near = graph.bfs(SOURCE, max_depth=2)
+    assert near.depth == 2
+    assert near.levels == graph.bfs(SOURCE).levels[:3]
+    assert by_id(graph.bfs(SOURCE, strategy="direction_optimizing", alpha=1)) == distances(ENDS, SOURCE)
+    with pytest.raises(ValueError, match="alhpa"):
+        graph.bfs(SOURCE, strategy="direction_optimizing", alhpa=1)
+
+
+def test_a_result_stays_when_the_graph_is_searched_again(graph):
+    other = int(ENDS[0][1])
+    first = graph.bfs(SOURCE)
+    second = graph.bfs(other)
+    graph.bfs(SOURCE)
+    assert by_id(first) == distances(ENDS, SOURCE)
+    assert by_id(second) == distances(ENDS, other)
+
+
+def test_many_searches_from_several_threads(graph):
+    from concurrent.futures import ThreadPoolExecutor
+
+    sources = numpy.unique(ENDS[0])[:40].tolist()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda source: by_id(graph.bfs(source)), sources))
+    assert found == [distances(ENDS, source) for source in sources]
+
+
+def test_searching_again_takes_microseconds_of_python():
+    graph = gravel.graph(([1, 2, 3], [2, 3, 4]))
+    graph.bfs(1)
+    kernel = next(iter(graph._prepared.values())).search
+
+    def fastest(call):
+        times = []
+        for _ in range(300):
+            started = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    beside = fastest(lambda: graph.bfs(1)) - fastest(lambda: kernel.run(0))
+    assert beside < 50e-6
+
+
+def test_few_searches_are_kept_ready(graph):
+    for depth in range(8):
+        graph.bfs(SOURCE, max_depth=depth)
+    assert len(graph._prepared) <= 4
+
+
+def test_info_and_looks(graph):
+    info = graph.info()
+    assert info.vertices == len(graph) == len(graph.vertices)
+    assert info.arcs == 2 * info.edges
+    assert info.lies == "host memory"
+    packed = graph.reorder("degree").compress("varint").info()
+    assert (packed.order, packed.layout) == ("degree", "varint")
+    assert SOURCE in graph
+    assert "no such id" not in graph
+    for each in (graph, graph.bfs(SOURCE), graph.components()):
+        assert repr(each).startswith("<gravel.")
+        assert each._repr_html_().startswith("<b>gravel.")
+    assert "<svg" in graph.bfs(SOURCE)._repr_html_()
+
+
+def test_the_picture_of_a_deep_search_stays_small():
+    search = gravel.graph((list(range(5000)), list(range(1, 5001)))).bfs(0)
+    assert search.depth == 5000
+    assert len(search._repr_html_()) < 20_000
+    assert search.path_to(3) == [0, 1, 2, 3]
+
+
+def test_columns_of_results():
+    graph = gravel.graph((["a", "b", "x"], ["b", "c", "y"]))
+    search = graph.bfs("a")
+    frame = search.to_pandas().set_index("vertex")
+    assert frame.loc["c", "predecessor"] == "b"
+    assert frame["predecessor"].isna().tolist() == [True, False, False, True, True]
+    assert frame["distance"].tolist() == [0, 1, 2, -1, -1]
+    assert search.predecessor.to_pandas()["c"] == "b"
+    assert search.predecessor["a"] is None
+    assert search.path_to("y") is None
+    assert search.numpy()["predecessor"].tolist() == [None, "a", "b", None, None]
+    with pytest.raises(TypeError, match="strings cannot lie"):
+        search.predecessor.cupy()
+    parts = graph.components()
+    assert parts.sizes.tolist() == [3, 2]
+    assert parts.largest.to_pylist() == ["a", "b", "c"]
+    assert parts.of("y").to_pylist() == ["x", "y"]
+    assert parts.same("x", "y")
+    assert not parts.same("x", "a")
+    assert parts.component["c"] == "a"
+    assert len(parts) == 2
+    assert parts.to_pandas()["component"].tolist() == ["a", "a", "a", "x", "x"]
+
+
+def test_missing_predecessors_among_integers():
+    search = gravel.graph(([-1, 5], [5, 6])).bfs(5)
+    least = numpy.iinfo(numpy.int64).min
+    assert search.predecessor.numpy().tolist() == [5, least, 5]
+    assert numpy.asarray(search.distance).tolist() == [1, 0, 1]
+    assert gravel.graph(([1, 5], [5, 6])).bfs(5).predecessor.numpy().tolist() == [5, -1, 5]
+    assert str(search.predecessor.to_pandas().dtype) == "Int64"

@@ -1,0 +1,62 @@
+"""Sums of distances and eccentricities against SciPy's distances."""
+
+import numpy
+import pytest
+
+from gravel.kernels.distances.eccentricity import GOALS, eccentricities
+from gravel.kernels.distances.sums import distance_sums
+from tests.zoo import ZooGraph, scipy_distances, zoo
+
+ZOO = [graph for graph in zoo() if 0 < graph.vertex_count <= 800]
+
+
+def joined(graph):
+    """Add a path through a tenth of the vertices and an edge from each other one to it."""
+    n = graph.vertex_count
+    extra = [(v, v + 1) if v < n // 10 else (v, v % (n // 10 + 1)) for v in range(n - 1)]
+    extra.append((n - 1, 0))
+    ends = numpy.array(extra, numpy.uint32)
+    source, target = (
+        numpy.concatenate([side, ends[:, i]]) for i, side in enumerate((graph.source, graph.target))
+    )
+    return ZooGraph(graph.name, n, source, target)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+def test_sums_of_all_sources(graph, symmetric):
+    rows = graph.csr(symmetric=symmetric)
+    sources = numpy.arange(graph.vertex_count)
+    found = distance_sums(*rows, sources)
+    for v in sources[:: max(1, len(sources) // 50)].tolist():
+        distance = scipy_distances(*rows, v)
+        reached = distance[distance >= 0]
+        assert (found.eccentricity[v], found.reached[v], found.total[v]) == (
+            reached.max(),
+            len(reached),
+            reached.sum(),
+        )
+
+
+@pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
+def test_eccentricities_are_exact_where_the_goal_needs_them(graph):
+    rows = joined(graph).csr()
+    sums = distance_sums(*rows, numpy.arange(graph.vertex_count))
+    exact, largest, smallest = sums.eccentricity, sums.eccentricity.max(), sums.eccentricity.min()
+    assert sums.reached.min() == graph.vertex_count
+    found = {goal: eccentricities(*rows, goal) for goal in GOALS}
+    assert found["all"].tolist() == exact.tolist()
+    assert found["diameter"].max() == largest
+    assert found["radius"].min() == smallest
+    assert ((found["periphery"] == largest) == (exact == largest)).all()
+    assert ((found["center"] == smallest) == (exact == smallest)).all()
+
+
+def test_a_graph_in_parts_has_no_eccentricities():
+    graph = next(graph for graph in ZOO if graph.name == "two_parts")
+    assert eccentricities(*graph.csr()) is None
+
+
+def test_an_unknown_goal_is_refused():
+    with pytest.raises(ValueError, match="center"):
+        eccentricities(*ZOO[0].csr(), "mean")
