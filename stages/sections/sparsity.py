@@ -91,8 +91,6 @@ def _density(one: Graph) -> NDArray[Any]:
 
     blocks = min(BLOCKS, one.vertex_count)
     edges = [one.vertex_count * place // blocks for place in range(blocks + 1)]
-    # The smallest block that a column lies in is a division away only while blocks are equal, so look it up.
-    bounds = numpy.array(edges[1:-1], dtype=numpy.int64)
     offsets = numpy.asarray(one.row_offsets)[edges].astype(numpy.int64)
     area = numpy.outer(numpy.diff(edges), numpy.diff(edges))
     counts = numpy.zeros((blocks, blocks))
@@ -102,7 +100,9 @@ def _density(one: Graph) -> NDArray[Any]:
         taken = 0
         for low, high in _sample(start, end):
             columns = numpy.asarray(stored[low:high]).astype(numpy.int64)
-            counts[row] += numpy.bincount(numpy.searchsorted(bounds, columns, side="right"), minlength=blocks)
+            # Block p is the last one whose first column, floor(n p / blocks), is not above the column.
+            columns = (columns * blocks + (blocks - 1)) // one.vertex_count
+            counts[row] += numpy.bincount(columns, minlength=blocks)
             taken += high - low
         if taken:
             counts[row] *= (end - start) / taken
