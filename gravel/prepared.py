@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from gravel.graphs import Graph
     from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
+    from gravel.vertex_ids import Ids
 
 
 class PreparedSearch:
     """A search of one graph with one strategy; results are views of its workspace until it runs again."""
 
-    def __init__(self, graph: Graph, search: Any, permutation: Any, starts: Any, notes: list[str]) -> None:
-        self.ids = graph._ids
-        self.graph = weakref.ref(graph)
+    def __init__(self, ids: Ids, search: Any, permutation: Any, starts: Any, notes: list[str]) -> None:
+        self.ids = ids
         self.search = search
         self.permutation = permutation
         self.notes = notes
@@ -58,7 +58,7 @@ def prepare(
     searched = _read(graph, parameters)
     search, notes = called(prepare_search, context_for(graph._machine), searched, parameters)
     starts = None if searched.permutation is None else numpy.asarray(searched.permutation)
-    return PreparedSearch(graph, search, searched.permutation, starts, [*searched.notes, *notes])
+    return PreparedSearch(graph._ids, search, searched.permutation, starts, [*searched.notes, *notes])
 
 
 def searched_graph(graph: Graph, strategy: str) -> tuple[SearchedGraph, str]:

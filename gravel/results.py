@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,9 +85,11 @@ def _object(plan: Plan, root: Path, record: Mapping[str, Any], run: StageRun) ->
         return _traversal(first, measured, _ids(plan, cache, record, run))
     if kind in ("Graph", "Ordering", "CompressedGraph") and getattr(first, "subgraphs", None) is None:
         from gravel.graphs import Graph
-        from gravel.memory import this_machine
+        from gravel.memory import refuse, this_machine
         from gravel.stored import in_memory
 
+        size = cache.describe(outputs[kind]).bytes
+        refuse(f"the graph of {run.key}", size, this_machine(), None, "Use a machine with more memory")
         return Graph(in_memory(first), _ids(plan, cache, record, run), machine=this_machine())
     return first
 
@@ -112,6 +115,16 @@ def _ids(plan: Plan, cache: Cache, record: Mapping[str, Any], run: StageRun) -> 
             outputs = _outputs(plan, record, one.key)
             return ids_of(_open(cache, one, outputs[one.stage.outputs.index("VertexIds")]))
     raise ValueError(f"{run.entry} rests on no stage that names vertices")
+
+
+def _labels(found: Any, row: int) -> tuple[Any, Any]:
+    """Read the labels of one search; None for those that it does not have."""
+    import numpy
+
+    distance, predecessor = (
+        None if each is None else numpy.asarray(each[row]) for each in (found.distance, found.predecessor)
+    )
+    return distance, predecessor
 
 
 def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
@@ -140,8 +153,7 @@ def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
             ids,
             name,
             int(sources[row]),
-            None if found.distance is None else numpy.asarray(found.distance[row]),
-            None if found.predecessor is None else numpy.asarray(found.predecessor[row]),
+            partial(_labels, found, row),
             described | (records[row] if row < len(records) else {}),
         )
         for row, name in enumerate(names)

@@ -127,8 +127,8 @@ def run(
 
 
 def carry_out(workflow: Workflow, root: Path, **options: Any) -> RunOutcome:
-    """Run a workflow that is not in a file, without a word; raises `RunFailed`."""
-    outcome, plan = _outcome(workflow, root, {}, options, None)
+    """Run a workflow that is not in a file; raises `RunFailed`."""
+    outcome, plan = _outcome(workflow, root, {}, options, reporter_for(None))
     _done(outcome, plan, root)
     return outcome
 

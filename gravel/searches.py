@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labels, as_series
@@ -174,19 +175,29 @@ class Search:
 
 
 class StoredSearch(Search):
-    """A search of a workflow, whose labels are read from the cache."""
+    """A search of a workflow, whose labels are read from the cache when they are asked for."""
 
     def __init__(
-        self, ids: Ids, source: Any, vertex: int, distance: Any, predecessor: Any, record: Any
+        self,
+        ids: Ids,
+        source: Any,
+        vertex: int,
+        read: Callable[[], tuple[Any, Any]],
+        record: Mapping[str, Any],
     ) -> None:
         self.source = source
         self.milliseconds = float(record.get("milliseconds", 0.0))
         self._vertex = vertex
         self._ids = ids
-        self._found = None
-        self._distance = distance
-        self._predecessor = predecessor
+        self._distance: Any = None
+        self._predecessor: Any = None
+        self._read: Callable[[], tuple[Any, Any]] | None = read
         self._record = record
+
+    def _keep(self) -> None:
+        if self._read is not None:
+            self._distance, self._predecessor = self._read()
+            self._read = None
 
     @property
     def strategy(self) -> str:

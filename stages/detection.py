@@ -121,6 +121,10 @@ def _nothing_fits(head: Head, location: str, first: str) -> Choice:
     if lines and len(head.lines) > 1 and _like_edges(lines):
         # Most lines are edges: the edge list's reader names the line that is not.
         return Choice(all_readers()["edge_list"], "most of its lines look like edges")
+    from gravel.stages.readers.edge_list import fits_texts
+
+    if fits_texts(head):
+        return Choice(all_readers()["edge_list"], "its lines look like edges between texts")
     raise StageError(
         f"the format is not recognised: the file starts with {first}",
         hint=f"name it with `format`, one of {', '.join(FORMATS)}",

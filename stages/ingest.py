@@ -107,7 +107,7 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
 def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
     """Read a file or URL in this process, into arrays in memory.
 
-    `options` are the parameters of the stage: format, sha256, weights, allow_short, memory. Raises
+    `options` are the parameters of the stage, such as format, ids, header, weights and memory. Raises
     StageError for whatever is wrong with the file, and pydantic's ValidationError for a wrong option.
     """
     from gravel.stages.context import PlainContext

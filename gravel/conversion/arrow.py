@@ -27,6 +27,8 @@ def from_table(data: Any, sources: str | None, targets: str | None) -> Edges:
     if type(data).__module__.split(".")[0] == "pandas":
         names = chosen(list(data.columns), sources, targets)
         columns = [_pandas_column(data, name) for name in names]
+    elif type(data).__module__.split(".")[0] == "cudf" and (found := _cudf(data, sources, targets)):
+        return found
     else:
         names, columns = _streamed(data, sources, targets)
     return numbered(columns[0], columns[1], names=(str(names[0]), str(names[1])))
@@ -78,6 +80,16 @@ def _pandas_column(data: Any, name: Any) -> Any:
         return pyarrow.array(column, from_pandas=True)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, TypeError) as error:
         raise TypeError(f"column {name!r} holds no vertex ids: {error}") from None
+
+
+def _cudf(data: Any, sources: str | None, targets: str | None) -> Edges | None:
+    """Return the edges of a cuDF table on the GPU where its ids are integers, else None."""
+    from gravel.conversion.cupy import from_device
+
+    columns = [data[name] for name in chosen(list(data.columns), sources, targets)]
+    if any(column.dtype.kind not in "iu" or column.hasnans for column in columns):
+        return None
+    return from_device(*(column.values for column in columns))
 
 
 def refuse_mixed(values: Any, name: Any) -> None:

@@ -53,6 +53,8 @@ def _problem_lines(problem: Problem) -> Iterator[str]:
     head = click.style("error:", fg="red", bold=True)
     if place is None:
         yield f"{head} {problem.message}"
+    elif place.line == 0:
+        yield f"{head} {place.file}: {problem.message}"
     else:
         where = click.style(f"{place.file}:{place.line}:{place.column}:", bold=True)
         yield f"{where} {head} {problem.message}"

@@ -33,9 +33,9 @@ def command(file: str, target: str | None, force: bool) -> None:
     The comments say what was found: format, size, ids. Change the workflow as you like. `gravel plan`
     shows what it does, and `gravel run` runs it.
     """
-    from gravel.pipeline.cli.inspection import inspect_file
     from gravel.pipeline.workflow.data_files import is_data, name_of
     from gravel.pipeline.workflow.default_text import default_text
+    from gravel.pipeline.workflow.inspection import inspect_file
 
     location = file if is_url(file) else os.path.expanduser(file)  # noqa: PTH111 (an unknown user's is left)
     if not is_url(file) and Path(location).is_dir():
@@ -54,6 +54,7 @@ def command(file: str, target: str | None, force: bool) -> None:
         _as_seen_from(out, location),
         found=["", f"What was found in {name_of(location)}:", *found.comments, ""],
         examples=found.examples,
+        settings=found.settings,
         more=MORE,
     )
     write_text(str(out), text)

@@ -146,13 +146,13 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
 
 def _show_workflow(file: str, sources: Sequence[str]) -> None:
     from gravel.pipeline.workflow.data_files import is_data
-    from gravel.pipeline.workflow.default_text import default_text
+    from gravel.pipeline.workflow.default import workflow_text
 
     if not is_data(file):
         raise RequestError(
             f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
         )
-    echo(default_text(file, sources).rstrip())
+    echo(workflow_text(file, sources).rstrip())
 
 
 def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:
@@ -199,7 +199,10 @@ def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan | None, 
             message = f"{stage['key']}: {stage['error']}"
             if data is not None and data not in message:
                 message = f"{data}: {message}"
-            echo(render(GravelError(message, hint=stage["hint"], location=place)), err=True)
+            hint = stage["hint"]
+            if data is not None and hint and "`" in hint:
+                hint += f"; `gravel run {data} --show-workflow` prints the workflow to set it in"
+            echo(render(GravelError(message, hint=hint, location=place)), err=True)
     if state == "interrupted":
         kept = sum(stage["state"] in ("computed", "cached") for stage in stages)
         echo(f"interrupted: {kept} of {len(stages)} results are kept; the same command goes on", err=True)

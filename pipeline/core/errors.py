@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Location:
-    """A place in a workflow file; line and column count from 1, `snippet` is that line's text."""
+    """A place in a file; line and column count from 1, `snippet` is that text. Line 0 is the whole file."""
 
     file: str
     line: int

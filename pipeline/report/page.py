@@ -37,6 +37,8 @@ WIDE = 400.0
 """Points of width beyond which a picture takes the whole page and, on a phone, is scrolled."""
 ROWS = (1_000, 300, 100)
 """Rows of a table that are shown; fewer where the page would not stay small."""
+MAX_SHOWN = 100
+"""Characters of an id in a table."""
 BAR_WIDTH = 6.0
 """Length in rem of the bar of the slowest stage run."""
 
@@ -131,9 +133,13 @@ def _name_vertices(
                     if origin not in named:
                         named[origin] = _ids_behind(origin, by_key, cache)
                     ids = named[origin]
-                    cells[place] = ids.one(cell["vertex"]) if ids else cell["vertex"]
+                    cells[place] = _shortened(ids.one(cell["vertex"])) if ids else cell["vertex"]
             rows.append(cells)
         section["rows"] = rows
+
+
+def _shortened(name: int | str) -> int | str:
+    return name if isinstance(name, int) or len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
 
 
 def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:

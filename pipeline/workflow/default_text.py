@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gravel.pipeline.workflow.data_files import name_of
 from gravel.pipeline.workflow.ids import split_ids
@@ -36,14 +36,17 @@ def default_text(
     *,
     found: Sequence[str] = (),
     examples: str = "[1, 2]",
+    settings: Mapping[str, str] | None = None,
     more: str = "",
 ) -> str:
     """Return the workflow for a data file.
 
-    `found` are comment lines on what is known of it, `examples` some of its ids, and `more` further entries.
+    `found` are comment lines on what is known of it, `examples` some of its ids, `settings` what `ingest`
+    must be given, and `more` further entries.
     """
     name = name_of(file)
     about = f"A breadth-first search over {name}, verified against the graph alone, with a page."
+    given = "".join(f", {key}: {value}" for key, value in ({"format": "auto"} | dict(settings or {})).items())
     seen = "".join(f"# {line}".rstrip() + "\n" for line in found)
     return f"""\
 # Run it with `gravel run`; `gravel plan` shows before what it takes.
@@ -58,7 +61,7 @@ parameters:
 
 stages:
   # The format is detected; `gravel stages ingest` lists the formats and what else can be set.
-  edges:   {{stage: ingest, file: "${{file}}", format: auto}}
+  edges:   {{stage: ingest, file: "${{file}}"{given}}}
   # Every edge in both directions. `direction: as_given` searches along the arcs only.
   graph:   {{stage: symmetrize, input: edges, direction: both}}
   # Distance and predecessor of every vertex. `algorithm: components` (without sources) finds components.

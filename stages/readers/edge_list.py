@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.parsing.columns import MOST_COLUMNS, Layout
 from gravel.stages.parsing.head import HEAD_BYTES, Head, is_number, shown
-from gravel.stages.parsing.text_layout import are_texts, text_layout
+from gravel.stages.parsing.text_layout import are_texts, fields_of, text_layout
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
@@ -86,6 +86,15 @@ def layout_of_texts(head: Head, ids: str, header: bool | str) -> Layout | None:
     if ids == "auto":
         return layout if layout is not None and are_texts(content, layout) else None
     return layout or text_layout(content[:1], header, _places)
+
+
+def fits_texts(head: Head) -> bool:
+    """Whether all first lines have the same two or three columns, and no id among them is a number."""
+    content = head.content(COMMENTS)
+    layout = layout_of_texts(head, "auto", "auto")
+    if layout is None or layout.columns > 3 or (len(content) < 2 and not layout.delimiter):
+        return False
+    return all(len(fields_of(line, layout.delimiter)) == layout.columns for line in content)
 
 
 def _fits(head: Head) -> bool:

@@ -53,8 +53,9 @@ def numbered_texts(
     try:
         for chunk in chunks:
             coded = chunk if isinstance(chunk, _Coded) else digest(chunk)
-            spool.append(Chunk(*coded[:3]), narrow=coded.source.dtype == numpy.uint32)
-            sets.append(coded.of)
+            if len(coded.source):  # the spool keeps no empty chunk
+                spool.append(Chunk(*coded[:3]), narrow=coded.source.dtype == numpy.uint32)
+                sets.append(coded.of)
             runs.added(coded.of)
         runs.finish()
         ids = _table(context, runs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.conversion import arrays, cupy
+from gravel.conversion import arrays, arrow, cupy
 from gravel.encoded_ids import Integers
 from gravel.kernels.ids import cuda
 from gravel.searches import Search
@@ -48,6 +48,24 @@ def test_ids_are_numbered_as_on_the_host(dtype: Any, first: int, step: int) -> N
     assert ids.count == expected.distinct
     every = numpy.arange(ids.count)
     assert listed(ids, every) == listed(Integers(expected.distinct, expected.first, expected.ids), every)
+
+
+def test_a_cudf_table_of_integers_stays_there() -> None:
+    class Table(dict[str, Any]):
+        columns = ("src", "dst")
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise AssertionError("it would be copied to the host")
+
+    Table.__module__ = "cudf.core.dataframe"
+    ends = [on_device(numpy.array(each)) for each in ([10, 20], [20, 40])]
+    columns = [SimpleNamespace(dtype=each.dtype, hasnans=False, values=each) for each in ends]
+    converted = arrow.from_table(Table(zip(Table.columns, columns, strict=True)), None, None)
+    assert isinstance(converted.source, Array)
+    assert converted.target.get().tolist() == [1, 2]
+    columns[0].hasnans = True
+    with pytest.raises(AssertionError, match="to the host"):
+        arrow.from_table(Table(zip(Table.columns, columns, strict=True)), None, None)
 
 
 def test_what_is_no_edge_list_there() -> None:

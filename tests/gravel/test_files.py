@@ -13,6 +13,7 @@ import pytest
 
 import gravel
 from tests.gravel.samples import by_id, random_edges
+from tests.pipeline.plain_server import PlainServer
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -153,3 +154,10 @@ def test_strings_go_through_files_workflows_and_folders():
     run = gravel.run("w.yaml", cluster="inline")
     assert run["bfs"].source == "alice"
     assert by_id(run["bfs"]) == by_id(graph.bfs("alice"))
+
+
+@pytest.mark.parametrize("cache", [None, False])
+def test_urls(cache):
+    with PlainServer({"/edges.txt": b"10 20\n20 30\n"}) as server:
+        graph = gravel.graph(f"{server.address}/edges.txt", cache=cache)
+    assert graph.bfs(10).path_to(30) == [10, 20, 30]

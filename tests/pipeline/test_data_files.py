@@ -67,6 +67,41 @@ finally:
     assert "heavy: []" in ran.stderr, ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "settings"),
+    [
+        ("names.csv", 'from,to\nalice,bob\nbob,"d, x"\nerin,dan\n', "format: auto"),
+        ("names.txt", "alice bob\nbob carol\nerin dan\n", "format: auto, ids: text"),
+        ("mixed.txt", "alice 7\nbob 7\nerin dan\n", "format: edge_list, ids: text"),
+    ],
+)
+def test_ids_may_be_names(name: str, text: str, settings: str, folder: Path) -> None:
+    (folder / name).write_text(text)
+    rows = run(name, "--sources", "alice,erin").splitlines()
+    assert [row.split()[:6] for row in rows[1:3]] == [
+        ["alice", "3", "of", "5", "vertices", "(60.0%)"],
+        ["erin", "2", "of", "5", "vertices", "(40.0%)"],
+    ]
+    assert settings in gravel("run", name, "--show-workflow", "--sources", "alice,erin").stdout
+    ran = command("plan", name, "--sources", "alise", cwd=folder)
+    assert ran.returncode == 2
+    assert f"error: {name}: source 'alise' is not in the graph" in ran.stderr
+    assert "alice" in ran.stderr
+    if name != "mixed.txt":
+        assert "alice" in run(name), "a random source is named as the file does"
+        gravel("init", name)
+        assert '# Ids are texts, such as "alice".' in (folder / "names.yaml").read_text()
+        assert gravel("plan", "names.yaml").return_value == 0
+
+
+def test_a_setting_that_is_missing_can_be_set_somewhere(folder: Path) -> None:
+    (folder / "odd.txt").write_text("alice bob\ncarol\n")
+    ran = command("run", "odd.txt", "--cluster", "inline", "-q", cwd=folder)
+    assert ran.returncode == 1
+    assert "odd.txt:1: the format is not recognised" in ran.stderr
+    assert "`gravel run odd.txt --show-workflow` prints the workflow to set it in" in ran.stderr
+
+
 def test_the_workflow_can_be_shown_and_run(folder: Path) -> None:
     text = gravel("run", "data.txt", "--show-workflow", "--sources", 'alice,007,12,"a,b"').stdout
     assert 'sources: ["alice", "007", 12, "a,b"]' in text

@@ -112,6 +112,16 @@ def test_results_come_under_the_files_ids(kind: str) -> None:
     assert '"frank"' in page
 
 
+def test_a_report_shows_ids_as_texts_and_runs_none_of_them() -> None:
+    write_csv("people.csv", [("<script>alert(1)</script>", "b" * 1000)])
+    run("people.csv", f'["<script>alert(1)</script>", {"b" * 1000}]')
+    folder = next(Path("cache/runs").glob("*/report.json")).parent
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "b" * 99 + "…" in page
+
+
 def test_every_format_of_export_has_the_texts() -> None:
     write_csv("people.csv", PEOPLE)
     run("people.csv", "[alice]")

@@ -17,7 +17,7 @@ from pyarrow import parquet
 from gravel.pipeline.plugins.validity import broken_promises
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import STAGE, IngestParameters, ingest
 from gravel.stages.stage import Machine
 from gravel.stages.vertex_ids import text_runs
 
@@ -61,6 +61,8 @@ AB = [("alice", "bob"), ("bob", "carol")]
         ("a.csv", "alice,bob\nbob,carol\n", {"header": True}, AB[1:], None),
         ("a.csv", "src,dst\nbob,carol\n", {"header": False}, [("src", "dst"), AB[1]], None),
         ("a.txt", "alice,bob\nbob,carol\n", {"format": "csv"}, AB, None),
+        ("a.txt", "alice bob\nbob carol\n", {}, AB, None),
+        ("a", "source,target\nalice,bob\nbob,carol\n", {}, AB, None),
         ("a.csv", "who,whom\n1,2\n2,3\n", {}, [(1, 2), (2, 3)], None),
         ("a.csv", "1,2\n2,3\n", {"ids": "integer"}, [(1, 2), (2, 3)], None),
     ],
@@ -102,6 +104,7 @@ MANY = "alice,bob\n" * 3000
         (b"1,2\n2,3x\n3,4\n", {}, 2, "found '3x' where a whole number belongs", "set `ids: text`"),
         (b"alice,1\nbob,2\n", {}, 1, "found 'alice' where a whole number belongs", "set `ids: text`"),
         (b"1,2\n" * 30000 + b"3,x\n", {}, 30001, "found 'x' where a whole number belongs", "`ids: text`"),
+        (b"# Nodes: 3 Edges: 3\nalice\tbob\nbob\tcarol\n", {}, 3, "says 3 edges; 2 were found", "truncated"),
         (b"alice,bob\n", {"ids": "integer"}, 1, "found 'alice,bob'; expected an edge", None),
     ],
 )
@@ -114,6 +117,16 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, text, options, line, mes
     assert caught.value.line == line
     assert message in caught.value.message
     assert hint is None or hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["hello world\n", "to be or\nnot to be, that\n", "one\ntwo\n", "a b c d\ne f g h\n"]
+)
+def test_prose_is_no_graph(tmp_path, text):
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    with pytest.raises(StageError, match="the format is not recognised"):
+        read(path)
 
 
 def test_formats_with_numbers_never_have_texts(tmp_path):
@@ -168,6 +181,14 @@ def test_parquet_that_holds_no_ids(tmp_path, source, target, message):
     parquet.write_table(pyarrow.table({"source": source, "target": target}), tmp_path / "a.parquet")
     with pytest.raises(StageError, match=message):
         read(tmp_path / "a.parquet")
+
+
+def test_a_chunk_without_edges_changes_nothing(tmp_path):
+    table = pyarrow.table({"source": ["alice"], "target": ["bob"]})
+    with parquet.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for part in (table.slice(0, 0), table, table.slice(0, 0), table):
+            writer.write_table(part)
+    assert read(tmp_path / "a.parquet")[0] == [("alice", "bob")] * 2
 
 
 def test_numpy(tmp_path):
@@ -233,3 +254,18 @@ def test_runs_are_merged_in_small_blocks(tmp_path, monkeypatch):
     for part, (number, codes) in zip(rows, found, strict=True):
         assert [table[rank] for rank in runs.ranks(number)[codes]] == part
     runs.close()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.npy"])
+def test_a_plan_says_that_the_cpu_reads_texts(tmp_path, name):
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_text("source,target\n" + MANY)
+    elif name == "a.npy":
+        numpy.save(path, numpy.array(AB))
+    else:
+        parquet.write_table(pyarrow.table({"source": ["alice"], "target": ["bob"]}), path)
+    machine = Machine("cuda", 2, 1 << 34, 1 << 34)
+    need = STAGE.estimate(IngestParameters(file=str(path)), {}, machine)
+    assert (need.device_bytes, need.note) == (0, "ids are texts, which the CPU reads")
+    assert need.host_bytes < 1 << 30

@@ -80,3 +80,13 @@ def test_a_generator_is_bounded_too(tmp_path):
     need, peak, edges, stated = measure(tmp_path, source={"rmat": {"scale": 18}})
     assert peak <= 1.3 * need
     assert edges == stated
+
+
+@pytest.mark.parametrize(("edges", "memory"), [(50_000, "512MiB"), (300_000, "16MiB")])
+def test_ids_that_are_texts_are_bounded_too(tmp_path, edges, memory):
+    path = tmp_path / "texts.csv"
+    pairs = numpy.random.default_rng(1).integers(0, edges, (edges, 2)).tolist()
+    path.write_text("source,target\n" + "".join(f"user {u:x},user {v:x}\n" for u, v in pairs))
+    need, peak, found, stated = measure(tmp_path, file=str(path), memory=memory)
+    assert peak <= need
+    assert found <= stated
