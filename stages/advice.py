@@ -11,10 +11,6 @@ from gravel.stages.stage import Parameters
 if TYPE_CHECKING:
     from gravel.kernels.advice import Advice, Workload
 
-SAMPLE_BYTES = 256 << 20
-"""Measured on Kronecker graphs of scale 16 to 20: 98 MiB for the sample in all orders and layouts, 185 MiB
-where all of it is compiled anew."""
-
 BYTES_PER_VERTEX = 48
 """Of the whole graph while it is sampled: marks, a queue, degrees, an order by them, levels of a search and
 what the search holds."""

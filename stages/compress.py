@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from gravel.stages.advice import SAMPLE_BYTES, AdviceParameters, is_measured, recorded, told
+from gravel.stages.advice import AdviceParameters, is_measured, recorded, told
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
@@ -25,14 +26,21 @@ ROWS_AT_ONCE = 1 << 20
 ARCS_AT_ONCE = 1 << 23
 """A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
 
-COMPILED = 112 << 20
-"""Measured: what Numba takes to compile an encoder, and to be there at all."""
+COMPILED = {"csr": 14 << 20, "varint": 56 << 20, "blocks": 78 << 20, "elias_fano": 70 << 20, "auto": 92 << 20}
+"""Measured: what Numba takes to compile an encoder, and to be there at all; `auto` compiles all of them."""
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")
 """What `auto` chooses among."""
 
-CHUNKS = 34 << 20
-"""Measured: chunks of the input as they are decoded, and of the output on their way to the disk."""
+SAMPLE_BYTES = 8 << 20
+"""Of `auto`: rows in all layouts."""
+
+READ_BYTES = 4 << 20
+"""Chunks of the input as they are decoded."""
+
+OFFSET_BYTES = {"csr": 24, "varint": 40, "blocks": 44, "elias_fano": 44, "auto": 44}
+"""Of each row of a range: its offsets as they are read, from 0 on and in bytes, and what an encoder counts
+and begins a row with."""
 
 
 class CompressParameters(Parameters):
@@ -375,21 +383,29 @@ def _most_bytes_per_arc(codec: str, vertices: int) -> int:
     return width if codec == "csr" else width + 2
 
 
+def _made_bytes(codec: str, vertices: int, rows: int, arcs: int) -> int:
+    """Bytes of a range's arcs as they are encoded, from gaps that are as even as can be."""
+    bits = 2 + (vertices * rows // max(1, arcs)).bit_length()
+    packed = arcs * (bits + 2) // 8
+    # A stream of groups of 7 bits is copied to where it ends at a multiple of the alignment.
+    groups = 2 * arcs * -(-bits // 7)
+    return {"csr": 0, "varint": groups, "auto": max(groups, packed)}.get(codec, packed)
+
+
 def _estimate(
     parameters: CompressParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
-    # One range of rows: its columns, its bytes (at worst two for each arc more than the columns; `csr` has
-    # the columns themselves), and some int64 values for each row. A range holds ARCS_AT_ONCE arcs or one
-    # longer row.
+    # One range of rows: its columns, its bytes (`csr` has the columns themselves), and values of each row. A
+    # range holds ARCS_AT_ONCE arcs or one longer row.
     packed = parameters.codec != "csr"
     most_per_arc = _most_bytes_per_arc(parameters.codec, n)
     arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
-    on_host = CHUNKS + arcs * width + 48 * rows
-    if packed:
-        on_host += COMPILED + arcs * most_per_arc
+    made = _made_bytes(parameters.codec, n, rows, arcs)
+    on_host = COMPILED[parameters.codec] + width * arcs + made + OFFSET_BYTES[parameters.codec] * rows
+    on_host += READ_BYTES + sink_bytes(8 * n, most_per_arc * m)
     if parameters.codec == "auto":
         on_host += SAMPLE_BYTES + 8 * n
     on_device = arcs * (2 * width + 2) + 128 * rows

@@ -17,6 +17,7 @@ from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
+from gravel.stages.ingest_memory import block_bytes
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import FileInput, Parameters, Stage
 
@@ -194,15 +195,6 @@ def _numbered(
 
     room = device_room(context.machine, device)
     return numbered_on_device(context, header, chunks, device, memory=memory, room=room)
-
-
-def block_bytes(memory: int, threads: int) -> int:
-    """Bytes of text parsed at once, so that all blocks under way and their edges take a quarter of `memory`.
-
-    A block waits, is parsed or is handed on: threads + 2 of them. Its edges take at most 6 times its bytes
-    (a line of 4 bytes becomes two ids and a weight), beside the block itself and a copy.
-    """
-    return max(1 << 16, min(4 << 20, memory // (32 * (threads + 2))))
 
 
 def _check_counts(edges: EdgeList, expected: Expected, file: str | None) -> None:

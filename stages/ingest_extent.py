@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gravel.stages.errors import StageError
-from gravel.stages.ingest_texts import ON_CPU, has_texts, reading_bytes
+from gravel.stages.ingest_memory import FileSize, reading_bytes
+from gravel.stages.ingest_texts import ON_CPU, has_texts
+from gravel.stages.ingest_texts import reading_bytes as texts_bytes
 from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
     from gravel.stages.ingest import IngestParameters
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
 
 BASE = 112 << 20
 """Bytes beside the budget: kernels, their compiler, the store's writer, pyarrow; measured 50-100 MiB."""
+
+COMPILED_GENERATORS = 56 << 20
+"""Measured: what Numba takes to compile a generator, and to be there at all."""
 
 HELPER_BYTES = 36 << 20
 """Measured: what each other process takes that makes parts, for its kernels and their compiler."""
@@ -53,44 +59,37 @@ def estimate(
         width = 4 if vertices < 1 << 32 else 8
         list_extent = Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=2 * width * edges)
         ids = Extent(kind="VertexIds", vertices=vertices)
-        # A part for each thread, one that waits and one that is written.
-        part = min(part_edges(memory, machine.threads), edges)
-        working = min(memory, 2 * width * part * (machine.threads + 2))
-        base = _base(parameters, machine)
+        # For each thread a part, and one that waits or is written.
+        part = part_edges(memory, machine.threads)
+        working = min(memory, 2 * width * min(edges, 2 * machine.threads * part))
+        working += sink_bytes(width * edges, width * edges)
+        base = COMPILED_GENERATORS + HELPER_BYTES * (min(machine.threads, MOST_MAKERS) - 1)
         on_device = (
             generated_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
         )
         return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))
     assert parameters.file is not None
-    vertices, edges, text_bytes, on_device, texts = _file_extent(parameters, parameters.file, machine)
+    found = _file_size(parameters, parameters.file, machine)
+    vertices, edges = found.vertices, found.edges
+    text_bytes = found.text_bytes
     width = 4 if vertices < 1 << 32 else 8
     outputs = (
         Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
-        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices + (text_bytes if texts else 0)),
+        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices + (text_bytes if found.texts else 0)),
     )
-    if texts:
+    host = BASE + memory
+    if found.texts:
         note = ON_CPU if machine.backend == "cuda" else ""
-        host = BASE + reading_bytes(text_bytes, memory)
-        return Need(host_bytes=host, device_bytes=0, outputs=outputs, note=note)
-    # A small file fills little of it: a line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
-    working = min(memory, 7 * text_bytes + (16 << 20)) if text_bytes else memory
-    return Need(host_bytes=BASE + working, device_bytes=on_device, outputs=outputs)
+        return Need(BASE + texts_bytes(text_bytes, memory), 0, outputs, note=note)
+    if text_bytes and found.device_bytes:
+        # A line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
+        host = BASE + min(memory, 7 * text_bytes + (16 << 20))
+    elif text_bytes:
+        host = min(host, reading_bytes(found, memory, machine.threads))
+    return Need(host_bytes=host, device_bytes=found.device_bytes, outputs=outputs)
 
 
-class _FileExtent(NamedTuple):
-    """Bounds of vertices and edges, of the decompressed bytes (0 where unknown), and of the device's.
-
-    `texts` says that ids are texts.
-    """
-
-    vertices: int = 0
-    edges: int = 0
-    text_bytes: int = 0
-    device_bytes: int = 0
-    texts: bool = False
-
-
-def _file_extent(parameters: IngestParameters, location: str, machine: Machine) -> _FileExtent:
+def _file_size(parameters: IngestParameters, location: str, machine: Machine) -> FileSize:
     from gravel.stages.detection import BINARY, choose_reader
     from gravel.stages.ingest_device import device_need
     from gravel.stages.parsing.head import HEAD_BYTES, Head
@@ -106,7 +105,7 @@ def _file_extent(parameters: IngestParameters, location: str, machine: Machine) 
             compression = stream.compression
         counts = reader.counts(head, location)
     except StageError:
-        return _FileExtent()
+        return FileSize()
     text_bytes = len(data) if head.whole else stored * EXPANSION.get(compression or "", 1)
     edges = counts.edges if counts and counts.edges is not None else _edges_by_size(head, text_bytes)
     if reader.name not in BINARY and (head.whole or compression is None):
@@ -122,8 +121,35 @@ def _file_extent(parameters: IngestParameters, location: str, machine: Machine) 
         edges=edges,
         weights=parameters.weights,
     )
-    texts = has_texts(parameters, reader.name, head, location)
-    return _FileExtent(vertices, edges, text_bytes, on_device, texts)
+    return FileSize(
+        vertices,
+        edges,
+        text_bytes,
+        on_device,
+        largest=counts.largest if counts and counts.largest is not None else _largest(reader.name, head),
+        states_vertices=counts is not None and counts.vertices is not None,
+        weighted=parameters.weights and _is_weighted(reader.name, head),
+        reader=reader.name,
+        texts=has_texts(parameters, reader.name, head, location),
+    )
+
+
+def _fields(head: Head) -> list[list[bytes]]:
+    return [line.replace(b",", b" ").split() for line in head.content(b"#%c")]
+
+
+def _largest(reader: str, head: Head) -> int | None:
+    """Return the largest whole number in the head of a text."""
+    from gravel.stages.detection import BINARY
+
+    if reader in BINARY:
+        return None
+    return max((int(field) for line in _fields(head) for field in line if field.isdigit()), default=0)
+
+
+def _is_weighted(reader: str, head: Head) -> bool:
+    """Say whether edges may have weights: more than two columns, or arrays of which the head says nothing."""
+    return any(len(line) > 2 for line in _fields(head)) if reader == "edge_list" else reader != "numpy"
 
 
 def _edges_by_size(head: Head, text_bytes: int) -> int:

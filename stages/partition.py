@@ -9,8 +9,10 @@ from pydantic import Field, model_validator
 
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
+from gravel.stages.partitioning.striping import RANKS_AT_ONCE as STRIPES_AT_ONCE
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 
-COMPILED = 52 << 20
+COMPILED_DELEGATES, COMPILED_STRIPES = 70 << 20, 56 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all."""
 
 RANKS_AT_ONCE = 16
 """Ranks whose subgraphs are written in one pass over the graph: each has twelve arrays open."""
 
-SINK_BYTES = 1 << 20
-"""Of a shard that an open array fills, on average half of it."""
+HISTOGRAM_BYTES = 8 << 20
+"""Of a range that is counted: two histograms of 2^16 degrees for each of eight blocks of its rows."""
 
 
 class PartitionParameters(Parameters):
@@ -180,6 +182,13 @@ def load_partition(stored: Partition) -> PartitionedGraph:
     )
 
 
+def _most_delegates(threshold: int | Literal["auto"], vertices: int, arcs: int) -> int:
+    """Bound the delegates; those of `auto` as `gravel.kernels.partition.threshold` does."""
+    if isinstance(threshold, int):
+        return min(vertices, arcs // (threshold + 1))
+    return max(vertices // 16, min(vertices // 4, 1 << 20))
+
+
 def _estimate(
     parameters: PartitionParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
@@ -187,19 +196,28 @@ def _estimate(
     n, m, p = graph.vertices, graph.arcs, parameters.ranks
     width = 4 if n < 1 << 32 else 8
     striped = parameters.scheme == "striped"
-    known = parameters.threshold if isinstance(parameters.threshold, int) else 16
-    delegates = 0 if striped else min(n, m // (known + 1))
-    # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
-    counted = 0 if striped else max(2 * n, n // 4 + (8 + 2 * width) * delegates)
-    # A range's offsets, columns and shares, in every task under way and one more that is written.
-    arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
-    ranks = min(p, RANKS_AT_ONCE)
-    one_range = (2 * width + 8) * arcs + 24 * rows + 8 * ranks * min(delegates, rows)
-    tasks = 1 + 2 * machine.threads
-    histograms = 0 if striped else machine.threads * 16 * (1 << 19)
+    delegates = 0 if striped else _most_delegates(parameters.threshold, n, m)
     size = (4 if striped else 12) * n + 8 * delegates * p + 8 * p + width * m
+    arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
+    ranks = min(p, STRIPES_AT_ONCE if striped else RANKS_AT_ONCE)
+    # On every thread a range is divided, whose columns are there too; other shares wait or are written.
+    count = m // RANGE_ARCS + n // RANGE_ROWS + 1
+    dividing = min(machine.threads, count)
+    at_once = min(2 * machine.threads + 1, count)
+    # Offsets of their rows, lengths before and after they are dealt out, and whose rows are whose; lengths of
+    # delegates' rows on every rank. Ranges share no row.
+    split = (at_once + dividing) * width * arcs
+    split += 32 * min(n, at_once * rows) + 8 * ranks * min(delegates, at_once * rows)
+    arrays = ranks if striped else 4 * ranks
+    host = split + sink_bytes(*[width * m // arrays] * arrays)
+    if striped:
+        host += COMPILED_STRIPES
+    else:
+        # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
+        counting = 2 * n + dividing * (HISTOGRAM_BYTES + width * arcs + 8 * rows)
+        host = COMPILED_DELEGATES + max(counting, n // 4 + (8 + 2 * width) * delegates + host)
     return Need(
-        host_bytes=COMPILED + counted + tasks * one_range + histograms + min(size, 12 * ranks * SINK_BYTES),
+        host_bytes=host,
         device_bytes=0,
         outputs=(
             Extent(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Probe
     from gravel.stages.context import Context
 
-COMPILED_PROBES = 48 << 20
+COMPILED_PROBES = 12 << 20
 """Measured: what Numba takes to compile the twins beside a search."""
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -105,9 +105,10 @@ def _estimate(
         # First neighbours, queue and bitmaps of a search; places of the rows; the edge frontiers.
         device = csr + (2 * width + 4 + 8 + width + 8 + 1) * n + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
         return Need(COMPILED_BFS + COMPILED_PROBES + csr + levels, device, outputs)
-    frontiers = width * m * (2 if parameters.measure == "gather_and_lookup" else 1)
+    # The levels of a search go when those of the next one are there.
+    frontiers = 2 * width * m
     search = (2 * width + 4 + 4 + 1) * n
-    return Need(COMPILED_BFS + COMPILED_PROBES + csr + search + levels + frontiers, 0, outputs)
+    return Need(COMPILED_BFS + COMPILED_PROBES + csr + search + 2 * levels + frontiers, 0, outputs)
 
 
 def _cannot_run(parameters: ProbeParameters, backend: str) -> CannotRun | None:

@@ -11,7 +11,6 @@ from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
 from gravel.stages.advice import (
     BYTES_PER_VERTEX,
-    SAMPLE_BYTES,
     OrderAdviceParameters,
     is_measured,
     recorded,
@@ -30,7 +29,9 @@ from gravel.stages.ordering.placing import (
     place_of,
     uses_device,
 )
+from gravel.stages.ordering.rows import ARCS_AT_ONCE
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.ordering.rows import NewRows
 
-WORKING_BYTES = 120 << 20
-"""Measured: Numba with its compiled code 70 MB, a range of rows on its way in or out 40 MB, chunks 10 MB."""
+COMPILED, COMPILED_ORIGINAL, COMPILED_RCM, COMPILED_COMMUNITY = 70 << 20, 54 << 20, 80 << 20, 96 << 20
+"""Measured: what Numba takes to compile an order with what applies it, and to be there at all."""
+
+SAMPLE_BYTES = 48 << 20
+"""Of `auto`, at most: the sample in all orders and layouts."""
 
 
 class ReorderParameters(Parameters):
@@ -245,14 +249,18 @@ def _estimate(
         words = COMMUNITY_PINNED_WORDS_PER_ARC if pinned else COMMUNITY_WORDS_PER_ARC
         host = max(host, COMMUNITY_BYTES_PER_ROW * n + words * width * m)
     if parameters.method == "auto":
-        host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + SAMPLE_BYTES
+        host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + min(SAMPLE_BYTES, 2 * width * m)
     finding = max((order_bytes(method, machine, n, read) for method in methods), default=0)
     if is_measured(parameters):
         trial_host, trial_device = trial_bytes(n, m, width)
         host += trial_host
         finding = max(finding, trial_device if machine.backend == "cuda" else 0)
+    compiled = {"original": COMPILED_ORIGINAL, "rcm": COMPILED_RCM, "rcm_by_degree": COMPILED_RCM}
+    compiled |= dict.fromkeys((*COMMUNITY, "auto"), COMPILED_COMMUNITY)
+    # A range of new rows that is written, and the next one; the offsets' last chunks wait until the end.
+    made = 2 * width * min(m, ARCS_AT_ONCE) + sink_bytes(8 * n, width * m)
     return Need(
-        host_bytes=WORKING_BYTES + host,
+        host_bytes=compiled.get(parameters.method, COMPILED) + host + made,
         device_bytes=max(finding, applying),
         outputs=(
             Extent(

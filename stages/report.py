@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 
-SECTION_BYTES = 64 << 20
-"""Measured: 7 MiB of a suite of 98 runs; of searches over ranks 63 MiB, as the cost model brings Numba."""
+SECTION_BYTES = 12 << 20
+"""Measured: 7 MiB of a suite of 98 runs."""
 
-MODEL_BYTES = 64 << 20
-"""Measured: `gravel.kernels.partition` with its compiler, for the cost model of partitions; 63 MiB."""
+MODEL_BYTES = 18 << 20
+"""Measured: `gravel.kernels.partition`, for the cost model of partitions."""
 
 
 class ReportParameters(Parameters):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 RECORD = "graph.json"
 """Describes a saved graph. It has the digest of all content, so that a recipe rests on this file alone."""
 
-WORKING_BYTES = 64 << 20
-"""Zarr with its codecs, and chunks that are decoded."""
+WORKING_BYTES = 40 << 20
+"""Measured: Zarr with its codecs, and chunks that are decoded at the same time."""
 
 
 class SavedParameters(Parameters):

@@ -10,6 +10,7 @@ from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
     import numpy
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
     from gravel.stages.context import Context
 
-WORKING_BYTES = 120 << 20
-"""Measured: Numba with its compiled code 70 MB, a part of the edges and its arcs dealt to ranges 50 MB at
-most, the output's chunks on their way 10 MB."""
+COMPILED = 66 << 20
+"""Measured: what Numba takes to compile what builds rows, and to be there at all."""
+
+WORKING_BYTES = COMPILED + (54 << 20)
+"""Host memory beside offsets and columns, however many there are: a part of the edges with its arcs dealt to
+source ranges, later a block of those that is read again and chunks that are written."""
 
 FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
@@ -246,9 +250,12 @@ def _estimate(
     n, arcs = edges.vertices, 2 * edges.arcs
     width = 4 if n < 1 << 32 else 8
     offsets, columns = 8 * (n + 2), width * arcs
-    least = WORKING_BYTES + offsets + (offsets + columns) // FEWEST_SHARES
-    on_device = 0
-    on_host = max(least, min(WORKING_BYTES + offsets + columns, machine.host_memory))
+    # A part of the edges, later what is written.
+    beside = max(min(2 * PART_BYTES, width * arcs), sink_bytes(offsets, columns))
+    whole = COMPILED + offsets + columns + beside
+    on_device, on_host = 0, whole
+    if WORKING_BYTES + offsets + columns > machine.host_memory:
+        on_host = max(WORKING_BYTES + offsets + (offsets + columns) // FEWEST_SHARES, machine.host_memory)
     if machine.backend == "cuda":
         rows = DEVICE_BYTES_PER_ROW * n + (DEVICE_BYTES_PER_ARC + 2 * width) * arcs
         on_device = max(rows // FEWEST_SHARES, min(rows, machine.device_memory))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
-from gravel.kernels.betweenness import betweenness
+from gravel.conversion.networkx import Rows
+from gravel.kernels.betweenness import betweenness, edge_betweenness
 from gravel.kernels.distances.sums import distance_sums
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import vertex_for_paths
@@ -26,6 +28,33 @@ def betweenness_centrality(
     if ends >= 2:
         total *= 1 / (ends * (ends - 1)) if normalized else 1.0 if G.directed else 0.5
     return dict(zip(G, total.tolist(), strict=True))
+
+
+def edge_betweenness_centrality(
+    G: GravelGraph, k: None = None, normalized: bool = True, weight: None = None, seed: Any = None
+) -> dict[tuple[Any, Any], float]:
+    """Return for each edge the share of shortest paths through it; `seed` is for samples alone."""
+    n = len(G)
+    tails, heads = _arcs(G.forward)
+    if not G.directed:
+        once = tails <= heads  # NetworkX lists an edge with the first of its nodes
+        tails, heads = tails[once], heads[once]
+    to, before = _arcs(G.backward)
+    if not G.directed:
+        before, to = numpy.minimum(before, to), numpy.maximum(before, to)
+    listed = tails * n + heads
+    order = numpy.argsort(listed)
+    edge_of = order[numpy.searchsorted(listed, before * n + to, sorter=order)]
+    total = edge_betweenness(G.forward, G.backward, edge_of, len(listed))
+    if n >= 2:
+        total *= 1 / (n * (n - 1)) if normalized else 1.0 if G.directed else 0.5
+    return dict(zip(zip(G.take(tails), G.take(heads), strict=True), total.tolist(), strict=True))
+
+
+def _arcs(rows: Rows) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the row and the column of each arc."""
+    row = numpy.repeat(numpy.arange(len(rows.row_offsets) - 1), numpy.diff(rows.row_offsets))
+    return row, rows.column_indices.astype(numpy.int64)
 
 
 def closeness_centrality(

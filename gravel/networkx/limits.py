@@ -44,6 +44,7 @@ ALL_PAIRS = frozenset(
         "center",
         "closeness_centrality",
         "diameter",
+        "edge_betweenness_centrality",
         "eccentricity",
         "periphery",
         "radius",
@@ -72,11 +73,13 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
     if name == "average_shortest_path_length" and given.get("method") not in (None, "unweighted"):
         return "its method is not a breadth-first search"
     graph: Any = given.get("G")
+    if name == "edge_betweenness_centrality" and graph.is_multigraph():
+        return "parallel edges share the paths between their ends"
     if isinstance(graph, GravelGraph):
         return True
     kind: Any = type(graph)
     if not _is_plain(kind):
-        return f"{kind.__name__} has neighbours of its own, which its dictionaries do not show"
+        return f"{kind.__name__} finds neighbours by methods of its own"
     if hasattr(graph, "_graph"):
         # NetworkX clears the cache of a graph that changes, but not those of its views.
         graph.__networkx_cache__.get("backends", {}).pop("gravel", None)

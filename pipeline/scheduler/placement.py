@@ -194,13 +194,12 @@ class Placement:
         able = self._worker_slots
         if self._environment.backend_of(node.run.stage) == "cuda":
             able = [worker_slot for worker_slot in able if self._holds(worker_slot, need)]
-        if not need.gang_least:
-            return need.gang if 1 < need.gang <= len(able) else 0
+        least = max(2, need.gang_least or need.gang)
         count = min(need.gang, len(able))
         if need.each_host_bytes:
             room = self._environment.capacity.host_bytes - need.host_bytes
             count = min(count, 1 + max(0, room) // need.each_host_bytes)
-        return count if count >= max(2, need.gang_least) else 0
+        return count if count >= least else 0
 
     def _holds(self, worker_slot: WorkerSlot, need: Need) -> bool:
         if worker_slot.device is None:

@@ -71,10 +71,14 @@ class Header:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many vertices and edges a file states or can hold at most, None where it does not say."""
+    """How many vertices and edges a file states or can hold at most, None where it does not say.
+
+    `largest` is the largest id among the first edges, where the reader knows.
+    """
 
     vertices: int | None
     edges: int | None
+    largest: int | None = None
 
 
 @dataclass

@@ -292,17 +292,27 @@ def _damaged(location: str, text: str) -> StageError:
     )
 
 
+def _largest(data: bytes, layout: _Layout) -> int | None:
+    """Return the largest id in the first bytes of an array."""
+    import numpy
+
+    dtype = numpy.dtype(layout.dtype)
+    whole = data[: len(data) // dtype.itemsize * dtype.itemsize]
+    return int(numpy.frombuffer(whole, dtype).max()) if whole and dtype.kind in "iu" else None
+
+
 def _counts(head: Head, location: str) -> Counts | None:
     import io
 
     try:
         if head.data.startswith(NPY):
             layout = _layout(io.BytesIO(head.data), location, "the array")
-            return Counts(None, layout.edges)
+            return Counts(None, layout.edges, _largest(head.data[layout.begin :], layout))
         from gravel.stages.streams.opening import local_path
 
         with zipfile.ZipFile(local_path(location)) as archive, archive.open("source.npy") as member:
-            return Counts(None, _layout(member, location, "source").edges)  # type: ignore[arg-type]
+            layout = _layout(member, location, "source")  # type: ignore[arg-type]
+            return Counts(None, layout.edges, _largest(member.read(LONGEST_HEADER), layout))
     except Exception:  # the run itself says what is wrong with the file
         return None
 

@@ -169,6 +169,18 @@ def _damaged(location: str, error: Exception) -> StageError:
     )
 
 
+def _largest(metadata: Any) -> int | None:
+    """Return the largest whole number among the statistics of all columns; None where one has none."""
+    found = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            statistics = column.statistics
+            if statistics is None or not statistics.has_min_max:
+                return None
+            found = max(found, statistics.max if isinstance(statistics.max, int) else 0)
+    return found
+
+
 def _counts(head: Head, location: str) -> Counts | None:
     from gravel.stages.streams.opening import is_url, local_path
 
@@ -177,7 +189,8 @@ def _counts(head: Head, location: str) -> Counts | None:
     from pyarrow import parquet
 
     try:
-        return Counts(None, int(parquet.read_metadata(local_path(location)).num_rows))
+        metadata = parquet.read_metadata(local_path(location))
+        return Counts(None, int(metadata.num_rows), _largest(metadata))
     except Exception:  # the run itself says what is wrong with the file
         return None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
 
 SEARCH_BYTES_PER_ARC = 60
-"""Of a level on the CPU, as in `gravel.stages.searching.need`."""
+"""Of a level on the CPU, as it arrives and is sorted."""
 
 LEVEL_BYTES = 4
 """Of each vertex of the graph on every rank that checks."""
@@ -31,7 +31,7 @@ OFFSET_BYTES = 16
 """Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
 
 LABEL_BYTES_PER_ARC = 44
-"""Of the first round of components on the CPU, as in `gravel.stages.searching.need`."""
+"""Of the first round of components on the CPU, as it arrives and is sorted."""
 
 LABEL_BYTES_PER_VERTEX = 64
 """Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
@@ -61,6 +61,7 @@ def need(
     # Levels of all vertices, or labels and then a forest, on every rank that checks.
     known = width if components else LEVEL_BYTES
     making, held = distribute.host_bytes(n, m, p), 0
+    compiled = distribute.COMPILED
     if machine.backend == "cuda" and parameters.backend != "cpu":
         if components:
             node = BYTES_PER_NODE if width == 4 else WIDE_BYTES_PER_NODE
@@ -70,15 +71,15 @@ def need(
             held = (rows + vertex_bytes(n) * n + (BYTES_PER_NORMAL_ARC + arriving) * normal) // p
             held += BYTES_PER_DELEGATE * delegates + known * n + n // 8
         held = max(held, distribute.device_bytes(n, m, p))
-        making = p * distribute.COMPILED
-        searching = making
+        making = searching = 0
     elif components:
         searching = rows + LABEL_BYTES_PER_VERTEX * n + LABEL_BYTES_PER_ARC * normal
-        searching += p * (LABEL_BYTES_PER_VERTEX * delegates + distribute.COMPILED + (known + 2) * n)
+        searching += p * (LABEL_BYTES_PER_VERTEX * delegates + (known + 2) * n)
     else:
         searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
-        searching += p * (distribute.COMPILED + (known + 2) * n)
-    return Need(max(making, searching) + back, held, outputs, gang=p if p > 1 else 0)
+        searching += p * (known + 2) * n
+    host = compiled + max(making, searching) + back
+    return Need(host, held, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
 def _width(vertices: int) -> int:
@@ -93,8 +94,10 @@ def verifying(graph: Extent, traversal: Extent, machine: Machine, outputs: tuple
     if traversal.searches == 0:
         # Every rank reads all labels, some at a time, and keeps its own with what it compares them to.
         width = _width(n)
-        checking = p * (distribute.COMPILED + (width + 2) * n) + 6 * width * n
+        checking = p * (width + 2) * n + 6 * width * n
     else:
         labels = 3 * (traversal.bytes // traversal.searches)
-        checking = p * (distribute.COMPILED + (LEVEL_BYTES + 2) * n) + labels
-    return Need(distribute.host_bytes(n, m, p) + checking, 0, outputs, gang=p if p > 1 else 0)
+        checking = p * (LEVEL_BYTES + 2) * n + labels
+    compiled = distribute.COMPILED
+    host = compiled + distribute.host_bytes(n, m, p) + checking
+    return Need(host, 0, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)

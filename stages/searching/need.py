@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.rows.parts import ROOM
 from gravel.kernels.placement.pinned import PIECE_BYTES
-from gravel.kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from gravel.kernels.placement.plan import BUFFERS, DoesNotFit, Limits, Plan, Sizes, row_search_bytes
 from gravel.stages.searching.encoded import WHOLE, searched_encoded
 from gravel.stages.searching.gpu_components import component_bytes
 from gravel.stages.searching.gpu_ranks import device_bytes
@@ -24,21 +24,23 @@ from gravel.stages.stage import Extent, Machine, Need
 if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
 
-COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 112 << 20, 68 << 20, 52 << 20
-COMPILED_ROWS = 136 << 20
-"""Measured: what Numba takes to compile a strategy's kernels, those with the decoder of a layout, or a
-partition's; 30 MiB where they are in the cache on disk."""
+COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 100 << 20, 84 << 20, 74 << 20
+COMPILED_ROWS, COMPILED_ROW_COMPONENTS, COMPILED_ROW_RANKS = 132 << 20, 88 << 20, 84 << 20
+COMPILED_ORDERING = 16 << 20
+"""Measured: what Numba takes to compile a strategy's kernels, those of a partition, or those with the decoder
+of a layout, and to be there at all (48 MiB where they are in the cache on disk); then statistics of an
+order."""
 
-SEARCH_BYTES_PER_ARC = 60
-"""Peak of a level of `gravel.kernels.partition.rank_search` for each arc that leaves the rank's normal
-vertices: its ends, their order, and both sorted."""
+SEARCH_BYTES_PER_ARC = 16
+"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends,
+and those that are left of them when each end counts once; measured at 8 to 12."""
 
-STRIPED_BYTES_PER_ARC = 20
+STRIPED_BYTES_PER_ARC = 16
 """Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
 
-LABEL_BYTES_PER_ARC = 44
-"""Peak of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the
-first round a label with its place, their order, and both sorted."""
+LABEL_BYTES_PER_ARC = 20
+"""Of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the first
+round a label with its place; measured at 8 to 16."""
 
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
@@ -99,14 +101,20 @@ def estimate(
         # Components of a compressed one are found where it was decoded.
         ranked = graph.kind == "Partition" or bfs
         gang = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
-        twice = graph.bytes + min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
-        host = _over_ranks(graph, bfs) + whole.after + (twice if gang else 0)
+        ranks = max(1, gang)
+        labels = min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
+        loaded, carried = graph.bytes + 48 * graph.vertices, _carried(graph, bfs)
+        compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
+        working = max(carried, gang and (loaded + carried) // ranks + labels)
+        host = compiled + loaded + whole.after + working
+        each = gang and compiled + (loaded + carried + labels) // ranks
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
-            return _over_gpus(parameters, graph, machine, Need(host, 0, outputs, gang=gang))
+            need = Need(host, 0, outputs, gang=gang, each_host_bytes=each)
+            return _over_gpus(parameters, graph, machine, need)
         on_device = (stripe_bytes if bfs else component_bytes)(graph, gang) if on_gpus else 0
         note = _why_on_cpu(parameters, machine) if on_gpus else _why_ranks_on_cpu(parameters, graph, machine)
-        return Need(host, on_device, outputs, gang=gang, note=note)
+        return Need(host, on_device, outputs, gang=gang, each_host_bytes=each, note=note)
     try:
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:
@@ -231,7 +239,9 @@ def _need(parts: _Parts, plan: Plan, outputs: tuple[Extent, ...]) -> Need:
             # Three bitmaps, labels before they are mapped back, and what encoded rows are counted with.
             workspace = parts.offsets // 16 + parts.after + parts.counting_in_parts
             workspace += parts.decoding if parts.encoded else 0
-            return Need(parts.compiled + parts.offsets + plan.host_bytes + workspace, 0, outputs)
+            # Of buffers that are larger than the rows, the rest is never written to.
+            buffers = min(plan.host_bytes, BUFFERS * parts.columns)
+            return Need(parts.compiled + parts.offsets + buffers + workspace, 0, outputs)
         working = max(parts.decoding, parts.workspace + parts.after + max(parts.counting, parts.ordering))
         return Need(parts.compiled + parts.offsets + parts.columns + working, 0, outputs)
     if plan.placement == "device":
@@ -264,8 +274,9 @@ def _parts(
     batch = min(_search_count(parameters), MOST_SEARCHES) - 1 if parameters.strategy == "multi_source" else 0
     # The latest level of each vertex and the order of the reached ones; a GPU's graph comes to the host.
     counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
-    # The graph in its first numbering, in its own again, and the keys that this sorts.
-    ordering = 2 * csr + 16 * m if parameters.statistics and graph.kind == "Ordering" else 0
+    # The graph in its first numbering, in its own again, and the keys that a GPU sorts for this.
+    ordering = 2 * csr if parameters.statistics and graph.kind == "Ordering" else 0
+    ordering += 16 * m if ordering and backend == "cuda" else 0
     # On the device: first two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the
     # host a sink holds one search's labels while it packs them.
     search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
@@ -296,10 +307,16 @@ def _parts(
         counting=counting,
         counting_in_parts=STATISTICS_BYTES * n if parameters.statistics else 0,
         ordering=ordering,
-        compiled=COMPILED_ROWS if encoded else COMPILED_BFS if bfs else COMPILED_COMPONENTS,
+        compiled=_compiled(bfs, encoded) + (COMPILED_ORDERING if ordering else 0),
         backend=backend,
         encoded=encoded,
     )
+
+
+def _compiled(bfs: bool, encoded: bool) -> int:
+    if encoded:
+        return COMPILED_ROWS if bfs else COMPILED_ROW_COMPONENTS
+    return COMPILED_BFS if bfs else COMPILED_COMPONENTS
 
 
 def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...]:
@@ -334,14 +351,12 @@ def _device_labels(parameters: TraverseParameters, width: int) -> int:
     return 4 if parameters.output == "distance" else 8 if width == 4 else 20
 
 
-def _over_ranks(graph: Extent, bfs: bool) -> int:
-    """Count subgraphs, offsets of the whole graph, int64 values for each vertex, and what arcs carry."""
+def _carried(graph: Extent, bfs: bool) -> int:
+    """Count what arcs between normal vertices carry."""
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
     if bfs:
-        carried = (STRIPED_BYTES_PER_ARC if graph.striped else SEARCH_BYTES_PER_ARC) * arcs
-    else:
-        carried = (LABEL_BYTES_PER_ARC + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
-    return COMPILED_RANKS + graph.bytes + (8 + 40) * graph.vertices + carried
+        return (STRIPED_BYTES_PER_ARC if graph.striped else SEARCH_BYTES_PER_ARC) * arcs
+    return (LABEL_BYTES_PER_ARC + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
 
 
 def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:

@@ -21,7 +21,7 @@ from gravel.stages.stage import Extent, Machine, Need
 if TYPE_CHECKING:
     from gravel.stages.verifying.parameters import VerifyParameters
 
-COMPILED = 52 << 20
+COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
 
 SENDING = 2 * MAX_THREADS * STAGE_BYTES

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from gravel.kernels.generate import generate, size
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import STAGE, IngestParameters, block_bytes, ingest, read_edges
+from gravel.stages.ingest import STAGE, IngestParameters, ingest, read_edges
+from gravel.stages.ingest_memory import block_bytes
 from gravel.stages.readers import FORMATS, all_readers
 from gravel.stages.stage import Machine
 from tests.stages.ingest_files import PACK, complains, read, read_text, refused

@@ -78,6 +78,8 @@ def calls(made, seed):
     yield "average_shortest_path_length", (), {}
     for normalized, endpoints in itertools.product((True, False), repeat=2):
         yield "betweenness_centrality", (), {"normalized": normalized, "endpoints": endpoints}
+    for normalized in () if made.is_multigraph() else (True, False):
+        yield "edge_betweenness_centrality", (), {"normalized": normalized}
     yield "closeness_centrality", (), {}
     yield "closeness_centrality", (a,), {"wf_improved": False}
     for v in (None, a, [a, b, a], [], 5.5, [[]], iter([a])):

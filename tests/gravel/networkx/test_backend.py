@@ -160,11 +160,14 @@ def test_reasons_are_given():
         ("eccentricity", {"sp": {}}, "nothing to search"),
         ("diameter", {"e": {}}, "nothing to search"),
         ("betweenness_centrality", {"k": 2}, "samples"),
+        ("edge_betweenness_centrality", {"k": 2}, "samples"),
         ("average_shortest_path_length", {"method": "floyd-warshall"}, "breadth-first"),
     ]:
         assert reason in backend.can_run(name, (graph,), named)
         with pytest.raises(NotImplementedError, match="for the given arguments"):
             getattr(nx, name)(graph, **named, backend="gravel")
+    several = nx.MultiGraph([(0, 1), (0, 1)])
+    assert "parallel edges" in backend.can_run("edge_betweenness_centrality", (several,), {})
     assert "4 nodes" in backend.should_run("bfs_edges", (graph, 0), {})
     assert "not converted" in backend.should_run("has_path", (large(), 0, 1), {})
     assert "not converted" in backend.should_run("bfs_edges", (large(), 0), {"depth_limit": 2})

@@ -6,65 +6,193 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-SCALES = (14, 16, 18)
-"""Of R-MAT graphs with 16 edges for each vertex: up to 4 M edges, where arrays outweigh what is fixed."""
+SCALES = (16, 18, 20)
+"""Of R-MAT graphs with 16 edges for each vertex: up to 16 M edges, whose arrays outweigh what is fixed."""
+
+SMALL = 10
+"""Where nothing counts but what is fixed."""
+
+LARGE = 32
+"""Whose indices take 64 bits, and which fits neither ranges nor devices: for statements alone."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A stage with parameters and inputs by the names of other cases; `{scale}` and `{folder}` are filled in.
+    """A stage with parameters and inputs by the names of other cases.
 
-    `gpu` says that the stage is measured on a GPU, too.
+    In parameters are filled in: `{folder}`, `{scale}`, `{edges}`, `{sparse}` and `{dense}`, vertices of a
+    graph with two edges or a thousand for each, and `{bytes}`, of a message. `gpu` says that the stage is
+    measured on a GPU, too, and `cpu` that it is on the CPU; of one that is not `measured`, such as one that
+    takes several GPUs, only what is stated is recorded. `machine` has what differs from the usual one, and
+    `reserved` the workers that ranks have for themselves.
     """
 
     stage: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     gpu: bool = False
-
-
-def _bfs(graph: str, **parameters: Any) -> Case:
-    return Case("traverse", {"sources": {"random": 2}, **parameters}, {"input": graph}, gpu=graph == "graph")
-
-
-def _components(graph: str) -> Case:
-    return Case("traverse", {"algorithm": "components"}, {"input": graph}, gpu=graph == "graph")
+    cpu: bool = True
+    measured: bool = True
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    reserved: int = 0
 
 
 GRAPH = {"input": "graph"}
+TWO = {"sources": {"random": 2}}
+
+
+def _bfs(graph: str, **parameters: Any) -> Case:
+    on_gpu = not graph.startswith(("partition", "dense", "distribute"))
+    return Case("traverse", {**TWO, **parameters}, {"input": graph}, gpu=on_gpu)
+
+
+def _components(graph: str, **parameters: Any) -> Case:
+    on_gpu = not graph.startswith(("partition", "dense", "distribute"))
+    return Case("traverse", {"algorithm": "components", **parameters}, {"input": graph}, gpu=on_gpu)
+
+
+def _uniform(vertices: str) -> Case:
+    return Case("ingest", {"source": {"uniform": {"vertices": vertices, "edges": "{edges}"}}})
+
+
+def _file(suffix: str, **parameters: Any) -> Case:
+    text = suffix.endswith("txt")
+    return Case("ingest", {"file": f"{{folder}}/{{scale}}{suffix}", **parameters}, gpu=text)
+
+
+ORDERS = ("original", "random", "degree", "hub_sort", "rcm", "community", "auto")
+CODECS = ("csr", "varint", "blocks", "elias_fano", "auto")
 
 CASES: dict[str, Case] = {
-    "edges": Case("ingest", {"source": {"rmat": {"scale": "{scale}"}}}),
-    "text": Case("ingest", {"file": "{folder}/{scale}.txt"}, gpu=True),
-    "numpy": Case("ingest", {"file": "{folder}/{scale}.npy"}),
+    "edges": Case("ingest", {"source": {"rmat": {"scale": "{scale}"}}}, gpu=True),
+    "sparse edges": _uniform("{sparse}"),
+    "dense edges": _uniform("{dense}"),
+    "text": _file(".txt"),
+    "text anywhere": _file("-anywhere.txt"),
+    "numpy": _file(".npy"),
+    "numpy archive": _file(".npz"),
+    "matrix market": _file(".mtx"),
+    "parquet": _file(".parquet"),
     "saved": Case("saved", {"folder": "{folder}/{scale}.graph"}),
     "graph": Case("symmetrize", {}, {"input": "edges"}, gpu=True),
-    "directed": Case("symmetrize", {"direction": "as_given"}, {"input": "edges"}),
-    **{
-        f"reorder {method}": Case("reorder", {"method": method}, GRAPH, gpu=method in ("degree", "rcm"))
-        for method in ("original", "random", "degree", "rcm", "community")
-    },
-    **{
-        f"compress {codec}": Case("compress", {"codec": codec}, GRAPH, gpu=codec == "varint")
-        for codec in ("csr", "varint", "blocks", "elias_fano", "auto")
-    },
+    "directed": Case("symmetrize", {"direction": "as_given"}, {"input": "edges"}, gpu=True),
+    "sparse": Case("symmetrize", {}, {"input": "sparse edges"}, gpu=True),
+    "dense": Case("symmetrize", {}, {"input": "dense edges"}),
+    **{f"reorder {method}": Case("reorder", {"method": method}, GRAPH, gpu=True) for method in ORDERS},
+    "reorder directed": Case("reorder", {"method": "rcm"}, {"input": "directed"}, gpu=True),
+    "reorder sparse": Case("reorder", {"method": "degree"}, {"input": "sparse"}, gpu=True),
+    **{f"compress {codec}": Case("compress", {"codec": codec}, GRAPH, gpu=True) for codec in CODECS},
+    "compress sparse": Case("compress", {}, {"input": "sparse"}, gpu=True),
     "partition": Case("partition", {"ranks": 4}, GRAPH),
+    "partition sparse": Case("partition", {"ranks": 4, "threshold": 1}, {"input": "sparse"}),
     "partition striped": Case("partition", {"ranks": 4, "scheme": "striped"}, GRAPH),
+    "dense partition": Case("partition", {"ranks": 4, "threshold": 65535}, {"input": "dense"}),
+    "dense striped": Case("partition", {"ranks": 4, "scheme": "striped"}, {"input": "dense"}),
+    "partition directed": Case("partition", {"ranks": 4, "threshold": 256}, {"input": "directed"}),
     "distribute": Case("distribute", {"source": {"rmat": {"scale": "{scale}"}}, "ranks": 2}),
     "bfs": _bfs("graph"),
+    "bfs sparse": _bfs("sparse"),
+    "bfs streamed": _bfs("graph", strategy="streamed"),
+    "bfs together": Case(
+        "traverse", {"sources": {"random": 16}, "strategy": "multi_source"}, GRAPH, gpu=True
+    ),
+    "bfs statistics": _bfs("reorder degree", statistics=True),
     "bfs varint": _bfs("compress varint"),
+    "bfs varint statistics": _bfs("compress varint", statistics=True),
     "bfs partition": _bfs("partition"),
+    "bfs partition ranks": Case("traverse", TWO, {"input": "partition"}, reserved=4),
+    "bfs dense partition": _bfs("dense partition"),
     "bfs striped": _bfs("partition striped"),
+    "bfs distributed": _bfs("distribute"),
     "components": _components("graph"),
+    "components sparse": _components("sparse"),
     "components varint": _components("compress varint"),
     "components partition": _components("partition"),
+    "components dense partition": _components("dense partition"),
+    "components directed partition": _components("partition directed"),
+    "components distributed": _components("distribute"),
     "verify bfs": Case("verify", {}, {"graph": "graph", "traversal": "bfs"}, gpu=True),
-    "verify components": Case("verify", {}, {"graph": "graph", "traversal": "components"}, gpu=True),
-    "report": Case("report", {}, {"inputs": ("graph", "components")}),
+    "verify sparse": Case("verify", {}, {"graph": "sparse", "traversal": "bfs sparse"}, gpu=True),
+    "verify components": Case("verify", {}, {"graph": "sparse", "traversal": "components sparse"}, gpu=True),
+    "verify distributed": Case("verify", {}, {"graph": "distribute", "traversal": "bfs distributed"}),
+    "report": Case("report", {}, {"inputs": ("sparse", "components sparse")}),
+    "report ranks": Case("report", {}, {"inputs": ("partition", "bfs partition")}),
     "probe": Case("probe", {}, GRAPH, gpu=True),
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),
     "graph500": Case("graph500", {"scale": "{scale}", "searches": 2}, gpu=True),
+}
+
+
+def _on_gpus(stage: str, parameters: Mapping[str, Any], graph: str = "") -> Case:
+    inputs = {"input": graph} if graph else {}
+    return Case(stage, parameters, inputs, gpu=True, cpu=False, measured=False)
+
+
+def _on_gpu(graph: str, **parameters: Any) -> Case:
+    return Case("traverse", {**TWO, **parameters}, {"input": graph}, gpu=True, cpu=False)
+
+
+def _small(stage: str, parameters: Mapping[str, Any], graph: str, **machine: Any) -> Case:
+    inputs = {"input": graph} if graph else {}
+    return Case(stage, parameters, inputs, gpu="device_memory" in machine, measured=False, machine=machine)
+
+
+CUDA = {"backend": "cuda"}
+RMAT = {"source": {"rmat": {"scale": "{scale}"}}, "ranks": 4}
+LABELS = {"algorithm": "components"}
+MEASURED = {"advice": {"measure": True}}
+
+CASES |= {
+    "bfs split": _on_gpu("graph", placement="split"),
+    "bfs pinned": _on_gpu("graph", placement="pinned"),
+    "bfs varint pinned": _on_gpu("compress varint", placement="pinned"),
+    "bfs distance pinned": _on_gpu("graph", placement="pinned", output="distance"),
+    "components split": Case("traverse", {**LABELS, "placement": "split"}, GRAPH, gpu=True, cpu=False),
+    "components varint pinned": Case(
+        "traverse", {**LABELS, "placement": "pinned"}, {"input": "compress varint"}, gpu=True, cpu=False
+    ),
+    "bfs on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition"),
+    "bfs on GPUs by NCCL": _on_gpus("traverse", {**TWO, **CUDA, "transport": "nccl"}, "partition"),
+    "bfs striped on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition striped"),
+    "bfs spread over GPUs": _on_gpus(
+        "traverse", {"sources": {"random": 64}, "sources_over": "workers"}, "graph"
+    ),
+    "components on GPUs": _on_gpus("traverse", {**LABELS, **CUDA}, "partition"),
+    "distribute on GPUs": _on_gpus("distribute", RMAT),
+    "bfs distributed on GPUs": _on_gpus("traverse", {**TWO, "transport": "nccl"}, "distribute"),
+    "components distributed on GPUs": _on_gpus("traverse", LABELS, "distribute"),
+    "links on GPUs": _on_gpus("links", {"ranks": 3, "largest": "{bytes}", "total": "{bytes}"}),
+    "counters with ncu": _on_gpus("counters", {"tool": "ncu"}, "graph"),
+    "compress tried": Case("compress", {"codec": "auto", **MEASURED}, GRAPH, gpu=True, measured=False),
+    "reorder tried": Case("reorder", {"method": "auto", **MEASURED}, GRAPH, gpu=True, measured=False),
+    "reorder community_rcm pinned": _small(
+        "reorder", {"method": "community_rcm"}, "graph", device_memory=512 << 20
+    ),
+    "reorder rcm pinned": _small("reorder", {"method": "rcm"}, "graph", device_memory=96 << 20),
+    "reorder degree pinned": _small("reorder", {"method": "degree"}, "graph", device_memory=400 << 20),
+    "edges on many threads": _small("ingest", {"source": {"rmat": {"scale": "{scale}"}}}, "", threads=16),
+    "edges of communities": Case(
+        "ingest",
+        {"source": {"communities": {"vertices": "{sparse}", "edges": "{edges}"}}},
+        gpu=True,
+        measured=False,
+    ),
+    "text in little memory": _small(
+        "ingest", {"file": "{folder}/{scale}.txt"}, "", host_memory=120 << 20, device_memory=64 << 20
+    ),
+    "graph in ranges": _small("symmetrize", {}, "edges", host_memory=1 << 20, device_memory=1 << 20),
+    "partition on many threads": _small("partition", {"ranks": 64}, "graph", threads=16),
+    "verify in parts": Case(
+        "verify",
+        {},
+        {"graph": "graph", "traversal": "bfs"},
+        gpu=True,
+        measured=False,
+        machine={"device_memory": 256 << 20},
+    ),
+    "report with predictions": Case("report", {"predict": True}, {"inputs": ("graph",)}, measured=False),
+    "probe coupled": Case("probe", {"measure": "gather_and_lookup"}, GRAPH, gpu=True, measured=False),
 }
 
 
@@ -73,6 +201,13 @@ def filled(value: Any, scale: int, folder: str) -> Any:
     if isinstance(value, Mapping):
         return {key: filled(each, scale, folder) for key, each in value.items()}
     if isinstance(value, str):
-        whole = {"{scale}": scale, "{bytes}": 1 << (scale + 4)}
+        edges = 16 << scale
+        whole = {
+            "{scale}": scale,
+            "{edges}": edges,
+            "{sparse}": edges // 2,
+            "{dense}": max(64, edges >> 10),
+            "{bytes}": 1 << (scale + 4),
+        }
         return whole.get(value, value.replace("{scale}", str(scale)).replace("{folder}", folder))
     return value

@@ -7,73 +7,101 @@ that read them. The same code measures on the CPU and on a GPU.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tests.stages.statements.cases import CASES, filled
+from tests.stages.statements.cases import CASES, Case, filled
 
 AMPLE = 1 << 40
 DEVICE = 64 << 30
 MODULE = "tests.stages.statements.measuring"
 ROOT = Path(__file__).resolve().parents[3]
 
+Sizes = dict[str, tuple[Any, ...]]
 
-def machine_of(backend: str) -> Any:
+
+def machine_of(backend: str, case: Case) -> Any:
     """Return the machine that statements are made for."""
     from gravel.stages.stage import Machine
 
-    return Machine(backend, 2, AMPLE, DEVICE if backend == "cuda" else 0)
+    usual = {"threads": 2, "host_memory": AMPLE, "device_memory": DEVICE if backend == "cuda" else 0}
+    return Machine(backend, **{**usual, **case.machine})
 
 
-def files_of(folder: Path, scale: int) -> None:
-    """Write the files that ingest reads, unless they are there."""
-    import numpy
+def stated(name: str, scale: int, backend: str, inputs: Sizes, folder: Path) -> Any:
+    """Return what a case states for inputs of these sizes."""
+    from gravel.stages.stage import all_stages
 
-    if (folder / f"{scale}.npy").exists():
-        return
-    pairs = numpy.random.default_rng(scale).integers(0, 1 << scale, (8 << scale, 2))
-    (folder / f"{scale}.txt").write_bytes(b"".join(b"%d %d\n" % (u, v) for u, v in pairs.tolist()))
-    numpy.save(folder / f"{scale}.npy", pairs)
-    command = "import gravel, numpy, sys; gravel.graph(numpy.load(sys.argv[1])).save(sys.argv[2])"
-    files = [str(folder / f"{scale}.{kind}") for kind in ("npy", "graph")]
-    subprocess.run([sys.executable, "-c", command, *files], check=True, cwd=ROOT)
+    case = CASES[name]
+    stage = all_stages()[case.stage]
+    parameters = stage.parameters(**filled(case.parameters, scale, str(folder)))
+    return stage.estimate(parameters, inputs, machine_of(backend, case))
 
 
 def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]:
-    """Run a case once; returns what was stated and taken, and the extents of its inputs."""
+    """Run a case once; returns what was stated and taken, and the sizes of its inputs."""
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.peak import Peak
-    from gravel.stages.context import PlainContext
     from gravel.stages.stage import all_stages
+    from tests.stages.statements.mapping import MappingContext
 
-    case, cache, machine = CASES[name], Cache(folder / "cache"), machine_of(backend)
+    case, cache = CASES[name], Cache(folder / "cache")
     stage = all_stages()[case.stage]
-    if {"file", "folder"} & case.parameters.keys():
-        files_of(folder, scale)
     parameters = stage.parameters(**filled(case.parameters, scale, str(folder)))
-    ids = {slot: [made(folder, each, scale) for each in _names(given)] for slot, given in case.inputs.items()}
-    extents = {slot: tuple(cache.describe(each).extent for each in found) for slot, found in ids.items()}
-    need = stage.estimate(parameters, extents, machine)
+    sizes = sizes_of(folder, name, scale)
+    need = stated(name, scale, backend, sizes, folder)
     inputs = {
         slot: tuple(map(cache.open, found)) if stage.inputs[slot].many else cache.open(found[0])
-        for slot, found in ids.items()
+        for slot, found in ids_of(folder, name, scale).items()
     }
-    context = PlainContext(machine)
+    context = MappingContext(machine_of(backend, case), reserved=case.reserved)
     with cache.writer() as writer:
         context.sink = writer.sink  # type: ignore[method-assign, assignment]
         with Peak(0.005, device=backend == "cuda") as peak:
             results = stage.run(context, parameters, **inputs)
         first = results[0] if isinstance(results, tuple) else results
         (folder / f"{name} {scale}.id").write_text(writer.publish(first).id)
-    taken: dict[str, Any] = {"host": [need.host_bytes, peak.host_bytes]}
-    taken["inputs"] = {slot: [asdict(extent) for extent in found] for slot, found in extents.items()}
+    taken: dict[str, Any] = {"host": [host_bytes(need, case), peak.host_bytes], "inputs": plain(sizes)}
     if backend == "cuda":
         taken["device"] = [need.device_bytes, peak.device_bytes]
     return taken
+
+
+def host_bytes(need: Any, case: Case) -> int:
+    """Return the host bytes of a stage with all its ranks, which are threads of one process here."""
+    from gravel.stages.searching.need import COMPILED_RANKS
+
+    return int(need.host_bytes + max(0, case.reserved - 1) * (need.each_host_bytes - COMPILED_RANKS))
+
+
+def plain(sizes: Sizes) -> dict[str, list[dict[str, Any]]]:
+    """Return sizes as the record has them."""
+    return {slot: [asdict(size) for size in found] for slot, found in sizes.items()}
+
+
+def ids_of(folder: Path, name: str, scale: int) -> dict[str, list[str]]:
+    """Return the ids of a case's inputs, which are made first where they are not there."""
+    return {
+        slot: [made(folder, each, scale) for each in names(given)] for slot, given in inputs_of(name).items()
+    }
+
+
+def sizes_of(folder: Path, name: str, scale: int) -> Sizes:
+    """Return the sizes of a case's inputs."""
+    from gravel.pipeline.store.cache import Cache
+
+    cache = Cache(folder / "cache")
+    return {
+        slot: tuple(cache.describe(each).extent for each in found)
+        for slot, found in ids_of(folder, name, scale).items()
+    }
 
 
 def made(folder: Path, name: str, scale: int) -> str:
@@ -84,19 +112,31 @@ def made(folder: Path, name: str, scale: int) -> str:
     return file.read_text()
 
 
-def measured(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]:
-    """Measure a case in a process of its own: bytes stated and taken on each side."""
-    for given in CASES[name].inputs.values():
-        for each in _names(given):
-            made(folder, each, scale)
+def measured(folder: Path, name: str, scale: int, backend: str, *, anew: bool = False) -> dict[str, Any]:
+    """Measure a case in a process of its own: bytes stated and taken on each side.
+
+    With `anew`, no kernel of it has been compiled before.
+    """
+    from tests.stages.statements.files import write_files
+
+    ids_of(folder, name, scale)
+    write_files(filled(CASES[name].parameters, scale, str(folder)), scale)
     command = [sys.executable, "-m", MODULE, str(folder), name, str(scale), backend]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    with tempfile.TemporaryDirectory(prefix="gravel-") as empty:
+        environment = {**os.environ, "GRAVEL_COMPILED": f"{empty}/compiled"} if anew else None
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
     assert done.returncode == 0, f"{name} {scale} {backend}: {done.stderr[-2000:]}"
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def _names(given: str | tuple[str, ...]) -> tuple[str, ...]:
+def inputs_of(name: str) -> Mapping[str, str | tuple[str, ...]]:
+    """Return the names of the cases that a case reads."""
+    return CASES[name].inputs
+
+
+def names(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return one name or several as several."""
     return (given,) if isinstance(given, str) else given
 
 

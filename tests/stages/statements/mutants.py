@@ -10,14 +10,14 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 FACTORS = (0.5, 2)
 
-Change = tuple[str, Callable[[], Any]]
+Change = tuple[str, Any, set[str]]
 
 
 def functions_of(make_all: Callable[[], Any]) -> dict[str, FunctionType]:
@@ -41,10 +41,14 @@ def functions_of(make_all: Callable[[], Any]) -> dict[str, FunctionType]:
     return found
 
 
-def changes(functions: dict[str, FunctionType]) -> Iterator[tuple[str, Any]]:
-    """Yield a name and a context in which one number is another, for each number and factor."""
-    constants = set()
+def changes(running: Mapping[str, set[str]], functions: dict[str, FunctionType]) -> Iterator[Change]:
+    """Yield, for each number and factor, a name, a context in which the number is another, and the cases.
+
+    `running` has the functions that run for each case, by name.
+    """
+    constants: dict[tuple[str, int], set[str]] = {}
     for name, function in sorted(functions.items()):
+        cases = {case for case, names in running.items() if name in names}
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
         places = list(_numbers(tree))
         for place, number in enumerate(places):
@@ -52,14 +56,15 @@ def changes(functions: dict[str, FunctionType]) -> Iterator[tuple[str, Any]]:
                 yield (
                     f"{name} line {number.lineno}: {number.value} x {factor}",
                     _literal(function, place, factor),
+                    cases,
                 )
         for used in function.__code__.co_names:
             value = function.__globals__.get(used)
             if used.isupper() and type(value) is int and value > 1:
-                constants.add((used, value))
-    for used, value in sorted(constants):
+                constants.setdefault((used, value), set()).update(cases)
+    for (used, value), cases in sorted(constants.items()):
         for factor in FACTORS:
-            yield f"{used} = {value} x {factor}", _constant(used, value, factor)
+            yield f"{used} = {value} x {factor}", _constant(used, value, factor), cases
 
 
 @contextmanager
