@@ -126,7 +126,7 @@ def read_graph(
         notes.append(decoded)
         plain = columns_as_stored(stored)
     elif isinstance(stored, CompressedGraph):
-        from gravel.stages.compress import decompress
+        from gravel.stages.compressing.decoding import decompress
 
         notes.append(decoded)
         # What does not lie on the device is not decoded there either.

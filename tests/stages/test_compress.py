@@ -16,7 +16,8 @@ import gravel.stages.compress as module
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.stages.artifacts import Graph, Ordering, Partition
-from gravel.stages.compress import STAGE, CompressParameters, compress, decompress, row_ranges
+from gravel.stages.compress import STAGE, CompressParameters, compress, row_ranges
+from gravel.stages.compressing.decoding import decompress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
