@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gravel.prepared import PreparedSearch
     from gravel.searches import Search
     from gravel.stages import artifacts
+    from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.sizes import Machine
 
 MAX_PREPARED = 4
@@ -64,6 +65,7 @@ class Graph:
         self._placement = placement
         self._host_memory = host_memory
         self._prepared: OrderedDict[Any, PreparedSearch] = OrderedDict()
+        self._searched: dict[Any, SearchedGraph] = {}
 
     @property
     def directed(self) -> bool:

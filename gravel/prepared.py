@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gravel.vertex_ids import Ids
 
 
+MAX_READ = 2
+"""Ways of reading a graph that are kept: of a compressed graph, the rows as they are, or decoded."""
+
+
 class PreparedSearch:
     """A search of one graph with one strategy; results are views of its workspace until it runs again."""
 
@@ -96,7 +100,14 @@ def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
     beyond = replace(need, host_bytes=max(0, need.host_bytes - extent.bytes))
     hint = "Ask for one output, 'distance' or 'predecessor', or compress the graph"
     refuse_need(f"a search of {extent.vertices:,} vertices", beyond, graph._machine, graph._host_memory, hint)
-    found: SearchedGraph = called(read_searched, parameters, graph._stored, graph._machine)
+    # Output and depth change nothing about how rows are read.
+    key = parameters.algorithm, parameters.strategy
+    found: SearchedGraph | None = graph._searched.get(key)
+    if found is None:
+        found = called(read_searched, parameters, graph._stored, graph._machine)
+        for other in list(graph._searched)[: 1 - MAX_READ]:
+            graph._searched.pop(other, None)
+        graph._searched[key] = found
     return found
 
 

@@ -18,6 +18,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import LEAST_MEMORY, estimate, working_memory
 from gravel.stages.ingest_memory import block_bytes
+from gravel.stages.ingest_texts import WITH_TEXTS
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import FileInput, Parameters, Stage
 
@@ -151,6 +152,10 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
+            if parameters.ids == "text" and choice.reader.name not in WITH_TEXTS:
+                context.remark(
+                    f"{shown(location)}: ids of {choice.reader.title} are whole numbers, not texts"
+                )
             stored = file_size(location)
             device = device_text(context, choice.reader, stored, memory)
             reading = Reading(

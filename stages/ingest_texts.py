@@ -12,6 +12,9 @@ BYTES_PER_BYTE = 24
 """Memory for a byte of a small file: of a line of 4 bytes, two ids of one letter and 40 bytes each in a set,
 their ranks, and codes that wait."""
 
+WITH_TEXTS = ("edge_list", "numpy", "parquet")
+"""The formats whose ids may be texts."""
+
 ON_CPU = "ids are texts, which the CPU reads"
 """What `plan` says where a GPU might."""
 

@@ -57,7 +57,10 @@ class ListedSources(Parameters):
             return 1
 
 
-FileId = Annotated[int, Field(ge=0, le=MAX_ID)] | Annotated[str, Field(min_length=1)]
+FileId = Annotated[
+    Annotated[int, Field(ge=0, le=MAX_ID), Tag("number")] | Annotated[str, Field(min_length=1), Tag("text")],
+    Discriminator(lambda given: "number" if isinstance(given, int) else "text"),
+]
 
 FileIds = Annotated[tuple[FileId, ...], Field(min_length=1)]
 """Sources as the input file writes them: whole numbers or texts."""

@@ -31,6 +31,8 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
     for name, role in fields_of(record.kind).items():
         if name in record.absent:
             values[name] = None
+        elif role != ATTRIBUTE and name in kind.added and name not in record.arrays:
+            continue  # of an artifact from before there was such an array
         elif role == GROUP:
             values[name] = {
                 path[len(name) + 1 :]: open_array(record, path)

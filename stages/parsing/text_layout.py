@@ -75,7 +75,8 @@ def text_layout(
     if weight >= 0 and not any(is_number(row[weight]) for row in rows[has_header:]):
         weight = -1  # a column of labels, which are no weights
     elsewhere = {row[column] for row in rows[1:] for column in (source, target)}
-    alone = not has_header and not elsewhere & {rows[0][source], rows[0][target]}
+    first = {rows[0][source], rows[0][target]}
+    alone = not has_header and all(first) and not elsewhere & first
     return Layout(delimiter, columns, source, target, weight, has_header, may_be_header=alone)
 
 

@@ -28,13 +28,14 @@ def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
 
 def test_the_quickstart_goes_through_all_eight_stages() -> None:
     workflow = load_workflow(WORKFLOWS / "quickstart.yaml")
-    # The others are for benchmarks and for graphs that no worker holds.
+    # The others are for benchmarks, for graphs that no worker holds, and for those that Python saved.
     assert {entry.stage.name for entry in workflow.stages.values()} == set(all_stages()) - {
         "counters",
         "probe",
         "graph500",
         "links",
         "distribute",
+        "saved",
     }
     assert len(workflow.stages) == 8
     assert workflow.parameters == {"scale": 16, "sources": 8}

@@ -16,6 +16,8 @@ from gravel.stages.readers import FORMATS, all_readers
 from tests.stages.ingest_files import PACK
 from tests.stages.test_ingest import SAMPLES
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*is read as an edge")
+
 
 def _binary_samples():
     out = io.BytesIO()

@@ -133,7 +133,10 @@ def test_formats_with_numbers_never_have_texts(tmp_path):
     path = tmp_path / "a.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\na b\n")
     with pytest.raises(StageError, match="where a whole number belongs"):
-        read(path, ids="text")
+        read(path)
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n")
+    with pytest.warns(UserWarning, match="ids of MatrixMarket are whole numbers, not texts"):
+        assert read(path, ids="text")[0] == [(1, 2)]
 
 
 UUIDS = [uuid.UUID(int=5), uuid.UUID(int=1 << 127)]

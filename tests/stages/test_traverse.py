@@ -430,7 +430,7 @@ def test_the_estimate_names_what_comes_out(kind, backend):
     assert (need.device_bytes > 4 * m) == (backend == "cuda" and kind != "Partition")
     found = STAGE.estimate(TraverseParameters(algorithm="components"), {"input": (graph,)}, machine)
     assert found.outputs[0].bytes == 4 * n
-    assert found.host_bytes <= need.host_bytes
+    assert found.host_bytes > 4 * m
 
 
 def test_the_module_imports_nothing_heavy():
