@@ -1,4 +1,4 @@
-"""Part of every build: `gravel` must hold its three packages, which an archive without links loses."""
+"""Part of every build: `gravel` must hold its packages and docs, which an archive without links loses."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ class Links(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Look for the packages; raises SystemExit with a sentence."""
         folder = Path(self.root) / "gravel"
-        for name in ("pipeline", "stages", "kernels"):
-            if not (folder / name / "__init__.py").is_file():
+        for name in ("pipeline", "stages", "kernels", "docs"):
+            if not any((folder / name / file).is_file() for file in ("__init__.py", "README.md")):
                 raise SystemExit(
                     f"gravel cannot be built: gravel/{name} should be a link to ../{name}, and this copy of "
                     "the tree has lost its links (zip archives do). Take a clone, a tar archive or an sdist."

@@ -19,21 +19,20 @@ what the search holds."""
 class AdviceParameters(Parameters):
     """What a graph is prepared for.
 
-    Without `measure` the machine is not asked, so that equal workflows get equal advice everywhere.
+    Without `measure` the decision does not depend on the machine, so equal workflows get the same one.
     """
 
     algorithm: Literal["bfs", "components"] = "bfs"
     """What will run on the graph."""
     searches: int = Field(default=1000, ge=1)
-    """How many runs the time of the order and of the layout is spread over."""
+    """Number of searches that share the time of preparing the graph."""
     device_memory: ByteSize | None = None
     """Device memory that graph and search may take; without it everything fits."""
     placement: Literal["auto", "device", "pinned", "split"] = "auto"
-    """Where the rows will lie; `auto` is the device where they fit, else split."""
+    """Where the rows will be kept; `auto` is the device if they fit, else split."""
     measure: bool = False
-    """Try what samples find likely on the graph itself, if it has at most 134 million arcs, and choose by
-    these measurements; it takes a tenth of the time of all searches at most. The hardware is then part of
-    the recipe."""
+    """Time the likely choices on the graph itself, if it has at most 134 million arcs, and take the fastest.
+    This takes at most a tenth of the time of all searches. The hardware is then part of the recipe."""
 
     def workload(self) -> Workload:
         """Return it as the kernels take it."""

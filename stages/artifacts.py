@@ -104,7 +104,7 @@ class Graph(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Ordering(Graph):
-    """A `Graph` renumbered; `permutation[old] = new` leads from `symmetrize`'s numbering to this one."""
+    """A renumbered `Graph`; `permutation[old] = new` maps numbers of `symmetrize` to new ones."""
 
     permutation: Array  # (vertex_count,) vertex index
     method: str
@@ -113,7 +113,7 @@ class Ordering(Graph):
 
 @dataclass(frozen=True, kw_only=True)
 class Partition(Artifact):
-    """A graph split over ranks by degree separation (Pan, Pearce, Owens, IPDPS 2018, section III).
+    """A graph divided over ranks by degree (Pan, Pearce, Owens, IPDPS 2018, section III).
 
     `arrays["rank3/nd/row_offsets"]` and `.../column_indices` hold rank 3's normal-to-delegate rows; the
     names of the rest are listed in `gravel.kernels.partition`. Local ids are 32-bit. With scheme `striped`
@@ -137,7 +137,7 @@ class Partition(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class DistributedGraph(Artifact):
-    """A generated graph that only its ranks hold, split as a `Partition`: its recipe, and what was counted.
+    """A generated graph that only its ranks hold, divided as a `Partition`: its recipe and its counts.
 
     The ranks are in the memory of the workers that made them; whoever needs them and does not find them there
     makes them anew from `generator`, a dict of `name` and `arguments` of `gravel.kernels.generate`. Arcs go
@@ -185,7 +185,7 @@ class CompressedGraph(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Traversal(Artifact):
-    """Labels in `symmetrize`'s numbering, whatever order or layout was searched.
+    """Labels in the vertex numbers of `symmetrize`, whatever order or layout was searched.
 
     BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. Components: `component[v]` is the
     smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
@@ -209,7 +209,7 @@ class Traversal(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Artifact):
-    """What a traversal cost. Kept apart from its labels, so that measuring again verifies nothing again.
+    """Times of a traversal, separate from its labels, so that a new measurement needs no new verification.
 
     `searches` holds one record per search: `source` (internal index), `milliseconds`,
     `map_back_milliseconds`, `reached` (vertices), `arcs` (stored arcs of the reached vertices), `edges`
@@ -285,7 +285,7 @@ class Probe(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Counters(Artifact):
-    """What hardware counters say of searches, beside what is counted from their rows.
+    """Hardware counters of searches, and the bytes that are counted from their rows.
 
     `searches`, `graph`, `ran` and `asked` are as in a `Measurement`, with statistics; the time is that of
     searches without a tool. `tool` has `name`, `version`, `options`, the `metrics` that were asked for,
@@ -311,7 +311,7 @@ class Counters(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Links(Artifact):
-    """What messages between the ranks of a gang take, by their size (Pan, Pearce, Owens 2018, section VI-A).
+    """Times of messages between ranks, by their size (Pan, Pearce, Owens 2018, section VI-A).
 
     `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
     "exchange", "cut", "reduce"; see `gravel.kernels.probes.links`) with its `points`: `bytes` of a message,
@@ -343,7 +343,7 @@ class Verification(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Artifact):
-    """Charts (as data), tables (rows of cells) and the prose that goes with them."""
+    """Charts (as data), tables (rows of cells) and their text."""
 
     title: str
     sections: Json

@@ -47,13 +47,13 @@ class CompressParameters(Parameters):
     """How rows are written."""
 
     paper: str | None = None
-    """A paper whose own settings are taken: moschou2024. What is given beside must not contradict it."""
+    """Use the settings of a paper: moschou2024. Other parameters must not contradict them."""
     codec: Literal["csr", "varint", "blocks", "elias_fano", "auto"] = "varint"
-    """`varint` packs gaps between sorted neighbours into 7-bit groups; `blocks` packs 256 neighbours at a
-    time as short gaps or as high and low parts, for GPUs; `elias_fano` has a size that no order of vertices
-    changes; `csr` leaves the columns alone; `auto` chooses from samples and says why."""
+    """`varint` packs gaps between sorted neighbours into 7-bit groups. `blocks`, for GPUs, packs 256
+    neighbours at a time as short gaps or as high and low parts. The size of `elias_fano` does not depend on
+    the order of vertices. `csr` keeps the columns. `auto` chooses from samples and reports why."""
     advice: AdviceParameters | None = Field(default=None, validate_default=True)
-    """What `auto` chooses for; the other codecs leave it out."""
+    """The purpose that `auto` chooses for; other codecs ignore it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -162,9 +162,9 @@ def compress(
 ) -> CompressedGraph:
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
-    Memory holds one range of rows at a time. Statistics have the `order` of an ordering. Of `auto`, the
-    result names the codec that was chosen, and the statistics have the `advice` besides. Raises `StageError`
-    when a row does not ascend, and for `auto` of a partition.
+    Memory holds one range of rows at a time. Statistics have the `order` of an ordering. For `auto`, the
+    result names the chosen codec, and the statistics also have the `advice`. Raises `StageError` if a row
+    does not ascend, and for `auto` of a partition.
     """
     import numpy
 
@@ -181,7 +181,9 @@ def compress(
         )
         if isinstance(input, Partition):
             if input.scheme != "delegates":
-                raise StageError(f"a graph of scheme {input.scheme} is not compressed", hint="take delegates")
+                raise StageError(
+                    f"a graph of scheme {input.scheme} is not compressed", hint="use scheme delegates"
+                )
             described = _compress_partition(writer, input)
         else:
             if codec == "csr" and isinstance(input.column_indices, numpy.ndarray):

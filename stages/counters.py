@@ -30,22 +30,22 @@ class CountersParameters(Parameters):
     """How to search, and how long the tool may take."""
 
     strategy: str = "auto"
-    """Of the searches, as `traverse` has it; one that searches many sources at once is refused."""
+    """The strategy, as in `traverse`; one that searches many sources at once is refused."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
-    """The strategy's own constants by name."""
+    """Constants of the strategy by name."""
     sources: RandomSources = RandomSources(random=1)
     """`{random: k, seed: s}`: the searches. The tool runs every kernel once for each of its passes."""
     output: Literal["both", "distance", "predecessor"] = "both"
-    """What a search labels each vertex with."""
+    """The labels of each vertex."""
     placement: Literal["auto", "device", "split", "pinned"] = "auto"
-    """Where rows lie, as `traverse` has it."""
+    """Where rows are kept, as in `traverse`."""
     device_memory: ByteSize | None = Field(default=None, gt=0)
-    """GPU memory that a search takes at most, such as `5.8GB`."""
+    """The most GPU memory that a search may take, such as `5.8GB`."""
     tool: Literal["auto", "ncu", "none"] = "auto"
-    """`ncu` (Nsight Compute) reads the counters, and it is an error where it cannot; `auto` shows counted
-    bytes there; `none` asks no tool."""
+    """`ncu` (Nsight Compute) reads the counters, and fails if it cannot. `auto` then shows counted bytes.
+    `none` uses no tool."""
     seconds: float = Field(default=120.0, gt=0, le=86400)
-    """How long the tool may take; after that bytes are counted."""
+    """The most time for the tool; after that, bytes are counted."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> CountersParameters:
@@ -68,12 +68,13 @@ def counters(
     *,
     input: Graph | CompressedGraph,  # noqa: A002
 ) -> Counters:
-    """Search from each source, then once more in a process of its own under `ncu`, which reads counters.
+    """Search from each source, then once more in a separate process under `ncu`, which reads the counters.
 
-    The time of a search is that of the first search, without the tool. A search under the tool must find the
-    distances that it finds unobserved. Where the tool is missing, is refused or takes too long, and on the
-    CPU, the artifact has what is counted from the rows alone, and says why.
-    Raises `StageError` for `tool: ncu` where it cannot read them, and as `traverse` does.
+    Times are those of the first search, without the tool. The search under the tool must find the same
+    distances. On the CPU, the artifact has only what is counted from the rows. The same holds if the tool is
+    missing, is refused or takes too long, and the artifact says why.
+
+    Raises `StageError` if `tool: ncu` cannot read counters, and in the same cases as `traverse`.
     """
     from gravel.stages.counting import count_searches
 

@@ -110,7 +110,7 @@ def _refuse_lone_returns(head: Head, location: str) -> None:
     if found is not None:
         raise StageError(
             "a carriage return that ends no line was found; expected lines that end in a newline",
-            hint="write it anew, for example with: tr '\\r' '\\n' < FILE",
+            hint="rewrite it, for example with: tr '\\r' '\\n' < FILE",
             file=location,
             line=1 + head.data.count(b"\n", 0, found.start()),
         )

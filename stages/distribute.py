@@ -38,8 +38,8 @@ class DistributeParameters(Parameters):
     """Vertices with more neighbours than this are delegates; `auto` takes the one that a cost model finds
     fastest."""
     hosts: int | None = Field(default=None, ge=1, le=65536)
-    """Machines that the ranks are spread over evenly, for the cost model; as few as hold eight ranks each by
-    default."""
+    """Number of machines with equally many ranks, for the cost model; by default as few as hold eight ranks
+    each."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> DistributeParameters:
@@ -94,12 +94,12 @@ def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
 
 
 def distribute(context: Context, parameters: DistributeParameters) -> tuple[DistributedGraph, VertexIds]:
-    """Let the ranks make a generated graph, each on a worker of its own where there are as many.
+    """Let the ranks generate a graph, each on its own worker if there are enough.
 
-    Each makes its share of the edges, which are symmetrized without loops and duplicates, and holds its part
-    of what `partition` would make of the graph. The artifact has the recipe and the counts alone. Raises
-    `StageError` when a rank's vertices would not fit 32-bit local ids, and for ranks without GPUs of their
-    own in a run on GPUs.
+    Each rank makes its share of the edges, symmetrizes them without loops and duplicates, and holds its part
+    of what `partition` would make of the graph. The artifact has only the recipe and the counts. Raises
+    `StageError` if a rank's vertices do not fit 32-bit local ids, and for ranks without their own GPUs in a
+    run on GPUs.
     """
     import json
     from dataclasses import asdict
@@ -194,7 +194,7 @@ def _estimate(
 STAGE = Stage(
     name="distribute",
     version=4,
-    about="Generates a graph on the ranks that search it, each its own part, and keeps none of it on disk.",
+    about="Generates a graph on the ranks that search it; each holds its own part, and nothing is on disk.",
     parameters=DistributeParameters,
     inputs={},
     outputs=("DistributedGraph", "VertexIds"),

@@ -41,24 +41,24 @@ class Graph500Parameters(Parameters):
     scale: int = Field(ge=1, le=40, strict=True)
     """SCALE: logarithm of the number of vertices to base 2."""
     edge_factor: int = Field(default=EDGE_FACTOR, ge=1, strict=True)
-    """Edges per vertex; 16 in a result by the rules."""
+    """Edges per vertex; the rules ask for 16."""
     seed: int = Field(default=1, ge=0)
-    """Of the generator."""
+    """The seed of the generator."""
     searches: int = Field(default=KEYS, ge=1)
-    """Search keys; 64 in a result by the rules. All vertices with a neighbour where there are fewer."""
+    """Search keys; the rules ask for 64. Smaller graphs use all vertices with a neighbour."""
     key_seed: int = Field(default=2, ge=0)
-    """Of the draw of the search keys."""
+    """The seed of the search keys."""
     setup: Literal["each_search", "once"] = "each_search"
-    """When a search prepares what it builds from the graph, such as first neighbours: `each_search` does it
-    anew within the time of every search, as the rules ask; `once` does it before the searches."""
+    """When to build structures of the graph, such as first neighbours. `each_search` builds them within the
+    time of every search, as the rules ask. `once` builds them before the searches."""
     strategy: str = "auto"
-    """How to search: a name that `gravel stages` lists, or `auto`."""
+    """The name of a strategy, or `auto`."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
-    """The strategy's own constants by name."""
+    """Constants of the strategy by name."""
     backend: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to generate, build, search and validate."""
     threads: int | None = Field(default=None, ge=1)
-    """CPU threads at most; all that the run may use by default."""
+    """The largest number of CPU threads; by default all that the run may use."""
 
     @field_validator("strategy")
     @classmethod
@@ -88,8 +88,8 @@ class Graph500Parameters(Parameters):
 def graph500(context: Context, parameters: Graph500Parameters) -> tuple[Measurement, Verification]:
     """Generate the edge list, build the graph from it, search from 64 keys, and validate each search.
 
-    Everything stays in the memory where it is searched: neither edges nor labels are kept. Generation,
-    construction (kernel 1), each search (kernel 2) and its validation are timed apart. Raises
+    Everything stays in memory, and neither edges nor labels are stored. Generation, construction (kernel 1),
+    each search (kernel 2) and its validation are timed separately. Raises
     `VerificationFailed` at the first search that breaks a rule.
     """
     from gravel.stages.searching.graph500 import run_benchmark

@@ -50,7 +50,7 @@ class Expected(Parameters):
     vertices: Annotated[int, Field(ge=0)] | None = None
     """Vertices: those that the format states, else the ids that occur."""
     edges: Annotated[int, Field(ge=0)] | None = None
-    """Edges as the file lists them, loops and repetitions included."""
+    """Edges as the file lists them, including loops and duplicates."""
 
 
 class IngestParameters(Parameters):
@@ -67,11 +67,11 @@ class IngestParameters(Parameters):
     ] = "auto"
     """The file's format, or `auto` to find it from name and content."""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
-    """What the file, as stored, must hash to."""
+    """The sha256 of the file as stored; another one is refused."""
     weights: bool = True
-    """Whether to keep weights where the file has them."""
+    """Whether to keep the weights of the file."""
     allow_short: bool = False
-    """Whether to take a file that has fewer edges than it states (a METIS file is refused all the same)."""
+    """Whether to accept a file with fewer edges than it states (not for METIS)."""
     ids: Literal["auto", "integer", "text"] = "auto"
     """What vertices are called: whole numbers or texts. `auto` reads texts from an edge list if no id in its
     first rows is a number, and from Parquet and NumPy by the type of the columns."""
@@ -80,7 +80,7 @@ class IngestParameters(Parameters):
     expect: Expected | None = None
     """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
-    """Host memory to work in at most, whatever the file's size."""
+    """The most host memory to work in, whatever the size of the file."""
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
@@ -91,10 +91,10 @@ class IngestParameters(Parameters):
 
 
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
-    """Read or generate the edges; raises StageError for whatever is wrong with the input.
+    """Read or generate the edges; raises StageError for any fault of the input.
 
-    On a GPU, text of 4 MiB or more is parsed and its ids are numbered there, with the same result. What does
-    not fit there is set aside on the host, and what a GPU cannot parse is left to the CPU; the log says so.
+    With a GPU, text of 4 MiB or more is parsed there, with the same result. What does not fit the GPU is
+    stored on the host, and what it cannot parse is parsed on the CPU. The log says so.
     """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
@@ -232,7 +232,7 @@ def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
 STAGE = Stage(
     name="ingest",
     version=1,
-    about="Read a graph from a file or URL, or generate one.",
+    about="Reads a graph from a file or URL, or generates one.",
     parameters=IngestParameters,
     inputs={},
     outputs=("EdgeList", "VertexIds"),

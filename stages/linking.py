@@ -133,11 +133,11 @@ def measure_links(context: Context, parameters: LinksParameters) -> Links:
     )
     first = answers[0]
     if first.wrong:
-        raise VerificationFailed(first.wrong, hint="its times mean nothing")
+        raise VerificationFailed(first.wrong, hint="its times are invalid")
     for name in parameters.transports:
         if name in first.missing:
             raise StageError(
-                f"transport {name} is not at hand: {first.missing[name]}",
+                f"transport {name} is not available: {first.missing[name]}",
                 hint="leave transports out to measure all that are",
             )
     notes = [f"{name} was not measured: {why}" for name, why in first.missing.items()]

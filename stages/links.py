@@ -21,38 +21,38 @@ class LinksParameters(Parameters):
     """Between how many ranks, over what, and which sizes."""
 
     ranks: int = Field(default=2, ge=2, le=64)
-    """Workers that talk to each other at the same time; one GPU each on a run with GPUs."""
+    """Workers that exchange messages; one GPU each on a run with GPUs."""
     transports: tuple[Literal["wire", "peer", "nccl"], ...] = ()
-    """`wire` between workers, `peer` for GPUs that read each other's memory, `nccl`; else all there are."""
+    """`wire` (network between workers), `peer` (GPUs that read each other's memory), `nccl`; default: all."""
     smallest: ByteSize = Field(default=ByteSize(64), ge=8)
     """The smallest message, such as `64`."""
     largest: ByteSize = Field(default=ByteSize(1 << 20), ge=8)
     """The largest message, such as `16MiB`."""
     wire_largest: ByteSize = Field(default=ByteSize(16 << 20), ge=8)
-    """The largest message over the wire, and its `total` at most: a MiB takes about 10 ms there, or more."""
+    """The largest message and `total` over `wire`, where a MiB takes 10 ms or more."""
     step: int = Field(default=4, ge=2)
-    """Each message is so many times as large as the one before."""
+    """Factor between the sizes of two messages."""
     total: ByteSize = Field(default=ByteSize(1 << 20), ge=8)
-    """What is sent to each rank in messages of each size, up to it."""
+    """Bytes sent to each rank in messages of each size."""
     repeats: int = Field(default=5, ge=1)
-    """Repetitions, of which the median counts."""
+    """Repetitions; the median is reported."""
     point_seconds: float = Field(default=0.5, gt=0)
-    """Seconds that one size of one pattern may take, or a single turn; long ones are repeated less often."""
+    """The most seconds for one size of one pattern; long ones are repeated less often."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> LinksParameters:
         if self.smallest > self.largest:
             raise ValueError(f"smallest is {self.smallest} bytes, and largest {self.largest}")
         if len(set(self.transports)) < len(self.transports):
-            raise ValueError(f"{', '.join(self.transports)} names one twice")
+            raise ValueError(f"{', '.join(self.transports)} lists a value twice")
         return self
 
 
 def links(context: Context, parameters: LinksParameters) -> Links:
-    """Time meetings, messages and reductions between ranks, each on a worker of its own.
+    """Time barriers, messages and reductions between ranks, each on its own worker.
 
-    Raises `StageError` for a transport that is not at hand, and `VerificationFailed` where a message did not
-    arrive as it was sent.
+    Raises `StageError` for a transport that is not available, and `VerificationFailed` if a message arrives
+    changed.
     """
     from gravel.stages.linking import measure_links
 
@@ -73,7 +73,7 @@ def _estimate(
 STAGE = Stage(
     name="links",
     version=2,
-    about="Times messages between ranks by their size, over each transport there is.",
+    about="Times messages between ranks by their size, over each available transport.",
     parameters=LinksParameters,
     inputs={},
     outputs=("Links",),

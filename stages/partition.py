@@ -36,18 +36,18 @@ class PartitionParameters(Parameters):
     """Over how many ranks, and which vertices every rank knows."""
 
     paper: str | None = None
-    """A paper whose own settings are taken: pan2018. What is given beside must not contradict it."""
+    """Use the settings of a paper: pan2018. Other parameters must not contradict them."""
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
     """Vertices with more out-neighbours than this are delegates; `auto` takes the one that a cost model finds
     fastest, which a report lists among its suggestions."""
     hosts: int | None = Field(default=None, ge=1, le=65536)
-    """Machines that the ranks are spread over evenly, for the cost model; as few as hold eight ranks each by
-    default."""
+    """Number of machines with equally many ranks, for the cost model; by default as few as hold eight ranks
+    each."""
     scheme: Literal["delegates", "striped"] = "delegates"
-    """`delegates` makes the busiest vertices known to every rank (Pan, Pearce, Owens 2018, section III);
-    `striped` gives vertex v with its row to rank v mod ranks (Merrill, Garland, Grimshaw 2012, section 6)."""
+    """`delegates`: every rank knows the vertices of highest degree (Pan, Pearce, Owens 2018, section III).
+    `striped`: rank v mod ranks has vertex v with its row (Merrill, Garland, Grimshaw 2012, section 6)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -64,11 +64,11 @@ class PartitionParameters(Parameters):
 
 
 def partition(context: Context, parameters: PartitionParameters, *, input: Graph) -> Partition:  # noqa: A002
-    """Distribute the arcs of a graph, range of rows by range of rows on all workers.
+    """Distribute the arcs of a graph over ranks, a range of rows at a time, on all workers.
 
-    In memory are the delegates, an index of them in 3/16 of a byte for each vertex, and a few ranges. Raises
-    `StageError` when a rank's vertices would not fit 32-bit local ids. In stripes there are no delegates, and
-    `threshold` is the largest degree.
+    Memory holds the delegates, an index of them (3/16 of a byte for each vertex), and a few ranges. Stripes
+    have no delegates, and their `threshold` is the largest degree. Raises `StageError` if a rank's vertices
+    do not fit 32-bit local ids.
     """
     from dataclasses import asdict
 
@@ -237,9 +237,9 @@ def _estimate(
 STAGE = Stage(
     name="partition",
     version=5,
-    about="Splits a graph over ranks by degree separation (Pan, Pearce, Owens 2018), or in stripes.",
+    about="Divides a graph over ranks by degree (Pan, Pearce, Owens 2018), or in stripes.",
     parameters=PartitionParameters,
-    inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to split")},
+    inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to divide")},
     outputs=("Partition",),
     run=partition,
     estimate=_estimate,

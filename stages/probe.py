@@ -34,20 +34,20 @@ class ProbeParameters(Parameters):
     """Which parts to run, from which sources and how often."""
 
     measure: Literal["gather", "lookup", "gather_and_lookup", "levels"] = "gather"
-    """`gather` reads neighbours; `lookup` looks the status of an edge frontier up; `gather_and_lookup` runs
-    the gather by scan, warp and block and the look-ups in `methods`, apart and in one kernel; `levels` runs
-    nothing and counts what each level has."""
+    """`gather` reads neighbours. `lookup` looks up the status of an edge frontier. `gather_and_lookup` runs
+    the gather by scan, warp and block with the look-ups in `methods`, in separate kernels and in one.
+    `levels` only counts the vertices and arcs of each level."""
     methods: tuple[str, ...] = ()
     """Gathers (serial, warp, scan, scan_warp_cta) or look-ups (bitmask, label, warp_culling, history_culling,
-    atomic); all of them if none is named, and `label` for `gather_and_lookup`."""
+    atomic). The default is all of them, and `label` for `gather_and_lookup`."""
     schedules: tuple[Literal["oversubscribed", "stealing"], ...] = Field(("oversubscribed",), min_length=1)
-    """How blocks come by tiles of rows: a block for each tile, or resident blocks that steal the next one."""
+    """How blocks get tiles of rows: one block for each tile, or resident blocks that steal the next one."""
     strategy: str = "auto"
-    """Of the searches that find the levels; it is not measured, and all find the same."""
+    """The strategy that finds the levels. It is not measured, and all strategies find the same levels."""
     sources: RandomSources = RandomSources(random=4)
-    """`{random: k, seed: s}`: searches whose levels are taken."""
+    """`{random: k, seed: s}`: the searches whose levels are used."""
     repeats: int = Field(default=5, ge=1)
-    """Sweeps over all levels of a search, of which the median of each level counts."""
+    """Sweeps over all levels of a search; the median of each level is reported."""
     block: int = Field(default=256, ge=32, le=1024, multiple_of=32)
     """Threads of a block."""
 
@@ -65,7 +65,7 @@ class ProbeParameters(Parameters):
                 raise ValueError(f"{self.measure} has no method {name!r}; {told}")
         for names in (self.methods, self.schedules):
             if len(set(names)) < len(names):
-                raise ValueError(f"{', '.join(names)} names one twice")
+                raise ValueError(f"{', '.join(names)} lists a value twice")
         return self
 
     def chosen(self) -> tuple[str, ...]:
@@ -76,8 +76,8 @@ class ProbeParameters(Parameters):
 def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Probe:  # noqa: A002
     """Search from each source, then run the parts over the levels of that search.
 
-    Every gather must have read every neighbour, and every look-up but that by bits alone must leave the
-    distances of the search. Raises `VerificationFailed` where one does not.
+    Every gather must read every neighbour. Every look-up must give the distances of the search, except for
+    the one that uses only bits. Raises `VerificationFailed` otherwise.
     """
     from gravel.kernels.jit import set_threads
     from gravel.stages.probing import probe_all
@@ -118,9 +118,9 @@ def _cannot_run(parameters: ProbeParameters, backend: str) -> CannotRun | None:
 STAGE = Stage(
     name="probe",
     version=2,
-    about="Runs gathering and status look-up alone over the levels of searches, as microbenchmarks.",
+    about="Times gathering and status look-up separately over the levels of searches, as microbenchmarks.",
     parameters=ProbeParameters,
-    inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph whose levels are taken")},
+    inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph to search")},
     outputs=("Probe",),
     run=probe,
     estimate=_estimate,

@@ -149,7 +149,7 @@ def _check(part: Part, sound: bool, fault: str) -> None:
     if not sound:
         name = " ".join(each for each in part.values() if each is not None)
         raise VerificationFailed(
-            f"the part {name} {fault}", hint="its kernel is wrong; its times mean nothing"
+            f"the part {name} {fault}", hint="its kernel is wrong, so its times are invalid"
         )
 
 

@@ -66,23 +66,22 @@ class ReorderParameters(Parameters):
         "community_rcm",
         "auto",
     ] = "original"
-    """`original` keeps the numbering; `random` shuffles it; `degree` puts high degrees first, `hub_sort`
-    those above the mean alone, `hub_cluster` the same without sorting them; `degree_groups` makes eight
-    groups of falling degree; `rcm` is reverse Cuthill-McKee, which gives neighbours near numbers, and
-    `rcm_by_degree` its levels by degree alone; `community` keeps communities together at every scale and
-    makes gaps small, `community_rcm` orders small communities by `rcm` each; `auto` chooses from samples
-    and says why."""
+    """`original` keeps the order and `random` shuffles it. `degree` sorts by descending degree. `hub_sort`
+    sorts only vertices above the mean degree, and `hub_cluster` moves these to the front unsorted.
+    `degree_groups` makes eight groups of descending degree. `rcm` is reverse Cuthill-McKee, which gives
+    neighbours close numbers; `rcm_by_degree` sorts its levels by degree alone. `community` keeps communities
+    together at every scale, which makes gaps small. `community_rcm` orders each small community by `rcm`.
+    `auto` chooses from samples and reports why."""
 
     advice: OrderAdviceParameters | None = Field(default=None, validate_default=True)
-    """What `auto` chooses for; the other orders leave it out."""
+    """The purpose that `auto` chooses for; other orders ignore it."""
 
     seed: int = Field(default=0, ge=0)
-    """Of `random`; the other orders do not use it."""
+    """The seed of `random`; other orders ignore it."""
 
     device_memory: ByteSize | None = Field(default=None, gt=0)
-    """GPU memory that finding and applying the order take at most, such as `5.8GB`; all that there is by
-    default. Columns that do not fit are read from pinned memory, and what does not work so is done on the
-    host."""
+    """The most GPU memory for finding and applying the order, such as `5.8GB`; by default all of it. Columns
+    that do not fit are read from pinned memory. What does not work this way is done on the host."""
 
     @field_validator("advice")
     @classmethod
@@ -94,15 +93,15 @@ class ReorderParameters(Parameters):
 def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) -> Ordering:  # noqa: A002
     """Renumber a graph and measure what that does to its lists.
 
-    `rcm` of a directed graph is that of the graph with every arc's reverse added. The arrays of the graph
-    are held whole, those of the result in ranges of rows. On CUDA the order is found on the device where its
-    implementation fits there, with the columns in pinned memory where they do not. Times are logged and not
-    kept: a result that holds them would differ every time, and `traverse` measures them. Statistics are
-    `bandwidth` (largest |u - v|), `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (under
-    delta-varint). Of `auto`, the result names the order that was chosen, and the statistics have the `advice`
-    besides.
+    For a directed graph, `rcm` first adds the reverse of every arc. Memory holds the whole input and one
+    range of rows of the result. On CUDA, the order is found on the device if it fits there. Columns that do
+    not fit are in pinned memory. Times are logged but not stored, because equal results must have equal
+    content; `traverse` measures them.
 
-    Raises `StageError` for row offsets and columns that do not fit each other.
+    Statistics are `bandwidth` (largest |u - v|), `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (with
+    delta-varint). For `auto`, the result names the chosen order, and the statistics also have the `advice`.
+
+    Raises `StageError` if row offsets and columns do not match.
     """
     import numpy
 
@@ -278,7 +277,7 @@ def _estimate(
 STAGE = Stage(
     name="reorder",
     version=2,
-    about="Numbers the vertices anew: by degree, by communities, by reverse Cuthill-McKee, or at random.",
+    about="Renumbers the vertices: by degree, by communities, by reverse Cuthill-McKee, or at random.",
     parameters=ReorderParameters,
     inputs={"input": Slot(kinds=("Graph",), about="the graph to renumber")},
     outputs=("Ordering",),

@@ -31,11 +31,11 @@ class ReportParameters(Parameters):
     labels: tuple[str, ...] = ()
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
     graphs: tuple[str, ...] = ()
-    """The id of the graph that each input is of, in order; the planner fills it in."""
+    """The id of the graph of each input, in order; the planner fills it in."""
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
-    """A file of figures that papers print, to be put beside what was measured; see `published.yaml`."""
+    """A file with published figures to compare with; see `published.yaml`."""
     predict: bool = False
     """Also predict what searches over 1 to 1,024 ranks of other machines take, after all that was "
     "measured."""
@@ -44,7 +44,7 @@ class ReportParameters(Parameters):
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
     """Make the answer of a report, then the sections of a study and of each kind of artifact.
 
-    Artifacts of one kind share a section, so that the experiments of a matrix stand in one table.
+    Artifacts of one kind share a section, so all experiments of a matrix are in one table.
     """
     from gravel.stages.artifacts import Report
     from gravel.stages.sections import SECTIONS
@@ -117,8 +117,8 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=15,
-    about="Figures and tables from any artifacts, for the page that a run ends with.",
+    version=16,
+    about="Makes tables and charts from any artifacts, for the report of a run.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},
     outputs=("Report",),

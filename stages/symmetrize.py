@@ -38,8 +38,8 @@ class SymmetrizeParameters(Parameters):
     """Which arcs an edge makes, and which are kept."""
 
     direction: Literal["both", "as_given", "reverse"] = "both"
-    """`both` makes each edge two arcs; `as_given` (source to target) and `reverse` one, for directed
-    searches. A list that is declared undirected always makes both."""
+    """`both` makes two arcs of each edge. For directed searches, `as_given` (source to target) and `reverse`
+    make one. A list that is declared undirected always makes both."""
 
     duplicates: Literal["remove", "keep"] = "remove"
     """Arcs that occur more than once."""
@@ -89,10 +89,9 @@ class _Output:
 def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: EdgeList) -> Graph:  # noqa: A002
     """Build the sorted rows of an edge list.
 
-    Edges are read twice in parts, first to count and then to place, so that memory holds the columns and
-    offsets alone. Where these do not fit `context.machine.host_memory` (or `device_memory` with "cuda"), the
-    arcs go to files under `context.scratch`, one for each range of sources that fits, and ranges are built
-    one after the other.
+    Edges are read twice in parts, first to count arcs and then to store them. So memory holds only the
+    columns and offsets. If these do not fit the host memory (on CUDA the device memory), the arcs go to
+    scratch files, one for each range of sources that fits. Ranges are then built one after the other.
 
     Raises `StageError` for vertices outside the list's count, a full disk, and memory too small for the
     longest row.

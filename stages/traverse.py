@@ -30,13 +30,13 @@ class RandomSources(Parameters):
     """Sources drawn among the vertices that have arcs, the same for every order, layout and rank count."""
 
     random: int = Field(ge=1)
-    """How many; all vertices that have arcs where there are fewer."""
+    """Number of sources; at most all vertices with arcs."""
     seed: int = Field(default=1, ge=0)
-    """Of the draw."""
+    """The seed of the draw."""
 
 
 class VertexSources(Parameters):
-    """Sources as internal indices, in `symmetrize`'s numbering."""
+    """Sources as internal indices, in the order of `symmetrize`."""
 
     vertices: tuple[Annotated[int, Field(ge=0, le=MAX_ID)], ...] = Field(min_length=1)
     """The rank of each source's file id, counted from 0."""
@@ -93,40 +93,40 @@ class TraverseParameters(Parameters):
     algorithm: Literal["bfs", "components"] = "bfs"
     """`bfs` finds distances and predecessors from each source, `components` the component of every vertex."""
     strategy: str = "auto"
-    """How: a name that `gravel stages` lists, or `auto`, which chooses by graph and backend and says why."""
+    """The name of a strategy, or `auto`, which chooses by graph and backend and reports why."""
     paper: str | None = None
-    """A paper whose own settings are taken: merrill2012, topc2015, flexbfs, pan2018 or
-    moschou2024. What is given beside must not contradict it."""
+    """Use the settings of a paper: merrill2012, topc2015, flexbfs, pan2018 or moschou2024. Other parameters
+    must not contradict them."""
     sources: Sources = RandomSources(random=16)
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, `{file: LIST}`, which has one
     such id a line, or `{vertices: [...]}`."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
-    """What a search labels each vertex with. `checks`, of a distributed graph, keeps no labels: the ranks
-    check theirs after each search, and only what they find is kept; components take this alone."""
+    """The labels of each vertex. `checks` is for distributed graphs and keeps no labels: the ranks check
+    theirs after each search, and only the outcome is kept. Components accept `checks` alone."""
     max_depth: int | None = Field(default=None, ge=0)
     """Do not search beyond this distance."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
-    """The strategy's own constants by name, for example `{alpha: 15, beta: 18}` or `{mapping: warp}`."""
+    """Constants of the strategy by name, for example `{alpha: 15, beta: 18}` or `{mapping: warp}`."""
     backend: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to search: `auto` where the run does, or on the CPU with a strategy that has no other side."""
+    """Where to search. `auto` follows the run, and takes the CPU for a strategy that has no code for GPUs."""
     transport: Literal["auto", "peer", "nccl"] = "auto"
-    """How ranks of a partition or a distributed graph reach each other on GPUs: `peer` reads memory of GPUs
-    of one host, `nccl` sends between GPUs of any hosts; `auto` takes `peer` where all are on one."""
+    """How ranks of a partition or a distributed graph communicate on GPUs. `peer` reads the memory of other
+    GPUs of one host, `nccl` sends between GPUs of any hosts. `auto` takes `peer` if all are on one host."""
     threads: int | None = Field(default=None, ge=1)
-    """CPU threads at most; all that the run may use by default."""
+    """The largest number of CPU threads; by default all that the run may use."""
     placement: Literal["auto", "device", "split", "pinned", "streamed"] = "auto"
-    """Where rows lie: on the GPU, in pinned host memory with or without the hottest on the GPU, or read in
-    parts while they are searched; `auto` takes the first of these that fits. A CPU has its rows in memory or
-    streamed."""
+    """Where rows are kept: on the GPU, in pinned host memory with the longest also on the GPU (`split`) or
+    without, or read in parts during the search. `auto` takes the first of these that fits. On a CPU, rows are
+    in memory or streamed."""
     device_memory: ByteSize | None = Field(default=None, gt=0)
-    """GPU memory that a traversal takes at most, such as `5.8GB`; all that there is by default."""
+    """The most GPU memory that a traversal may take, such as `5.8GB`; by default all of it."""
     host_memory: ByteSize | None = Field(default=None, gt=0)
-    """Host memory that rows take at most; all that there is by default."""
+    """The most host memory that rows may take; by default all of it."""
     sources_over: Literal["auto", "one", "workers"] = "auto"
-    """`workers` deals the sources of a graph over workers that each hold it whole, `one` keeps them on one,
-    and `auto` chooses by what searches, loading and labels are predicted to take."""
+    """`workers` distributes the sources over workers that each hold the whole graph, and `one` uses one
+    worker. `auto` chooses by the predicted times of searches, of loading and of returning labels."""
     statistics: bool = False
-    """Search once more, off the clock, and count the arcs that each level gathers; time the graph's order."""
+    """Search once more outside the measured time. Count the arcs of each level, and time the vertex order."""
 
     @model_validator(mode="before")
     @classmethod
@@ -171,13 +171,14 @@ def traverse(
     *,
     input: Graph | CompressedGraph | Partition | DistributedGraph,  # noqa: A002
 ) -> tuple[Traversal, Measurement]:
-    """Search a graph, or find its components, and measure only that.
+    """Search a graph or find its components, and measure the time.
 
-    One run that is not measured comes first, so that no compilation is counted. Labels come back in
-    `symmetrize`'s numbering, whatever was searched, and the time for that is measured apart. Statistics are
-    gathered by searches of their own, after all timed ones. Raises
-    `StageError` for a source that the graph does not have, for a strategy or tuning constant that does
-    not fit the graph or the backend, and, before anything is read, for a placement that does not fit.
+    The first run is not measured, so compilation is not counted. Labels use the vertex numbers of
+    `symmetrize`, whatever was searched; mapping them back is timed separately. Statistics come from
+    additional searches after all timed ones.
+
+    Raises `StageError` for a source that the graph does not have, and for a strategy or tuning constant that
+    does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
     """
     from gravel.stages.errors import StageError
     from gravel.stages.searching.reading import read_searched, sources_of
@@ -203,7 +204,7 @@ def traverse(
         return search_distributed(context, parameters, input)
     if parameters.output == "checks":
         raise StageError(
-            "labels may be left out of a search of a distributed graph alone",
+            "only a search of a distributed graph may leave out labels",
             hint="ask for another output, and verify the labels",
         )
     workers, why = workers_for(context, parameters, input)
@@ -251,7 +252,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 STAGE = Stage(
     name="traverse",
     version=8,
-    about="Searches breadth-first from several sources, or finds connected components, and measures it.",
+    about="Runs a breadth-first search from each source, or finds connected components, and times it.",
     parameters=TraverseParameters,
     inputs={
         "input": Slot(

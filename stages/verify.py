@@ -21,13 +21,15 @@ def verify(
 ) -> Verification:
     """Check every search, or the components, against the graph that `symmetrize` made.
 
-    A GPU checks up to 64 searches in one pass over the rows; both have the same rules and name the same
-    vertices. The CPU checks on all threads, with one search in memory at a time. What does not fit a GPU
-    whole comes in parts, and what does not fit even so goes to the CPU, which `plan` and the log say.
-    Components that a traversal says it left in parts are checked not to be merged, and counted.
-    Results of a distributed graph are checked by its ranks, each of which examines its own arcs.
-    Raises `VerificationFailed` at the first result that breaks a rule, with the offending vertices, and
-    `StageError` when the traversal is not of this graph, or for `on: cuda` without a GPU that can do it.
+    A GPU checks up to 64 searches in one pass over the rows. The CPU checks one search at a time, on all
+    threads. Both use the same rules and name the same vertices. A graph that does not fit the GPU is
+    checked in parts. If that does not fit either, the CPU checks it, and `plan` and the log say so.
+
+    If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
+    The ranks of a distributed graph check their own arcs.
+
+    Raises `VerificationFailed` at the first result that breaks a rule, with the vertices that break it.
+    Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
     """
     from gravel.stages.errors import StageError
 
@@ -71,7 +73,7 @@ def _verify_graph(
         if needed > there:
             raise StageError(
                 f"{error}; on the CPU it needs {needed:,} bytes of host memory, and there are {there:,}",
-                hint="run it when other programs have left the GPU",
+                hint="run it again when other programs have freed the GPU",
             ) from None
         context.log(f"verifying on the CPU: {error}")
     return verify_on_host(context, graph, traversal)
@@ -100,7 +102,7 @@ def _cannot_run(parameters: VerifyParameters, backend: str) -> CannotRun | None:
 STAGE = Stage(
     name="verify",
     version=2,
-    about="Makes the five Graph500 checks on every search, or checks components, from the graph alone.",
+    about="Checks every search by the five rules of Graph500, or checks components, from the graph alone.",
     parameters=VerifyParameters,
     inputs={
         "graph": Slot(

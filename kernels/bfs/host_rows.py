@@ -4,7 +4,7 @@ from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="host_rows",
-    about="Reads rows that lie in host memory in ascending order, each line of them once a level.",
+    about="Reads rows in host memory in ascending order, each cache line once a level.",
     source="gravel; merged and aligned reads: Min et al., EMOGI, PVLDB 14(2), 2020, section 4.3",
     cuda="gravel.kernels.bfs.cuda.host_rows:prepare",
 )

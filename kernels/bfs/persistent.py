@@ -4,7 +4,7 @@ from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="persistent",
-    about="Takes each part of the frontier many hops further between barriers, for deep graphs.",
+    about="Searches several levels between two barriers, for deep graphs.",
     source="gravel",
     cuda="gravel.kernels.bfs.cuda.persistent:prepare",
     counts=("cuda",),

@@ -4,7 +4,7 @@ from gravel.kernels.strategy import Strategy
 
 STRATEGY = Strategy(
     name="label_propagation",
-    about="Lowers each label to the smallest among the neighbours until none changes; a plain twin.",
+    about="Lowers each label to the smallest among the neighbours until none changes; the plain reference.",
     source="gravel",
     cpu="gravel.kernels.components.cpu.label_propagation:components",
 )

@@ -36,7 +36,7 @@ from gravel.pipeline.store.sharing import init_shared
 
 @click.group()
 def command() -> None:
-    """List, verify, collect, move or share what is cached."""
+    """List, verify, clean, copy or share the cache."""
 
 
 command.add_command(push)
@@ -56,13 +56,13 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 @command.command("ls")
 @cache_option
 @click.option("--sort", type=click.Choice(list(SORTS)), default="created", show_default=True)
-@click.option("--reverse", is_flag=True, help="Last first.")
+@click.option("--reverse", is_flag=True, help="Reverse the order.")
 @click.option("--kind", metavar="KIND", help="Only artifacts of this kind, such as Graph.")
 @json_option
 def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str | None, as_json: bool) -> None:
     """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow.
 
-    Results that are faster to make again than to read have no data here, and are listed with both times.
+    Results that are faster to make again than to read have no data, and are listed with both times.
     """
     cache = open_cache(cache_path)
     entries = [entry for entry in cache.list() if kind is None or entry.record.kind.lower() == kind.lower()]
@@ -169,13 +169,13 @@ def verify(cache_path: str | None, as_json: bool) -> int:
     "--max-size",
     type=size,
     metavar="SIZE",
-    help="Also remove the longest unused until at most this stays, such as 50GB.",
+    help="Also remove the longest unused results until at most this is left, such as 50GB.",
 )
 @click.option(
     "--older-than",
     type=age,
     metavar="AGE",
-    help="Runs older than this (30d, 12h) keep nothing and their folders go; what was used since stays.",
+    help="Also remove runs older than this (30d, 12h) and what only they used; results used since stay.",
 )
 @click.option(
     "--quarantine-older-than",
@@ -184,13 +184,13 @@ def verify(cache_path: str | None, as_json: bool) -> int:
     default="7d",
     show_default=True,
     metavar="AGE",
-    help="What was set aside as damaged goes after this.",
+    help="Remove damaged files that were set aside longer ago than this.",
 )
 @click.option(
     "--ignore-unreadable-runs",
     "unreadable",
     is_flag=True,
-    help="Also remove what only a run used whose record cannot be read.",
+    help="Also remove results of runs whose record cannot be read.",
 )
 @json_option
 def collect_garbage(
@@ -202,12 +202,11 @@ def collect_garbage(
     unreadable: bool,
     as_json: bool,
 ) -> None:
-    """Remove what no kept run reaches, what dead runs left, and what was set aside as damaged.
+    """Remove what no recorded run needs, leftovers of killed runs, and damaged files that were set aside.
 
-    The kept runs are those whose records lie in the cache (see `gravel runs`). What a live run uses is
-    spared. Locks that nobody holds, cached plans that no longer hold, and what is remembered of files and
-    artifacts that are gone go too. Compiled kernels of this user go when they were unused for 30 days, or for
-    --older-than. Without --yes nothing is removed.
+    Recorded runs are those that `gravel runs` lists. Results that a running run uses are kept. Free
+    locks, stale cached plans and digests of missing files are removed too. So are this user's compiled
+    kernels that were unused for 30 days, or for --older-than. Without --yes nothing is removed.
     """
     cache = open_cache(cache_path)
     policy = Policy(max_size, older_than, quarantine, unreadable)
@@ -247,14 +246,14 @@ def collect_garbage(
 
 
 @command.command("init")
-@click.option("--shared", "group", metavar="GROUP", help="Have the members of this group write results, too.")
+@click.option("--shared", "group", metavar="GROUP", help="Let the members of this group write results.")
 @cache_option
 def init(group: str | None, cache_path: str | None) -> None:
     """Make a cache: for you alone, or with --shared for a group.
 
-    Members read and write each other's results. Schedules, hooks, compiled kernels and pages of others are
-    never taken from a shared cache. Members name it with --cache or GRAVEL_CACHE, or trust it once with
-    `gravel cache trust`. Without this command a cache is made, for you alone, when something is first
+    Members read and write each other's results. gravel never uses schedules, hooks, compiled kernels or
+    pages of others. Members name the cache with --cache or GRAVEL_CACHE, or trust it once with `gravel
+    cache trust`. Without this command, gravel makes a cache for you alone when something is first
     written.
     """
     root = locate_cache(cache_path)
@@ -274,10 +273,10 @@ def init(group: str | None, cache_path: str | None) -> None:
 @command.command("trust")
 @click.argument("folder", type=click.Path(path_type=Path))
 def trust_folder(folder: Path) -> None:
-    """Use caches at or below FOLDER whoever owns them and can write there.
+    """Use caches at or below FOLDER, no matter who owns them or can write there.
 
-    Whoever can write there decides which results you get. The list is a file of your own configuration;
-    GRAVEL_TRUSTED, paths with colons between, adds to it.
+    Whoever can write there decides which results you get. The list is in your own configuration.
+    GRAVEL_TRUSTED adds paths to it, separated by colons.
     """
     if not folder.is_dir():
         raise RequestError(f"there is no folder {str(folder)!r}", hint="name the folder that was refused")

@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Draw the workflow FILE, each stage run with its state: cached, will run, waits.
 
-    In the tree a run stands under the last of the runs that feed it; `<-` names the others.
+    In the tree, a stage run is below the last of its inputs; `<-` names the others.
     """
     from gravel.pipeline.plan.drawing.graph import boxes_of_entries, boxes_of_runs
     from gravel.pipeline.plan.drawing.svg import draw_svg

@@ -81,7 +81,7 @@ def _state(each: DataSet, downloads: Downloads) -> str:
 @cache_option
 @json_option
 def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | None, as_json: bool) -> None:
-    """List the data sets, their counts, and whether they are here."""
+    """List the data sets, their counts, and whether they are downloaded."""
     known, downloads = _from(file, settings), _downloads(cache_path)
     if as_json:
         facts = [
@@ -101,7 +101,7 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
 @command.command("fetch")
 @click.argument("names", nargs=-1)
 @_from_option
-@click.option("--all", "everything", is_flag=True, help="Every data set there is.")
+@click.option("--all", "everything", is_flag=True, help="All data sets.")
 @set_option
 @cache_option
 def fetch_them(
@@ -111,9 +111,9 @@ def fetch_them(
     settings: tuple[str, ...],
     cache_path: str | None,
 ) -> int:
-    """Download the data sets NAMES into the cache; what is here is not fetched again.
+    """Download the data sets NAMES into the cache, unless they are there already.
 
-    What broke off goes on where it stopped. Exit code 1: one of them could not be had; the others are here.
+    An interrupted download continues. Exit code 1: a download failed; the others are complete.
     """
     known, downloads = _from(file, settings), _downloads(cache_path)
     if not names and not everything:
@@ -146,7 +146,7 @@ def fetch_them(
 def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
-    """Remove what was downloaded of the data sets NAMES; results made from it stay cached."""
+    """Remove the downloads of the data sets NAMES; results made from them stay cached."""
     downloads = _downloads(cache_path)
     for name, each in _chosen(_from(file, settings), names).items():
         click.echo(f"{name}: {format_bytes(downloads.drop(each.location))} freed")

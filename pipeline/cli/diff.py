@@ -34,8 +34,8 @@ MAX_SHOWN = 20
 def command(old: str, new: str, show_all: bool, as_json: bool, cache_path: str | None) -> None:
     """Compare two runs: which parameters, artifacts, results and times differ.
 
-    A RUN is an id of `gravel runs` or a part of one that no other has; `last` is the newest. What matters
-    most is shown first: failures and checks, then what was asked, results and times.
+    A RUN is an id of `gravel runs` or a unique part of one; `last` is the newest. The most important
+    differences are first: failures and checks, then parameters, results and times.
     """
     cache = open_cache(cache_path)
     (first, one), (second, other) = find_run(cache.root, old), find_run(cache.root, new)

@@ -62,9 +62,9 @@ def command(
 ) -> None:
     """Write the result of STAGE of the workflow FILE, or of FILE's data, computing whatever is missing first.
 
-    A BFS gives the columns source, vertex, distance, predecessor; components give vertex, component, with
-    the smallest id of the component as its name. -1 stands for unreached and for no predecessor. Ids that
-    are texts are columns of texts; there, no predecessor is null, and an empty text in npz.
+    A BFS has the columns source, vertex, distance and predecessor. Components have vertex and component,
+    which is the smallest id of the component. -1 means unreached or no predecessor. If ids are texts, a
+    missing predecessor is null, and an empty text in npz.
     """
     from gravel.pipeline.scheduler.options import RunOptions
 

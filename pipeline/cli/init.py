@@ -26,12 +26,12 @@ MORE = """\
 @click.command()
 @click.argument("file", type=click.Path())
 @click.option("--to", "target", metavar="OUT", help="The workflow to write (else FILE's name with .yaml).")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def command(file: str, target: str | None, force: bool) -> None:
     """Look into the data FILE, or URL, and write a commented workflow that searches it.
 
-    The workflow says what was found: format, size, ids. Change it as you like; `gravel plan` shows what it
-    does, `gravel run` runs it.
+    The comments say what was found: format, size, ids. Change the workflow as you like. `gravel plan`
+    shows what it does, and `gravel run` runs it.
     """
     from gravel.pipeline.workflow.data_files import is_data, name_of
     from gravel.pipeline.workflow.default_text import default_text

@@ -20,7 +20,7 @@ POLL = 0.3
 @click.argument("run", shell_complete=runs)
 @click.argument("stage", required=False, shell_complete=run_stages)
 @click.option("--dask", is_flag=True, help="Dask's own log of the run instead of a stage's.")
-@click.option("-f", "--follow", is_flag=True, help="Go on as long as the run does.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log until the run ends.")
 @cache_option
 def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: str | None) -> None:
     """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""

@@ -25,12 +25,14 @@ from gravel.pipeline.trust.keys import parse_key
 
 _selection_options = together(
     "selection",
-    click.option("--run", "runs", multiple=True, metavar="RUN", help="All that this run made or relied on."),
+    click.option(
+        "--run", "runs", multiple=True, metavar="RUN", help="Everything that this run made or used."
+    ),
     click.option(
         "--workflow", "workflows", multiple=True, metavar="NAME", help="All results of this workflow."
     ),
     click.option("--recipe", "recipes", multiple=True, metavar="DIGEST", help="The results of this recipe."),
-    click.option("--alone", is_flag=True, help="Without what the chosen results were made from."),
+    click.option("--alone", is_flag=True, help="Leave out what the chosen results were made from."),
 )
 
 
@@ -40,12 +42,12 @@ _selection_options = together(
 @cache_option
 @json_option
 def push(remote: str | None, cache_path: str | None, as_json: bool, selection: dict[str, Any]) -> int:
-    """Copy what is missing there from this cache to REMOTE: a folder, or s3://bucket/prefix.
+    """Copy what is missing in REMOTE (a folder or s3://bucket/prefix) from this cache.
 
-    Without --run, --workflow or --recipe everything goes, the records of ended runs included. Each option
-    may be given several times. Without REMOTE it goes to the store that --cache names. Cut short, it goes
-    on where it was. Recipes are signed with this user's key (see `gravel trust key`). Exit code 1: something
-    here is damaged and was not copied.
+    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
+    option may be given several times. Without REMOTE, results go to the store that --cache names. An
+    interrupted copy continues where it stopped. Recipes are signed with this user's key (see `gravel
+    trust key`). Exit code 1: something here is damaged and was not copied.
     """
     return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
 
@@ -56,12 +58,12 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, selection: d
 @cache_option
 @json_option
 def pull(remote: str | None, cache_path: str | None, as_json: bool, selection: dict[str, Any]) -> int:
-    """Copy what is missing here from REMOTE, a folder or s3://bucket/prefix, and check all that arrives.
+    """Copy what is missing here from REMOTE (a folder or s3://bucket/prefix), and check all of it.
 
-    Without --run, --workflow or --recipe everything comes, the records of ended runs included. Each option
-    may be given several times. Without REMOTE it comes from the store that --cache names. Recipes count if
-    a key signed them that is trusted (see `gravel trust`). Exit code 1: something there is damaged and was
-    not copied.
+    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
+    option may be given several times. Without REMOTE, results come from the store that --cache names.
+    Recipes count if a trusted key signed them (see `gravel trust`). Exit code 1: something there is
+    damaged and was not copied.
     """
     return _move(push_pull.pull, "pulled", "from", remote, cache_path, as_json, selection)
 

@@ -35,7 +35,7 @@ cache_option = click.option(
 trust_option = click.option(
     "--trust-remote",
     is_flag=True,
-    help="This once, use results whose recipes no trusted key signed (see gravel trust).",
+    help="In this run, use results without a trusted signature (see gravel trust).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
 set_option = click.option(
@@ -58,7 +58,7 @@ sources_option = click.option(
     "--sources",
     multiple=True,
     metavar="ID,ID",
-    help="Where FILE is data: the vertices to search from, as the file writes them.",
+    help="If FILE is data: the vertices to search from, as the file writes them.",
 )
 
 
@@ -89,7 +89,7 @@ selection_options = together(
         "--only",
         multiple=True,
         metavar="STAGE",
-        help="This stage with what it needs, only.",
+        help="Only this stage and what it needs.",
         shell_complete=workflow_stages,
     ),
     click.option(
@@ -104,7 +104,7 @@ selection_options = together(
         "start",
         multiple=True,
         metavar="STAGE",
-        help="Compute this stage, and all that rests on it, even if cached.",
+        help="Compute this stage and all that depends on it, even if cached.",
         shell_complete=workflow_stages,
     ),
     click.option(
@@ -118,7 +118,7 @@ selection_options = together(
         "--repeat",
         type=click.IntRange(1, MAX_REPETITIONS),
         metavar="TIMES",
-        help="Have every stage that measures do so this often; what is measured already counts.",
+        help="Repeat every stage that measures time this often; existing repetitions count.",
     ),
 )
 """Which part of a workflow, with which values: what `load_plan` takes, passed as `selection`."""
@@ -139,13 +139,15 @@ machine_options = together(
         show_default=True,
         help="Where kernels run.",
     ),
-    click.option("--host-memory", metavar="SIZE", help="Host memory for stages at once, such as 16GiB."),
+    click.option(
+        "--host-memory", metavar="SIZE", help="Host memory that all stages may use at once, such as 16GiB."
+    ),
     click.option(
         "--resident-memory",
         metavar="SIZE",
         help="Host memory for results between stages; half of the host memory by default, 0 for none.",
     ),
-    click.option("--device-memory", metavar="SIZE", help="Memory to use of each GPU, such as 8GiB."),
+    click.option("--device-memory", metavar="SIZE", help="Memory of each GPU to use, such as 8GiB."),
 )
 """On what stages run: fields of `RunOptions`, passed as `machine`."""
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def command(
     file: str, selection: dict[str, Any], machine: dict[str, Any], cache_path: str | None, as_json: bool
 ) -> int:
-    """Say for every stage run of the workflow FILE: cached, will run, or waits on a result; and why.
+    """Show for each stage run of the workflow FILE: cached, will run, or waits on a result; and why.
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     type=click.Choice(["html", "svg", "png", "graph500"]),
     default="html",
     show_default=True,
-    help="The page; its charts as files for a paper; or the benchmark's block of every measured search.",
+    help="The page (html), its charts as files (svg, png), or the Graph500 output.",
 )
-@click.option("--to", "target", metavar="FOLDER", help="With svg and png: where to; else ./figures.")
+@click.option("--to", "target", metavar="FOLDER", help="With svg and png: the folder; default ./figures.")
 @click.option("--stage", metavar="KEY", help="With graph500: only this stage run, such as bfs[order=rcm].")
 @click.option("--rebuild", is_flag=True, help="Write the page again even if it is there.")
-@click.option("--static", is_flag=True, help="A page of its own, with drawings in place of charts.")
+@click.option("--static", is_flag=True, help="Write a separate page with drawings instead of charts.")
 @click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
-@click.option("--watch", is_flag=True, help="Serve it to this machine, refreshed while the run goes on.")
+@click.option("--watch", is_flag=True, help="Serve the page on this machine while the run goes on.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Port of --watch; else a free one.")
 @cache_option
 def command(
@@ -50,13 +50,13 @@ def command(
     port: int | None,
     cache_path: str | None,
 ) -> int:
-    """Print where the report of RUN lies (the last run without one), writing it if it is missing.
+    """Print the path of the report of RUN (by default the last run), and write it if it is missing.
 
-    It is made from the run's record and the cache: nothing is computed. With --watch it is served on
-    127.0.0.1 with the reports of all other runs until Ctrl-C, and follows a run that goes on; the address
-    holds a token, without which nothing is answered. With --static a page is written whose charts are drawn
-    already, by Matplotlib; with --format svg or png they are files. With --format graph500 the output block
-    of that benchmark is printed instead; exit code 1 if a verification failed.
+    It is made from the run's record and the cache; nothing is computed. With --watch it is served on
+    127.0.0.1 with all other reports until Ctrl-C, and follows a run that goes on. The address contains a
+    token, without which nothing is answered. With --static a page is written with charts drawn by
+    Matplotlib. With --format svg or png the charts become files. With --format graph500 the output of that
+    benchmark is printed, with exit code 1 if a verification failed.
     """
     cache = open_cache(cache_path)
     folder, record = find_run(cache.root, run)

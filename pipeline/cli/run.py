@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @cache_option
 @trust_option
 @machine_options
-@click.option("--scheduler-file", metavar="FILE", help="An existing cluster, by what its scheduler wrote.")
+@click.option(
+    "--scheduler-file", metavar="FILE", help="The file that the scheduler of an existing cluster wrote."
+)
 @click.option(
     "--tls-ca", metavar="FILE", help="For tls://: the authority that signed the certificates (PEM)."
 )
@@ -38,10 +40,14 @@ if TYPE_CHECKING:
 @click.option("--tls-key", metavar="FILE", help="For tls://: the key of --tls-cert (PEM).")
 @click.option("--workers", type=click.IntRange(1, 256), help="Workers of a local cluster.")
 @click.option(
-    "--retries", type=click.IntRange(0, 100), default=2, show_default=True, help="For lost workers."
+    "--retries",
+    type=click.IntRange(0, 100),
+    default=2,
+    show_default=True,
+    help="How often to retry a stage whose worker is lost.",
 )
 @click.option(
-    "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what rests on it."
+    "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what depends on it."
 )
 @click.option(
     "--remake",
@@ -51,11 +57,9 @@ if TYPE_CHECKING:
 )
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option(
-    "--profile", is_flag=True, help="End with what the time went into, and write it as a Chrome trace."
+    "--profile", is_flag=True, help="End with a table of where the time went, and write a Chrome trace."
 )
-@click.option(
-    "--show-workflow", is_flag=True, help="Where FILE is data: print the workflow that stands for it."
-)
+@click.option("--show-workflow", is_flag=True, help="If FILE is data: print the workflow that searches it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
 def command(
@@ -75,8 +79,8 @@ def command(
 ) -> int:
     """Run the workflow FILE: use what is cached, compute the rest, verify, report.
 
-    FILE may be data, too, such as an edge list: it is searched from --sources, or from some random vertices,
-    verified, and the answer is printed.
+    FILE may also be data, such as an edge list. gravel searches it from --sources, or from random
+    vertices, verifies the searches, and prints the answer.
 
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.

@@ -23,7 +23,9 @@ MAX_NAMES = 3  # entries named in the column of what was computed
 
 @click.command()
 @json_option
-@click.option("-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="The number of runs to list."
+)
 @cache_option
 def command(as_json: bool, limit: int, cache_path: str | None) -> None:
     """List the runs of this cache, the newest first: workflow, time, what was computed, verified, page."""

@@ -39,10 +39,10 @@ def command() -> None:
 _hook_options = together(
     "hooks",
     click.option(
-        "--on-failure", metavar="HOOK", help="Command or URL that gets the JSON of a run that failed."
+        "--on-failure", metavar="HOOK", help="A command or URL that receives the JSON of a failed run."
     ),
     click.option(
-        "--on-change", metavar="HOOK", help="The same for a run whose results are not the last one's."
+        "--on-change", metavar="HOOK", help="The same for a run with other results than the last one."
     ),
 )
 
@@ -54,20 +54,22 @@ _hook_options = together(
 @click.option("--name", help="The job's name; otherwise the workflow's.")
 @set_option
 @click.option("--zone", metavar="NAME", help="Time zone, such as Europe/Berlin; otherwise this machine's.")
-@click.option("--jitter", type=age, default="0s", metavar="TIME", help="Start up to so much later.")
+@click.option(
+    "--jitter", type=age, default="0s", metavar="TIME", help="Delay the start at random, up to this time."
+)
 @click.option(
     "--catch-up",
     type=click.Choice(["none", "once", "all"]),
     default="once",
     show_default=True,
-    help="What to run of the times that were missed.",
+    help="Which missed times to run.",
 )
 @click.option(
     "--overlap",
     type=click.Choice(["skip", "queue"]),
     default="skip",
     show_default=True,
-    help="What to do with a time that comes while a run still goes.",
+    help="What to do if the last run still goes on.",
 )
 @click.option("--time-limit", type=age, metavar="TIME", help="Interrupt a run that takes longer, such as 2h.")
 @_hook_options
@@ -84,9 +86,9 @@ def add(
     cache_path: str | None,
     **policies: Any,
 ) -> None:
-    """Have WORKFLOW run at set times.
+    """Run WORKFLOW at set times.
 
-    What follows `--` is passed on to `gravel run`, as in `-- --cluster inline --only check`.
+    Options after `--` go to `gravel run`, as in `-- --cluster inline --only check`.
     """
     from gravel.pipeline.schedule.hooks import save_hooks
     from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
@@ -138,9 +140,9 @@ def _checked(hooks: dict[str, str | None]) -> dict[Event, str]:
 @_hook_options
 @cache_option
 def set_hooks(name: str, hooks: dict[str, str | None], cache_path: str | None) -> None:
-    """Give the job NAME these hooks, and no others.
+    """Set the hooks of the job NAME to these, and remove others.
 
-    They are kept in your own configuration folder, since a cache may be one that others can write.
+    Hooks are in your own configuration folder, because others may be able to write to the cache.
     """
     from dataclasses import replace
 
@@ -173,7 +175,7 @@ def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
 @click.option("-n", "history", type=click.IntRange(1), default=10, show_default=True, help="Runs of NAME.")
 @cache_option
 def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | None) -> None:
-    """List the jobs with their next and last runs; of NAME, its options and its runs."""
+    """List the jobs with their next and last runs; with NAME, its options and runs."""
     from gravel.pipeline.schedule.listing import describe, details, row
 
     store = _store(cache_path)
@@ -204,7 +206,7 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
 @click.argument("name")
 @cache_option
 def remove(name: str, cache_path: str | None) -> None:
-    """Forget the job NAME; a run of it that goes ends by itself."""
+    """Remove the job NAME; a run in progress is not stopped."""
     from gravel.pipeline.schedule.hooks import save_hooks
 
     store = _store(cache_path)
@@ -223,7 +225,8 @@ def remove(name: str, cache_path: str | None) -> None:
 def serve(cache_path: str | None) -> int:
     """Serve the schedules in the foreground; Ctrl-C interrupts what runs and ends it.
 
-    May be killed or started twice at any time: no due time is run twice, and a killed service's run goes on.
+    You may kill it or start it twice at any time. No due time is run twice, and runs of a killed service
+    go on.
     """
     from gravel.pipeline.schedule.service import Service
     from gravel.pipeline.store.location import find_cache
@@ -234,9 +237,9 @@ def serve(cache_path: str | None) -> int:
 @command.command("tick")
 @cache_option
 def tick(cache_path: str | None) -> int:
-    """Make one pass: start what is due and stay until that is done, for cron or a systemd timer.
+    """Make one pass for cron or a systemd timer: start what is due and wait until it is done.
 
-    What falls due meanwhile is started, too. Exit code 1 if a run failed.
+    Jobs that become due meanwhile are started too. Exit code 1 if a run failed.
     """
     from gravel.pipeline.schedule.service import Service
     from gravel.pipeline.store.location import find_cache
@@ -245,8 +248,8 @@ def tick(cache_path: str | None) -> int:
 
 
 @command.command("unit")
-@click.option("--timer", "kind", flag_value="timer", help="A timer that calls `tick` every minute instead.")
-@click.option("--cron", "kind", flag_value="cron", help="A line for crontab instead.")
+@click.option("--timer", "kind", flag_value="timer", help="Print a timer that calls `tick` every minute.")
+@click.option("--cron", "kind", flag_value="cron", help="Print a line for crontab.")
 @click.option("--system", is_flag=True, help="For the system, not for the user.")
 @cache_option
 def unit(kind: str | None, system: bool, cache_path: str | None) -> None:

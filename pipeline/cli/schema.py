@@ -17,9 +17,10 @@ from gravel.pipeline.cli.stage_texts import usable_stages
 def command(file: str | None, target: str | None) -> None:
     """Print the JSON schema (draft 2020-12) of workflow files.
 
-    With a workflow FILE the stages of its plugins are part of it.
+    With a workflow FILE, the schema includes the stages of its plugins.
 
-    Editors use it to complete and check: write it to workflow.schema.json and begin a workflow file with
+    Editors use it to complete and check workflows. Write it to workflow.schema.json and begin a workflow
+    file with
     `# yaml-language-server: $schema=workflow.schema.json`.
     """
     from gravel.pipeline.workflow.schema import workflow_schema

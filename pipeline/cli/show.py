@@ -30,10 +30,10 @@ SHOWN_CHARACTERS = 90
 @cache_option
 @json_option
 def command(name: str, stage: str | None, cache_path: str | None, as_json: bool) -> None:
-    """Show a result: its arrays, attributes and size, and the chain of what it was made from.
+    """Show a result: its arrays, attributes and size, and what it was made from.
 
-    Name it by the beginning of its id (see `gravel cache ls`) or of its recipe, by the key of a stage run
-    such as bfs[order=rcm] (of the newest run that has it), or by a run and a key.
+    Name it by the beginning of its id (see `gravel cache ls`) or of its recipe. Or give the key of a
+    stage run such as bfs[order=rcm]; it means the newest run that has it. Or give a run and a key.
     """
     cache = open_cache(cache_path)
     history = History(cache)

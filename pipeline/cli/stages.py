@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", required=False, shell_complete=stage_kinds)
 @click.option("--workflow", "file", type=click.Path(), help="Include the stages of this file's plugins.")
-@click.option("--markdown", is_flag=True, help="Print pages for docs.")
+@click.option("--markdown", is_flag=True, help="Print pages in Markdown.")
 @json_option
 def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
-    """List the stages; with NAME its slots, parameters with types and defaults, and its strategies."""
+    """List the stages; with NAME, show its inputs, parameters and strategies."""
     known = usable_stages(file)
     if name is not None and name not in known:
         raise RequestError(f"there is no stage {name!r}", hint=suggest(name, known, "stage"))

@@ -28,7 +28,7 @@ def command() -> None:
 @command.command("key")
 @json_option
 def show_key(as_json: bool) -> None:
-    """Print this user's public key, for others to add; it is made if there is none."""
+    """Print this user's public key for others to add; make one if there is none."""
     public = signing_key()[1]
     if as_json:
         print_json(_entry(public))
@@ -39,9 +39,9 @@ def show_key(as_json: bool) -> None:
 
 @command.command("add")
 @click.argument("key", nargs=-1, required=True)
-@click.option("--name", metavar="NAME", help="Whose key it is, instead of the name that it brings.")
+@click.option("--name", metavar="NAME", help="The owner's name, instead of the one in the key.")
 def add_key(key: tuple[str, ...], name: str | None) -> None:
-    """Let results count that KEY signed: the key itself, or a file that holds it."""
+    """Trust results that KEY signed. KEY is a public key, or a file that contains one."""
     text = " ".join(key)
     where = ""
     if len(key) == 1 and not text.startswith("ssh-"):
@@ -95,7 +95,7 @@ def list_keys(as_json: bool) -> None:
 @command.command("remove")
 @click.argument("key", nargs=-1, required=True)
 def remove_key(key: tuple[str, ...]) -> None:
-    """Let results that KEY signed count no longer. KEY is its fingerprint, its name or the key itself."""
+    """Stop trusting results that KEY signed. KEY is a fingerprint, a name or the key itself."""
     gone = trusted.remove(" ".join(key))
     click.echo(f"not trusted any more: {_describe(gone)}; what it signed is computed again")
 

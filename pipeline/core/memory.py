@@ -171,7 +171,7 @@ def refuse_what_cannot_fit(
         )
     raise RequestError(
         f"this run cannot fit: {'; '.join(lines)}; there is {have}",
-        hint=f"what would make it fit: {'; '.join(cures)}; see docs/troubleshooting.md#does-not-fit",
+        hint=f"to make it fit: {'; '.join(cures)}; see docs/troubleshooting.md#does-not-fit",
     )
 
 

@@ -114,7 +114,7 @@ class RecipeMaker:
         if len(givers) > 1:
             names = ", ".join(each.key for each in givers)
             raise RequestError(
-                f"the sources of {run.key} are ids, and it rests on several sets of ids: {names}",
+                f"the sources of {run.key} are ids, and it depends on several sets of ids: {names}",
                 location=run.location,
             )
         return givers[0] if givers else None

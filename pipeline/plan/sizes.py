@@ -60,7 +60,7 @@ def stated_need(
         if run.stage.origin is None:
             raise
         message = f"the estimate of stage {run.stage.name} failed: {type(error).__name__}: {error}"
-        raise StageError(message, hint=f"mend it in {run.stage.origin.place}") from error
+        raise StageError(message, hint=f"fix it in {run.stage.origin.place}") from error
     if run.keep:
         return need
     return replace(need, host_bytes=need.host_bytes + sum(extent.bytes for extent in need.outputs))

@@ -71,7 +71,7 @@ def decide(options: RunOptions) -> RunEnvironment:
         )
     if options.tls is not None and not is_address(options.cluster):
         raise RequestError(
-            "certificates are given, and the cluster is one of this process's own",
+            "certificates are given, and gravel starts this cluster itself",
             hint="--tls-ca, --tls-cert and --tls-key go with --cluster tls://host:8786 or --scheduler-file",
         )
     if options.backend not in ("auto", "cpu", "cuda"):

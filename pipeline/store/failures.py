@@ -50,7 +50,7 @@ def explain(error: OSError, root: Path, needed: int | None = None) -> GravelErro
     if number == errno.ENOTDIR:
         return RequestError(
             f"cannot write to the cache {root}: {where} is no folder",
-            hint="move what lies there away, or choose another with --cache or GRAVEL_CACHE",
+            hint="move what is there away, or choose another with --cache or GRAVEL_CACHE",
         )
     return explain_write(error, f"the cache {root}", root, needed, "choose another cache with --cache")
 
@@ -80,7 +80,7 @@ def explain_write(
         )
     return GravelError(
         f"the disk of {what} failed ({os.strerror(errno.EIO).lower()}): {wanted}",
-        hint=f"see what the system says of the disk (dmesg), or {otherwise}; what was computed is kept",
+        hint=f"see what the system reports about the disk (dmesg), or {otherwise}; what was computed is kept",
     )
 
 

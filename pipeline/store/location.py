@@ -76,7 +76,7 @@ def _usable(root: Path) -> Path:
     if root.is_symlink() and not root.exists():
         raise RequestError(
             f"the cache {root} is a link to {os.readlink(root)}, which is not there",  # noqa: PTH115 (a text)
-            hint="make what it leads to, or choose another with --cache",
+            hint="create its target, or choose another with --cache",
         )
     for folder in (root, *root.parents):
         if folder.exists() and not folder.is_dir():

@@ -171,7 +171,7 @@ class Bucket:
             bucket = self.where.removeprefix("s3://").partition("/")[0]
             return RemoteError(
                 f"there is no bucket {bucket!r}{at}",
-                hint="make it first, or mend the URL or AWS_ENDPOINT_URL",
+                hint="make it first, or fix the URL or AWS_ENDPOINT_URL",
             )
         if name or (status and status[1] in ("401", "403")):
             refused = status is not None and status[1] in ("401", "403")

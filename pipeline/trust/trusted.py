@@ -23,7 +23,7 @@ def trusted_keys() -> list[PublicKey]:
         return []
     except (OSError, ValueError) as error:
         raise RequestError(
-            f"{path} cannot be read: {error}", hint=f"mend it, or remove it: rm {path}"
+            f"{path} cannot be read: {error}", hint=f"fix it, or remove it: rm {path}"
         ) from error
     for each in (path.parent, path):
         check_only_mine(each, 0o022, "whoever writes there decides what is trusted")
@@ -35,7 +35,7 @@ def trusted_keys() -> list[PublicKey]:
             keys.append(parse_key(line))
         except ValueError as error:
             raise RequestError(
-                f"{path}:{number}: this is no public key: {error}", hint="mend or remove that line"
+                f"{path}:{number}: this is no public key: {error}", hint="fix or remove that line"
             ) from error
     return keys
 

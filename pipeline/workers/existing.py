@@ -104,7 +104,7 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
             hint="check the address and that the scheduler runs; gravel runs --cluster local without one",
         ) from error
     except (ValueError, TypeError, RuntimeError, ImportError) as error:
-        raise RequestError(f"the scheduler at {shown} cannot be spoken to: {error}") from error
+        raise RequestError(f"the scheduler at {shown} does not speak Dask's protocol: {error}") from error
     try:
         refuse_other_versions(client.get_versions(), where)
         worker_slots, others = _worker_slots(client, where, cache_root)

@@ -150,7 +150,7 @@ def _stages_in(source: PluginSource, place: Location, faults: Faults) -> list[St
         faults.add(f"the plugin {name} defines no stage", hint, place)
     for stage in own:
         for fault in faults_of(stage):
-            faults.add(f"the stage {stage.name!r} of {name}: {fault}", f"mend it in {source.path}", place)
+            faults.add(f"the stage {stage.name!r} of {name}: {fault}", f"fix it in {source.path}", place)
     return [replace(stage, origin=Origin(source.path, code)) for stage in own]
 
 

@@ -103,7 +103,7 @@ def search_distributed(
 def refuse_elsewhere(parameters: TraverseParameters) -> None:
     """Raise `StageError` where rows are asked to lie anywhere but with the ranks."""
     if parameters.placement not in ("auto", "device") or parameters.device_memory or parameters.host_memory:
-        raise StageError("the rows of a distributed graph lie in the memory of its ranks, and nowhere else")
+        raise StageError("the rows of a distributed graph exist only in the memory of its ranks")
 
 
 def whereabouts(context: Context, graph: DistributedGraph, backend: str) -> tuple[str, list[str]]:

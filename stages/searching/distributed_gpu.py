@@ -55,7 +55,7 @@ def _nccl_rank(gang: RankContext, held: Held, task: RankTask) -> NcclRank:
     try:
         return NcclRank(gang, held.share.part, **_facts(held, task))
     except ValueError as error:
-        raise StageError(f"rank {gang.rank}: {error}", hint="take transport: peer") from None
+        raise StageError(f"rank {gang.rank}: {error}", hint="use transport: peer") from None
 
 
 def _facts(held: Held, task: RankTask) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def prepare_on_gpus(
     assert graph.partition is not None
     if parameters.placement not in ("auto", "device"):
         raise StageError(
-            f"stripes lie on their GPUs; placement {parameters.placement} is for scheme delegates",
+            f"stripes are always on their GPUs; placement {parameters.placement} is for scheme delegates",
             hint="leave placement out",
         )
     try:

@@ -26,8 +26,8 @@ def check_nccl_options(options: SearchOptions) -> None:
     if options.reduction_algorithm != "all_gather":
         raise StageError(
             f"reduction_algorithm {options.reduction_algorithm} and transport nccl do not go together; ranks "
-            "over NCCL choose by size among three ways of their own",
-            hint="leave reduction_algorithm out, or take transport: peer or backend: cpu",
+            "over NCCL choose among three algorithms of their own by size",
+            hint="leave reduction_algorithm out, or use transport: peer or backend: cpu",
         )
 
 
@@ -47,7 +47,7 @@ def prepare_over_nccl(
         raise StageError(
             f"placement {parameters.placement} and transport nccl do not go together; ranks that send have "
             "all their columns on their GPUs",
-            hint="leave the placement out, or take transport: peer",
+            hint="leave the placement out, or use transport: peer",
         )
     if ranks > 1 and (context.reserved < ranks or graph.stored is None):
         there = max(1, context.reserved)
@@ -66,7 +66,7 @@ def prepare_over_nccl(
             options=options,
         )
     except ValueError as error:
-        raise StageError(str(error), hint="take transport: peer") from None
+        raise StageError(str(error), hint="use transport: peer") from None
     return NcclOnGpu(search), []
 
 
@@ -155,4 +155,4 @@ def nccl_rank(gang: RankContext, task: RankTask) -> NcclRank:
             max_depth=task.max_depth,
         )
     except ValueError as error:
-        raise StageError(f"rank {task.rank}: {error}", hint="take transport: peer") from None
+        raise StageError(f"rank {task.rank}: {error}", hint="use transport: peer") from None

@@ -162,7 +162,7 @@ def refuse_choice(strategy: str, tuning: Mapping[str, Any] | None = None) -> Non
     """Raise `StageError` where a choice was made for a partition that it does not have."""
     if strategy != "auto" or tuning:
         raise StageError(
-            f"strategy {strategy!r} was asked for, and a partition is searched in its own way alone",
+            f"strategy {strategy!r} was asked for, and a partition has no other strategy",
             hint="leave strategy and tuning out, or traverse the graph that was partitioned",
         )
 

@@ -51,8 +51,9 @@ def _table(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
         "kind": "table",
         "title": "auto against the best order and layout",
         "about": (
-            "The best is the fastest cell of the sweep with the same graph, placement and algorithm. auto's "
-            "choice was measured again beside it, so cells of one order and layout differ by their spread."
+            "The best is the fastest cell with the same graph, placement and algorithm. The "
+            "choice of auto was measured again, so cells of one order and layout differ by their "
+            "spread."
         ),
         "columns": [
             "graph",
@@ -105,8 +106,8 @@ def _foretold_table(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
         "kind": "table",
         "title": "What auto expected",
         "about": (
-            "Bits per arc are expected from samples, times from a model of what a search costs on one H200; "
-            "times compare choices with each other and are no promise."
+            "Bits per arc are estimated from samples, and times by a model of searches on one "
+            "H200. The times are for comparing choices; they do not predict a run."
         ),
         "columns": [
             "graph",

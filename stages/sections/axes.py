@@ -144,7 +144,7 @@ def _maps(
             data[", ".join(each)] = grid
     return figure(
         f"{_capital(title)} over {down} and {across}",
-        f"The darker, the more; the least {'on each graph' if several else 'of a map'} is framed."
+        f"Darker means more; the least {'on each graph' if several else 'of a map'} is framed."
         + (" Shades compare on one graph alone." if several else ""),
         panels,
         {"down": study.axes[down], "across": study.axes[across], "maps": data},

@@ -39,8 +39,8 @@ def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         "title": "Batches of searches",
         "about": " ".join(
             [
-                "Many sources were searched at once, sharing the arcs they read. Their rates are those of a "
-                "whole batch and do not compare with rates of single searches.",
+                "Many sources were searched at once and shared the arcs that were read. Rates are "
+                "those of a whole batch, so do not compare them with rates of single searches.",
                 *told(members),
             ]
         ),

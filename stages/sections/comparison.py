@@ -33,7 +33,7 @@ def compared(study: Study, member: Member) -> dict[str, Value]:
 def comparison_rules(studies: Sequence[Study]) -> str:
     """Say how to read the columns of `compared`, as far as they hold anything."""
     members = [member for study in studies for member in study.members]
-    told = [f"The best is that of the same labels. {RULE}"]
+    told = [f"The best is among searches for the same labels. {RULE}"]
     if any(speedup(study, member) is not None for study in studies for member in study.members):
         told.append("Over sequential: the sequential search's median time over this one's.")
     if any(_redundancy(member.one) is not None for member in members):

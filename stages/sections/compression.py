@@ -40,9 +40,9 @@ def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
         "kind": "table",
         "title": "Compression by order",
         "about": (
-            "Bandwidth and mean gap are the largest and the mean |u - v| over arcs. Bits per arc are those "
-            "of the rows without their offsets; the ratio is that of 32-bit columns to the smallest layout "
-            "(Moschou states 1.48 for varint on Friendster in crawl order)."
+            "Bandwidth and mean gap are the largest and the mean |u - v| over arcs. Bits per arc "
+            "count the rows without their offsets. The ratio is that of 32-bit columns to the "
+            "smallest layout. Moschou states 1.48 for varint on Friendster in crawl order."
         ),
         "columns": [
             "graph",
@@ -69,7 +69,7 @@ def _maps(bits: Any, orders: Any, layouts: Sequence[str]) -> dict[str, Any]:
         data[graph] = {"orders": names, "layouts": list(layouts), "bits": grid}
     return figure(
         "Bits per arc by order and layout",
-        "The darker, the more; the least of each graph is framed.",
+        "Darker means more; the least of each graph is framed.",
         panels,
         data,
         columns=2,

@@ -83,8 +83,8 @@ def counting_rule(several: Sequence[Searched]) -> str:
         "two row offsets of 8 bytes for each reached vertex, and its labels once.",
     ]
     if not counted:
-        told.append("Where what is gathered is not counted, arcs are those of the reached vertices.")
+        told.append("If gathered arcs were not counted, arcs are those of the reached vertices.")
     told.append("Status look-ups and queues are not counted.")
     if not all(known):
-        told.append("They are left out where levels were searched bottom-up without counting what was read.")
+        told.append("They are left out if levels were searched bottom-up without counting what was read.")
     return " ".join(told)

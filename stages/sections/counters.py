@@ -140,8 +140,8 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
 
 def _about(members: Members) -> str:
     told = [
-        "Over all searches of a run, for each stored arc of the vertices they reached. `bytes are` names "
-        f"the tool that read them, or says `{COUNTED}` where they follow from the rows alone."
+        "Over all searches of a run, for each stored arc of the reached vertices. `bytes are`"
+        f" names the tool that read them. It says `{COUNTED}` if they follow from the rows alone."
     ]
     reasons: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}
@@ -161,9 +161,9 @@ def _about(members: Members) -> str:
     if tools:
         told.append(f"Read by {'; '.join(sorted(tools))}.")
         told.append(
-            "The tool runs each kernel once for each of its passes, with caches as they are left to it "
-            "and its memory restored; copies and fills that are no kernels are not in it. Rates of several "
-            "kernels are weighted by sectors."
+            "The tool runs each kernel once for each of its passes. It restores memory in "
+            "between, but not the caches. Copies and fills are not kernels and not included. "
+            "Rates of several kernels are weighted by sectors."
         )
     unknown = sorted({name for _, one in members for name in one.tool.get("unknown", ())})
     if unknown:
@@ -201,8 +201,8 @@ def _kernels(members: Members) -> list[dict[str, Any]]:
         {
             "kind": "table",
             "title": "Hardware counters of kernels",
-            "about": "All launches of a kernel together, over all searches of a run. Times are those of the "
-            "tool's replays; a search without it is timed in the table above.",
+            "about": "All launches of a kernel, over all searches of a run. Times are those of the tool's "
+            "replays. The table above has the time of a search without the tool.",
             "columns": [
                 "run",
                 "kernel",

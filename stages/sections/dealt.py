@@ -49,9 +49,10 @@ def dealt_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str,
         {
             "kind": "table",
             "title": "Sources over workers",
-            "about": "Each worker held the whole graph and searched from its share of the sources. The rate "
-            "of all counts the edges of all searches over the time of the worker that searched longest, and "
-            "is not that of a search; loading the graph and bringing labels back are not in it.",
+            "about": "Each worker held the whole graph and searched from its share of the sources. The "
+            "total rate counts the edges of all searches over the time of the slowest worker. It "
+            "is not the rate of one search. Loading the graph and returning labels are not "
+            "included.",
             "columns": [
                 "run",
                 "workers",

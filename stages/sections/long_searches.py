@@ -41,8 +41,8 @@ def level_table(title: str, searches: Mapping[str, Mapping[str, Sequence[float]]
         "kind": "table",
         "title": title,
         "about": (
-            f"Of searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and how all "
-            "levels are spread. Pictures of them show levels at even distances."
+            f"Searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and the "
+            "distribution over all levels. Charts of them show levels at even distances."
         ),
         "columns": list(COLUMNS),
         "rows": rows,

@@ -193,9 +193,8 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "What is best for each algorithm",
         "about": (
-            f"Of all orders and layouts measured in one place, the one with the least time. {TIMES} "
-            "The speedup is over plain rows in the original order; worst over best says how much a wrong "
-            "choice costs."
+            f"The order and layout with the least time, for each placement. {TIMES} The speedup is over"
+            " plain rows in the original order. Worst over best is the cost of a wrong choice."
         ),
         "columns": [
             "graph",
@@ -241,7 +240,7 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return figure(
         "Times by order and layout",
-        "In ms. The darker, the slower; the fastest of a map is framed; shades are a map's own.",
+        ("In ms. Darker means slower, and the fastest of a map is framed. Each map has its own shades."),
         panels,
         data,
         columns=2,

@@ -40,27 +40,26 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
         "kind": "table",
         "title": "When preparation has paid for itself",
         "about": (
-            "Preparation is what a strategy does once for a graph already in memory: structures, orders of "
-            "its own, workspace"
+            "Preparation is what a strategy does once for a graph in memory: structures, its own orders, "
+            "workspace"
             + (
-                "; the order of a `reorder` stage was timed again beside it, found and applied in memory"
+                ". The order of a `reorder` stage was found and applied in memory, and timed separately"
                 if any(row[3] is not None for row in rows)
                 else ""
             )
             + (
-                ". A search counts with mapping its labels back, both by medians"
+                ". The time of a search includes mapping labels back; both are medians"
                 if any(
                     search["map_back_milliseconds"]
                     for study in studies
                     for each in study.members
                     for search in each.one.searches
                 )
-                else ". Searches count by medians"
+                else ". Times of searches are medians"
             )
-            + ". A run has paid for itself after so many searches that preparation, order and "
-            "searches together take no longer than those of any run of the same graph, labels and backend "
-            "that prepares less; the one that it overtakes last is named. What else stages did before "
-            "stands in the table of stage runs."
+            + ". After the given number of searches, preparation, order and searches together take no longer "
+            "than those of any run that prepares less. Both runs have the same graph, labels and backend. "
+            "The run that is overtaken last is named. The table of stage runs has earlier times."
         ),
         "columns": [
             "graph",

@@ -28,8 +28,8 @@ def preset_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] |
         "kind": "table",
         "title": "Settings: the paper's and gravel's",
         "about": (
-            "Of runs with `paper`: what the paper states, what was in force, and whose that is. What a paper "
-            "does not state is gravel's, chosen on today's GPUs."
+            "For runs with `paper`: what the paper states, what was used, and where it comes "
+            "from. Settings that the paper does not state are gravel's, chosen on current GPUs."
         ),
         "columns": ["paper", "setting", "the paper's", "in force", "whose", "runs"],
         "rows": [[*row, ", ".join(labels)] for row, labels in rows.items()],

@@ -63,9 +63,9 @@ def _table(repeated: dict[str, list[Probe]]) -> dict[str, Any]:
         "kind": "table",
         "title": "Repeated probes",
         "about": (
-            "Milliseconds over all levels of a search, in the mean over the searches. Spread is the slowest "
-            "less the fastest repetition, in per cent of the median. Every other table and figure shows the "
-            "repetition with the median time of all parts together."
+            "Milliseconds over all levels of a search, averaged over the searches. Spread is the "
+            "slowest minus the fastest repetition, in percent of the median. Other tables and "
+            "charts show the repetition with the median time of all parts."
         ),
         "columns": [
             "run",

@@ -92,7 +92,7 @@ def _table(members: Members) -> dict[str, Any]:
         about.append(f"Measured on {hardware}.")
     for one in {one.floor_milliseconds: one for _, one in members if one.floor_milliseconds}.values():
         floor = one.floor_milliseconds * 1e3
-        about.append(f"A launch that has nothing to do takes {floor:.2f} us of every level's time.")
+        about.append(f"An empty launch takes {floor:.2f} us of every level's time.")
     for note in dict.fromkeys(note for _, one in members for note in one.notes):
         about.append(f"{note[0].upper()}{note[1:]}.")
     rows = []
@@ -184,8 +184,8 @@ def _counted(members: Members) -> list[dict[str, Any]]:
     return [
         _bars(
             "Bytes that gathers ask for, per arc",
-            "In the place of figure 5b: sectors of 32 bytes that the loads ask for, and row ranges, "
-            "counted and not measured. Caches serve some of them.",
+            "Instead of figure 5b: sectors of 32 bytes that the loads request, and row ranges. "
+            "They are counted, not measured. Caches serve some of them.",
             read,
             "bytes per arc",
         ),
@@ -204,8 +204,9 @@ def _false_negatives(members: Members) -> list[dict[str, Any]]:
     if not looked:
         return []
     about = (
-        "As figure 8: arcs taken for fresh beyond one for each vertex found, in percent of the arcs that a "
-        "perfect filter culls. Each filter has what the one before it has; the atomic one has none."
+        "As figure 8: arcs that a filter passes beyond one for each newly visited vertex, in "
+        "percent of the arcs that a perfect filter culls. Each filter includes the one before"
+        " it. The atomic filter has none."
     )
     bars = _bars("False negatives", about, _series(looked, "lookup", _share), "% of arcs to cull")
     return [bars, *(_lost_by_level(label, one) for label, one in looked[:MAX_LEVEL_PLOTS])]
@@ -227,7 +228,7 @@ def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
     y = Axis(label="false negatives", scale="symlog")
     return figure(
         f"False negatives by level of {label}",
-        "Of the first search, beside the arcs looked up and the vertices that they find.",
+        ("For the first search, beside the arcs that were looked up and the vertices that were found."),
         [Curves(x=Axis(label="level", whole=True), y=y, lines=tuple(lines))],
         {
             name: thinned(counts)[1]
@@ -308,8 +309,8 @@ def _by_size(members: Members) -> dict[str, Any]:
     )
     return figure(
         "Fused or apart by the size of a level",
-        "Medians over levels of the first search whose arcs are within a power of two; below 1 the "
-        "fused kernel is faster. Apart are two launches.",
+        "Medians over levels of the first search whose arcs are within a power of two. Below "
+        "1, the fused kernel is faster. The separate version has two launches.",
         [panel],
         points,
         alt="Time of the fused kernel over that of two, by the arcs of a level",

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 BEST, TIED, ONCE = "best", "tied for best", "measured once"
 
 RULE = (
-    "Rows that ran the same function with the same constants are not ranked against each other; differences "
-    "within the spread of repetitions, or of searches from the same sources where nothing was repeated, are "
-    "ties."
+    "Rows that ran the same function with the same constants are not ranked. Differences "
+    "within the spread of repetitions are ties. Without repetitions, the spread is that "
+    "of searches from the same sources."
 )
 
 

@@ -111,10 +111,10 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, An
         "kind": "table",
         "title": "Repeated measurements",
         "about": (
-            "Each repetition is a stage run of its own, which reads the graph and warms up anew; its time is "
-            "the median over its searches. Spread is the slowest less the fastest repetition, deviation the "
-            "median distance from the median, both in per cent of the median. Every other table shows the "
-            "repetition with the median time."
+            "Each repetition is a separate stage run, which reads the graph and warms up again. "
+            "Its time is the median over its searches. Spread is the slowest minus the fastest "
+            "repetition, and deviation is the median distance from the median. Both are in "
+            "percent of the median. Other tables show the repetition with the median time."
         ),
         "columns": [
             "run",

@@ -163,10 +163,13 @@ def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
 
     gained = "speedup" if kind == "Strong" else "growth of the arc rate"
     about = (
-        "One graph, more workers: the time with the fewest over the time, and that as a share of the ideal."
+        (
+            "One graph and more workers: the time with the fewest workers over this time, and its"
+            " share of the ideal."
+        )
         if kind == "Strong"
-        else "A graph that grows with the workers: the stored arcs a second over those of the fewest "
-        "workers, and that as a share of the ideal."
+        else "A graph that grows with the workers: stored arcs per second over those of the fewest"
+        " workers, and the share of the ideal."
     )
     return figure(
         f"{kind} scaling with {unit}",
@@ -198,7 +201,7 @@ def _table(kind: str, several: Sequence[Series]) -> dict[str, Any]:
     return {
         "kind": "table",
         "title": f"Times of {kind.lower()} scaling with {several[0].unit}",
-        "about": "Times are medians over the sources; the efficiency is that over the fewest workers.",
+        "about": "Times are medians over the sources. Efficiency is relative to the fewest workers.",
         "columns": ["run", several[0].unit, "arcs", "median ms", EDGE_RATE, "efficiency, %"],
         "rows": rows,
     }

@@ -125,7 +125,7 @@ def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]
     return {
         "kind": "table",
         "title": "Fastest, median and slowest search",
-        "about": "Sources are named as the input names them.",
+        "about": "Sources have the ids of the input.",
         "columns": ["run", "search", "source", "ms", "vertices reached", "edges reached", "depth"],
         "rows": rows,
     }

@@ -63,9 +63,9 @@ def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, An
     return [
         figure(
             "Sparsity of the matrix",
-            "Rows are vertices from the top, columns their neighbours from the left; the darker a block, "
-            "the more arcs it holds, by the same logarithmic shades in every picture (as in table 1 of "
-            f"Merrill et al., PPoPP 2012).{more}",
+            "Rows are vertices from the top, and columns are their neighbours from the left. A "
+            "darker block has more arcs. All pictures use the same logarithmic shades, as table 1"
+            f" of Merrill et al., PPoPP 2012.{more}",
             [
                 panel(name, one, density)
                 for (name, density), (_, one) in zip(counted.items(), drawn, strict=True)

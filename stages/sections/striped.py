@@ -232,8 +232,8 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
     )
     return figure(
         "What is sent over stripes, and what is not",
-        f"Over {most} rank{'s' if most > 1 else ''}: neighbours dropped as local duplicates or by the "
-        "bitmask, those that the rank owns itself, and those that it sends.",
+        f"Over {most} rank{'s' if most > 1 else ''}: neighbours dropped as local duplicates or by "
+        "the bitmask, those of the rank itself, and those that it sends.",
         [panel],
         {name: dict(zip(ENDS, told, strict=True)) for name, told in shares.items()},
         alt=f"Neighbours kept and dropped of {len(shares)} runs",
@@ -265,8 +265,8 @@ def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:
         "kind": "table",
         "title": "Searches over stripes",
         "about": (
-            "Means over the sources. Computation is that of the rank that computed longest, communication "
-            "that of the rank that waited least"
+            "Means over the sources. Computation is that of the rank that computed longest, and "
+            "communication that of the rank that waited least"
             + (
                 "; of ranks that took turns in one process, it is what the others computed."
                 if any(in_turns(run.one) for run in runs)

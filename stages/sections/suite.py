@@ -43,7 +43,7 @@ def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
     return {
         "kind": "table",
         "title": "Graphs searched",
-        "about": "Depth is the largest distance from a source, in the mean over all sources of a run.",
+        "about": "Depth is the largest distance from a source, averaged over the sources of a run.",
         "columns": [
             "graph",
             "vertices",
@@ -146,8 +146,9 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
     shown = names[:MAX_ROWS]
     over = any(speedup(study, member) is not None for study in several for member in study.members)
     about = [
-        "Points are medians over the sources, lines reach from the first to the third quartile, on a "
-        "logarithmic scale of each graph's own; what is best, or tied for it, has the second colour."
+        "Points are medians over the sources, and lines reach from the first to the third "
+        "quartile. Each graph has its own logarithmic scale. The best, or tied for it, has "
+        "the second colour."
     ]
     if over:
         about.append(

@@ -32,7 +32,9 @@ def not_run_table(reasons: Mapping[str, str]) -> dict[str, Any]:
     return {
         "kind": "table",
         "title": "Not run on this machine",
-        "about": "These stage runs are in the workflow, and in no table above: nothing ran in their place.",
+        "about": (
+            "These stage runs of the workflow are in no table above. No other code ran instead of them."
+        ),
         "columns": ["run", "not run"],
         "rows": [[label, reason] for label, reason in reasons.items()],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Verification
 
-ABOUT = "Checked from the graph alone, by code that the traversal does not use."
+ABOUT = "Checked from the graph alone, with code that is independent of the traversal."
 
 DEVICES = {"cpu": "on the CPU", "cuda": "on the GPU", "ranks": "by the ranks that have the graph"}
 

@@ -82,7 +82,9 @@ class _Reader:
                 if block is None:
                     if at_end:
                         return
-                    raise StageError("this archive breaks off", hint="fetch it again", file=self._location)
+                    raise StageError(
+                        "this archive ends too early", hint="fetch it again", file=self._location
+                    )
                 self._rest = block
             piece, self._rest = self._rest[:count], self._rest[count:]
             count -= len(piece)

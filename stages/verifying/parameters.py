@@ -11,6 +11,6 @@ class VerifyParameters(Parameters):
     """Where to check; every check that the result allows is made."""
 
     on: Literal["auto", "cuda", "cpu"] = "auto"
-    """`auto` is the GPU where the run has one and the graph fits, else the CPU; `cpu` is for who trusts no
-    GPU to check a GPU; with `cuda` a run that cannot use one is refused. A distributed graph is checked by
-    its ranks, where they are."""
+    """`auto` is the GPU if the run has one and the graph fits, else the CPU. `cpu` checks results of a GPU
+    with independent code. `cuda` refuses a run without a GPU. A distributed graph is checked by its ranks,
+    where they are."""

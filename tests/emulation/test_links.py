@@ -86,7 +86,7 @@ def test_the_stage_measures_all_that_is_there(monkeypatch: pytest.MonkeyPatch) -
     assert {curve["transport"] for curve in found.curves} == {"wire", "peer"}
     assert "nccl was not measured: no library here" in found.notes
     assert (found.backend, found.hardware, found.ranks) == ("cuda", "an emulated GPU", 2)
-    with pytest.raises(StageError, match="transport nccl is not at hand: no library here"):
+    with pytest.raises(StageError, match="transport nccl is not available: no library here"):
         links(Workers(2), LinksParameters(**asked, transports=["nccl"]))
 
     def given_up(self: Any, *_: Any) -> float:

@@ -136,7 +136,10 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
         (["--scheduler-file", "nothing"], "there is no scheduler file nothing"),
         (["--scheduler-file", "s.json", "--cluster", "local"], "both name a cluster"),
         (["--cluster", "tls://127.0.0.1:9", "--tls-ca", "ca.pem"], "--tls-cert is missing"),
-        (["--cluster", "local", "--tls-ca", "ca.pem", "--tls-cert", "c.pem"], "one of this process's own"),
+        (
+            ["--cluster", "local", "--tls-ca", "ca.pem", "--tls-cert", "c.pem"],
+            "gravel starts this cluster itself",
+        ),
         (
             ["--cluster", "tls://127.0.0.1:9", "--tls-ca", "a.pem", "--tls-cert", "c.pem"],
             "a.pem cannot be read",
@@ -356,7 +359,7 @@ def test_tls_options_are_checked_before_anything_is_asked(tmp_path: Path) -> Non
         file.write_text("no certificate")
     with pytest.raises(RequestError, match="the TLS files cannot be used"):
         security(tls, "tls://127.0.0.1:8786")
-    with pytest.raises(RequestError, match="one of this process's own"):
+    with pytest.raises(RequestError, match="gravel starts this cluster itself"):
         run(one(), tmp_path / "cache", "inline", tls=tls)
 
 

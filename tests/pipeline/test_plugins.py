@@ -199,9 +199,9 @@ FAULTY = {
         "kind.py",
         ('outputs=("Graph",)', 'outputs=("Grap",)'),
         "`outputs` names 'Grap'",
-        "mend it in",
+        "fix it in",
     ),
-    "inner.py": ("inner.py", ("run=triangles", "run=lambda c, p, *, input: input"), "<lambda>", "mend it in"),
+    "inner.py": ("inner.py", ("run=triangles", "run=lambda c, p, *, input: input"), "<lambda>", "fix it in"),
     "key.py": ("key.py", ("    least: int", "    over: int"), "a name that a workflow reads otherwise", ""),
     "old.py": (
         "old.py",
@@ -209,7 +209,7 @@ FAULTY = {
         "uses an old name: stages.stage is gravel.stages.stage now",
         "line 2 of ",
     ),
-    "zero.py": ("zero.py", ("version=1", "version=0"), "whole number from 1", "mend it in"),
+    "zero.py": ("zero.py", ("version=1", "version=0"), "whole number from 1", "fix it in"),
 }
 
 

@@ -121,7 +121,7 @@ def test_ranks_check_each_search_and_keep_no_labels(whole: Graph) -> None:
     assert any("no labels were kept" in note for note in measured.notes)
     with pytest.raises(StageError, match="neither a distance nor a predecessor"):
         check(whole, kept)
-    with pytest.raises(StageError, match="a distributed graph alone"):
+    with pytest.raises(StageError, match="only a search of a distributed graph may leave out labels"):
         search(whole, output="checks")
 
 

@@ -127,7 +127,7 @@ def test_ranks_check_at_once_and_keep_no_labels(whole: Graph) -> None:
         check(whole, kept)
     with pytest.raises(StageError, match="neither component labels nor checks"):
         check(graph, dataclasses.replace(kept, checks=None))
-    with pytest.raises(StageError, match="a distributed graph alone"):
+    with pytest.raises(StageError, match="only a search of a distributed graph may leave out labels"):
         find(whole, output="checks")
 
 
@@ -165,8 +165,8 @@ def test_what_cannot_be_is_said() -> None:
     graph = made(2)
     for asked, words in (
         ({"placement": "pinned"}, "in the memory of its ranks"),
-        ({"strategy": "afforest"}, "searched in its own way alone"),
-        ({"tuning": {"groups": 2}}, "searched in its own way alone"),
+        ({"strategy": "afforest"}, "a partition has no other strategy"),
+        ({"tuning": {"groups": 2}}, "a partition has no other strategy"),
     ):
         with pytest.raises(StageError, match=words):
             find(graph, **asked)

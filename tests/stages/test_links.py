@@ -84,9 +84,9 @@ def test_the_model_takes_the_links_of_the_backend(found: Links) -> None:
 
 
 def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StageError, match="transport peer is not at hand: the run has no GPUs"):
+    with pytest.raises(StageError, match="transport peer is not available: the run has no GPUs"):
         links(PlainContext(), LinksParameters(transports=["peer"], **SMALL))
-    with pytest.raises(ValidationError, match="names one twice"):
+    with pytest.raises(ValidationError, match="lists a value twice"):
         LinksParameters(transports=["wire", "wire"])
     with pytest.raises(ValidationError, match="smallest is 4096 bytes, and largest 64"):
         LinksParameters(smallest=4096, largest=64)

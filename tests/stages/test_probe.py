@@ -117,7 +117,7 @@ def test_a_directed_graph_and_one_without_arcs() -> None:
     [
         ({"methods": ["wrap"]}, "gather has no method 'wrap'; it can be serial, warp"),
         ({"measure": "levels", "methods": ["warp"]}, "it runs nothing that has a name"),
-        ({"methods": ["warp", "warp"]}, "names one twice"),
+        ({"methods": ["warp", "warp"]}, "lists a value twice"),
         ({"schedules": []}, "at least 1"),
         ({"strategy": "two_fase"}, "did you mean 'two_phase'"),
         ({"block": 100}, "multiple of 32"),

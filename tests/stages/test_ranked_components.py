@@ -51,5 +51,5 @@ def test_stripes_have_no_gang() -> None:
 
 def test_a_partition_takes_no_strategy() -> None:
     asked = TraverseParameters(algorithm="components", strategy="afforest")
-    with pytest.raises(StageError, match="searched in its own way alone"):
+    with pytest.raises(StageError, match="a partition has no other strategy"):
         traverse(PlainContext(), asked, input=split("path_33", 2))

@@ -65,7 +65,10 @@ def test_where_checks_were_made_is_said(places: tuple[str, ...], told: str):
     inputs = {"bfs": searched("serial", 2.0), "check": checks}
     assert f"from the graph alone{told}." in answer(inputs)[1]["checked"]
     (table,) = [each for each in sections(inputs) if each["title"] == "Verification"]
-    assert table["about"] == f"Checked from the graph alone, by code that the traversal does not use{told}."
+    assert (
+        table["about"]
+        == f"Checked from the graph alone, with code that is independent of the traversal{told}."
+    )
 
 
 def test_a_failed_or_missing_verification_is_said():

@@ -45,7 +45,7 @@ def test_bytes_are_left_out_where_bottom_up_levels_were_not_counted():
     table = found["Every strategy on every graph"]
     place = table["columns"].index("GB/s of counted bytes")
     assert [row[place] is None for row in table["rows"]] == [False, True]
-    assert "left out where levels were searched bottom-up" in table["about"]
+    assert "left out if levels were searched bottom-up" in table["about"]
 
 
 def test_a_distribution_ends_at_one_and_says_what_has_no_rate():

@@ -104,7 +104,7 @@ def test_a_run_that_cannot_fit_is_refused_with_its_numbers(tmp_path: Path) -> No
     assert min(sizes) > 100
     assert "split[ranks=1] needs" not in ran.errors
     assert "100 MiB of host memory (--host-memory)" in ran.errors
-    assert "what would make it fit" in ran.errors
+    assert "to make it fit" in ran.errors
     assert ran.record["cluster"] is None
     assert not ran.taken
     assert gravel("plan", tmp_path, text, "--host-memory", "100MiB").code == 2

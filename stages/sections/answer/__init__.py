@@ -51,7 +51,7 @@ def answer_section(
     elif len(measured) == 1:
         facts.append(["compared", "Nothing: one way of searching was measured."])
     if any(in_turns(one) for _, one in measured):
-        facts.append(["note", "Ranks took turns on shared hardware, so that no speedup can show."])
+        facts.append(["note", "Ranks took turns on shared hardware, so a speedup cannot be seen."])
     if not_run:
         facts.append(["not run", _not_run(not_run)])
     return {

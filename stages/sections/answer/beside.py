@@ -74,8 +74,8 @@ def standing_text(study: Study, like: Sequence[Member]) -> str:
             f"{span if slowest not in tied else ''}"
         )
     if any(standing[member.label].word == ONCE for member in like):
-        return "measured once and from one source each, so that they are not ranked"
-    return "all ran the same code, so that they are not ranked"
+        return "measured once and from one source each, so they are not ranked"
+    return "all ran the same code, so they are not ranked"
 
 
 def _plain(name: str) -> str:

@@ -26,8 +26,8 @@ def host_column_sections(members: Sequence[tuple[str, Measurement]]) -> list[dic
             "kind": "table",
             "title": "Ranks with columns in host memory",
             "about": (
-                "Means over the sources. Bytes over the links are those of the 32-byte sectors that warps of "
-                "all GPUs asked for, and GB/s all of them over the time of all searches."
+                "Means over the sources. Bytes over the links are the 32-byte sectors that warps of "
+                "all GPUs requested. GB/s are all these bytes over the time of all searches."
             ),
             "columns": ["run", "ranks", "placement", "ms", EDGE_RATE, "bytes over the links", "GB/s"],
             "rows": rows,

@@ -102,8 +102,8 @@ def _times(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
     named = _named(members)
     return figure(
         "Time of messages by their size",
-        "The slowest rank's time, the median of the repetitions. In reductions every rank learns "
-        "the masks of all others.",
+        "Time of the slowest rank, median of the repetitions. In a reduction, every rank "
+        "receives the masks of all others.",
         _panels(named, "microseconds", lambda point: 1e6 * point["seconds"]),
         {name: dict(patterns) for name, patterns in named.items()},
         columns=2,
@@ -119,7 +119,7 @@ def _rates(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
     named = _named(members)
     return figure(
         "Rate of messages by their size",
-        "What a rank receives in a second.",
+        "Bytes that a rank receives per second.",
         _panels(named, "GB/s a rank", _rate),
         {
             name: {pattern: [_rate(point) for point in points] for pattern, points in patterns.items()}
@@ -158,7 +158,7 @@ def _table(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
         "title": "Links between ranks",
         "about": " ".join(
             [
-                "The best size is that of the messages into which as much for every rank is cut fastest.",
+                "The best size is that with which the same total amount arrives fastest.",
                 *measured,
                 *(f"{note}." for note in sorted(notes)),
             ]

@@ -33,10 +33,11 @@ def memory_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     colors = {ranks: place % COLORS for place, ranks in enumerate(counts)}
     return figure(
         "Memory of partitions against table I",
-        "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018), points what "
-        "partitions take, source lists and masks included. Ids of nn arcs take 4 bytes here below 2^32 "
-        "vertices, and 8 in the formula. An edge list takes 16 bytes an arc, and a third of it is the "
-        "paper's result; CSR without degree separation takes 8 n + 8 m.",
+        "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018). "
+        "Points are sizes of partitions, including source lists and masks. Ids of nn arcs "
+        "take 4 bytes here below 2^32 vertices, and 8 in the formula. An edge list takes 16 "
+        "bytes an arc, and the paper's result is a third of it. CSR without delegates takes 8"
+        " n + 8 m.",
         [_panel(graph, colors) for graph in drawn],
         {graph.name: _data(graph) for graph in graphs},
         columns=2,

@@ -34,13 +34,11 @@ def paper_mean_sections(
             "kind": "table",
             "title": "Geometric means as the paper takes them",
             "about": (
-                f"Pan, Pearce, Owens (IPDPS 2018, section VI-A3) search from {SOURCES} random "
-                f"sources, leave out "
-                "searches of one level, and report the geometric mean of times or rates. Here "
-                "sources are drawn "
-                "among vertices with arcs, and a search has as many levels as its farthest vertex is away. "
-                f"The paper's rate counts the edges of the generator's list; it {told}. The other "
-                "counts each distinct undirected edge of the searched component once."
+                f"Pan, Pearce, Owens (IPDPS 2018, section VI-A3) search from {SOURCES} random sources and "
+                "leave out searches of one level. They report the geometric mean of times or rates. "
+                "Here sources are drawn among vertices with arcs, and the number of levels is the "
+                f"largest distance. The paper's rate counts the edges of the generator's list; it {told}. "
+                "The other rate counts each distinct undirected edge of the searched component once."
             ),
             "columns": [
                 "run",

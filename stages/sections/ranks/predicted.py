@@ -153,11 +153,12 @@ def _table(found: Sequence[Compared], links: bool) -> dict[str, Any]:
         "kind": "table",
         "title": "Predicted against measured",
         "about": (
-            "The cost model's local rates are fitted to the local computation of one run, the first of those "
-            "with the fewest ranks; levels and those with masks are as measured. On GPUs labels count as "
-            "computation, and all that one rank alone does. A whole search "
-            "is compared where its ranks ran at once. Masks are predicted whole, though only words that "
-            "changed may be sent." + (" Links are those that were measured." if links else "")
+            "The local rates of the cost model are fitted to the local computation of one run, "
+            "the first of those with the fewest ranks. Costs of levels, with and without masks, "
+            "are as measured. On GPUs, computation includes labels and everything that one rank "
+            "does alone. A whole search is compared only if its ranks ran at once. Masks are "
+            "predicted whole, though only changed words may be sent."
+            + (" Links are those that were measured." if links else "")
         ),
         "columns": [
             "run",
@@ -215,7 +216,10 @@ def _figure(found: Sequence[Compared]) -> dict[str, Any]:
     )
     return figure(
         "Model against measurement",
-        "Each point is a run; between the dotted lines the two differ by less than a factor of 2.",
+        (
+            "Each point is a run. Between the dotted lines, prediction and measurement differ by "
+            "less than a factor of 2."
+        ),
         [panel],
         {
             "run": names,

@@ -85,8 +85,8 @@ def _figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     thresholds = marked("threshold", [each.threshold for each in best], "ink")
     return figure(
         "Suggested thresholds over sizes",
-        "For the most ranks that each graph was split over: the suggested threshold, and what it makes "
-        "of vertices and arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018).",
+        "For the largest number of ranks of each graph: the suggested threshold, and the "
+        "resulting delegates and nn arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018).",
         [
             Curves(title="suggested threshold", x=size, y=Axis(low=0), lines=(thresholds,)),
             Curves(title="%", x=size, y=Axis(low=0), lines=tuple(shares)),

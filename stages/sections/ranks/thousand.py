@@ -128,12 +128,10 @@ def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
     return figure(
         "Predicted for other machines, to 1,024 ranks",
         "A prediction by the cost model for machines that were not measured here, and for "
-        "Graph500 graphs, "
-        "whose divisions are computed for each size from R-MAT's distribution: not for the "
-        "graphs of this "
-        "page. Each has the threshold suggested for it; below, what a search goes to on "
-        f"{first}. Ranks of a host read each other's memory; what joins hosts of H200 GPUs is assumed (a "
-        "400 Gb/s card for each).",
+        "Graph500 graphs, not for the graphs of this page. Their divisions are computed for "
+        "each size from the R-MAT distribution. Each size has its suggested threshold. Below:"
+        f" what a search spends its time on, on {first}. Ranks of a host read each other's memory. "
+        "Links between hosts of H200 GPUs are assumed (a 400 Gb/s card for each).",
         [*(rates(kind, title) for kind, title in TITLES.items()), *map(parts, TITLES)],
         {
             kind: {

@@ -44,8 +44,8 @@ def thresholds_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
     drawn = graphs[:MAX_GRAPHS]
     return figure(
         "Vertices and arcs over degree thresholds",
-        "Vertices with more arcs than the threshold are delegates; an arc between normal vertices (nn) "
-        "is what ranks send each other. Upright lines are the thresholds that were used. "
+        "Vertices with more arcs than the threshold are delegates. Ranks send each other the "
+        "arcs between normal vertices (nn). Vertical lines are the thresholds that were used. "
         + (
             "Where a band is shaded, less than a tenth of the arcs are nn and the delegates are few. "
             if any(allowed(graph) is not None for graph in drawn)

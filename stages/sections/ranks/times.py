@@ -130,10 +130,10 @@ def _table(runs: Runs) -> dict[str, Any]:
         "kind": "table",
         "title": "Searches over ranks",
         "about": (
-            "Parts are those of the slowest rank in each level, added up: medians over the sources. They "
-            "overlap and may add up to more than the search. "
+            "Parts are those of the slowest rank in each level, added up, as medians over the "
+            "sources. They overlap and may add up to more than the search. "
             + (
-                "Where ranks took turns in one process, reduction and exchange hold the other ranks' "
+                "If ranks took turns in one process, reduction and exchange include the other ranks' "
                 "computation. "
                 if any(in_turns(one) for _, one in runs)
                 else ""
@@ -143,9 +143,9 @@ def _table(runs: Runs) -> dict[str, Any]:
                 if names is APART
                 else ""
             )
-            + "Bytes are what all ranks send, means."
+            + "Bytes are what all ranks send, as means."
             + (
-                " Levels of GPUs that read each other's memory have those bytes that they read."
+                " For GPUs that read each other's memory, they are the bytes that were read."
                 if any(one.backend == "cuda" for _, one in runs)
                 else ""
             )

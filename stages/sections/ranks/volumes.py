@@ -27,16 +27,14 @@ def volume_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[str, A
             "kind": "table",
             "title": "Communication volume by formula and as counted",
             "about": (
-                "Bytes of all ranks in a search, means over the sources. By formula (Pan, Pearce, "
-                "Owens, IPDPS "
-                "2018, sections II-B and V; derived from its sentences, since the text lacks the formulas): "
-                "masks 2 (p - 1) d / 8 in each level that finds delegates, along a tree; vertices 4 "
-                "|nn|, as if "
-                "every nn arc were cut. 1-D broadcasts each visited vertex, 4 (p - 1) n'. 2-D on r x c ranks "
-                "sends 4 (r + c - 2) for each vertex that was visited forward and (r + c - 2) n / 8 in each "
-                "backward level, with the levels and directions of these searches. Counted are bytes "
-                "sent, or "
-                "read by GPUs that read each other's memory; without predecessors, which the paper does not "
+                "Bytes of all ranks in a search, as means over the sources. The formulas are those of"
+                " Pan, Pearce, Owens (IPDPS 2018, sections II-B and V), derived from its sentences, "
+                "because the text lacks them. Masks: 2 (p - 1) d / 8 in each level that finds "
+                "delegates, along a tree. Vertices: 4 |nn|, as if every nn arc were cut. 1-D "
+                "broadcasts each visited vertex: 4 (p - 1) n'. 2-D on r x c ranks: 4 (r + c - 2) for "
+                "each vertex visited forward, and (r + c - 2) n / 8 in each backward level. Levels "
+                "and directions are those of these searches. Counted bytes were sent, or read by GPUs"
+                " that read each other's memory. They exclude predecessors, which the paper does not "
                 "send."
             ),
             "columns": [
