@@ -238,7 +238,8 @@ def estimate(vertices, edges, host_memory=1 << 40, backend="cpu", device_memory=
 
 def test_estimate_follows_the_memory_there_is():
     ample = estimate(1 << 24, 1 << 28)
-    assert ample.host_bytes == pytest.approx(8 * (1 << 24) + 8 * (1 << 28) + WORKING_BYTES, rel=1e-6)
+    arrays = 8 * (1 << 24) + 8 * (1 << 28)
+    assert arrays + WORKING_BYTES // 2 < ample.host_bytes < arrays + WORKING_BYTES
     assert ample.outputs[0].arcs == 1 << 29
     assert estimate(1 << 24, 1 << 28, 1 << 30).host_bytes == 1 << 30
     assert estimate(1 << 24, 1 << 28, 1).host_bytes < 1 << 29
