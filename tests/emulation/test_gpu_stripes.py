@@ -35,7 +35,8 @@ def stripes(name: str, ranks: int) -> Partition:
     return partition(PlainContext(), asked, input=graph_of(name))
 
 
-@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 2])
 def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     stored = stripes("tail_on_clique", ranks)
     wanted, told = search(PlainContext(), stored)

@@ -131,10 +131,8 @@ def search_and_send(gang: Any, whole: Any, network: Network, options: SearchOpti
         return found
 
 
-@pytest.mark.parametrize(
-    "options",
-    [SearchOptions(), pytest.param(SearchOptions(reduction="blocking"), marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [SearchOptions(), SearchOptions(reduction="blocking")])
 def test_every_level_of_ranks_that_send_has_a_clock(
     options: SearchOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:

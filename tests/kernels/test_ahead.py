@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gravel.kernels.compiled.folder import Folder
+from tests.parameters import slow_among
 
 COMPILES = """\
 import os, sys
@@ -25,6 +26,7 @@ print(sum(module.startswith("gravel.") for module in compiled))
 """
 
 JOB = '[{"layout": "varint", "symmetric": true}]'
+CSR = '[{"layout": "csr", "symmetric": false}]'
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -83,7 +85,7 @@ def test_a_link_in_the_place_of_an_announcement_is_not_followed(tmp_path: Path) 
     assert not (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.parametrize("job", [JOB, '[{"layout": "csr", "symmetric": false}]'])
+@pytest.mark.parametrize("job", slow_among([JOB, CSR], {CSR}))
 def test_a_mark_says_that_all_was_compiled(tmp_path: Path, job: str) -> None:
     _run(tmp_path / "compiled", "-m", "gravel.kernels.ahead", job, "mark")
     assert Folder(tmp_path / "compiled").read("mark") == b""
@@ -95,6 +97,7 @@ def test_a_job_that_cannot_be_done_leaves_no_mark(tmp_path: Path) -> None:
     assert Folder(tmp_path / "compiled").read("mark") is None
 
 
+@pytest.mark.slow
 def test_a_search_compiles_nothing_that_was_compiled_ahead(tmp_path: Path) -> None:
     folder = tmp_path / "compiled"
     _run(folder, "-m", "gravel.kernels.ahead", JOB, "mark")

@@ -164,7 +164,9 @@ def crawl():
 
 
 @needs_data
-@pytest.mark.parametrize(("method", "most"), [("community", 9.4), ("community_rcm", 9.65)])
+@pytest.mark.parametrize(
+    ("method", "most"), [pytest.param("community", 9.4, marks=pytest.mark.slow), ("community_rcm", 9.65)]
+)
 def test_goal_on_a_web_crawl(crawl, method, most):
     """The goals are 11.1 bits per arc from a shuffle, and below the crawl's own 9.9 from the crawl."""
     natural, shuffled = crawl

@@ -193,6 +193,7 @@ def test_an_edit_leaves_what_does_not_depend_on_it(small: TreeCopy):
     assert json.loads(small.python("-c", leaf.format(module="leaf")))[:2] == [600, [1]]
 
 
+@pytest.mark.slow
 def test_settings_of_the_compiler_count(small: TreeCopy):
     assert answer(small) == (613, False)
     assert answer(small, NUMBA_OPT="1") == (613, False)
@@ -214,6 +215,7 @@ def test_a_file_that_changed_after_it_was_loaded_spoils_nothing(small: TreeCopy)
     assert answer(small)[0] == 613
 
 
+@pytest.mark.slow
 def test_bytecode_older_than_its_file_spoils_nothing(small: TreeCopy):
     """Python trusts bytecode of a file of the same size and second."""
     assert answer(small) == (613, False)
@@ -236,6 +238,7 @@ def test_a_constant_that_was_set_while_the_program_runs_counts(small: TreeCopy):
     assert answer(small) == (613, True)
 
 
+@pytest.mark.slow
 def test_data_beside_a_kernel_costs_nothing(small: TreeCopy):
     """Arrays beyond a megabyte are never compiled in; what holds too much is compiled in each process."""
     path = small.folder / "kernels" / "leaf.py"

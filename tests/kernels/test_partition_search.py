@@ -89,7 +89,9 @@ def test_searches_equal_scipy(graph: ZooGraph) -> None:
 
 
 @pytest.mark.parametrize("every", slow_among([False, True], [True]))
-@pytest.mark.parametrize("name", [*OPTIONS, *GROUPED])
+@pytest.mark.parametrize(
+    "name", slow_among([*OPTIONS, *GROUPED], {"all in one", "four groups", "local all-to-all", "swinging"})
+)
 def test_no_option_changes_what_is_found(name: str, every: bool) -> None:
     options = SearchOptions(**{**OPTIONS, **GROUPED}[name])
     cuts = list(itertools.product((4, 8) if name in GROUPED else (1, 3, 4), (0, 5, 10**6)))

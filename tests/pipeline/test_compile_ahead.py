@@ -52,6 +52,7 @@ def test_nothing_is_started_where_it_does_not_help(setting: dict[str, Any]) -> N
     assert compile_ahead(plan, plan.runs, needs, _environment(**setting)) is None
 
 
+@pytest.mark.slow
 def test_what_was_compiled_is_not_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
     plan, needs = _quickstart()

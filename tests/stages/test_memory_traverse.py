@@ -98,7 +98,7 @@ def peak_of(graphs, scale, parameters):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("algorithm", slow_among(["bfs", "components"], {"components"}))
+@pytest.mark.parametrize("algorithm", slow_among(["bfs", "components"], {"bfs", "components"}))
 def test_the_peak_of_streamed_encoded_rows_is_what_is_stated(graphs, algorithm):
     for codec in ("varint", "blocks"):
         parameters = {"algorithm": algorithm, "host_memory": 300_000}

@@ -56,6 +56,7 @@ def test_statements_are_those_that_were_measured(folder: Path) -> None:
     assert not other, "\n".join([*other, AGAIN])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_no_small_size_takes_more_than_is_stated(folder: Path) -> None:
     """Two cases at a time; what they are made from is made first."""

@@ -208,7 +208,7 @@ def test_choices_that_do_not_fit_the_graph():
     with pytest.raises(StageError, match="did you mean 'rounds'"):
         run(graph, algorithm="components", tuning={"round": 3})
     for algorithm, strategy in (("bfs", "top_down"), ("components", "label_propagation")):
-        with pytest.raises(StageError, match="its own way"):
+        with pytest.raises(StageError, match="and a partition has no other strategy"):
             run(partitioned(graph), algorithm=algorithm, strategy=strategy)
     unsorted = Graph(**{**vars(graph), "sorted": False})
     with pytest.raises(StageError, match="not sorted"):
