@@ -5,17 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gravel.labels import Labels, as_series, on_host
+from gravel.labels import Labelled, Labels, on_host
 from gravel.vertex_ids import Ids, vertex_of
 
 if TYPE_CHECKING:
-    import pandas
     from numpy.typing import NDArray
 
     from gravel.graphs import Graph
 
 
-class Components:
+class Components(Labelled):
     """The component of every vertex; the id of a component is that of its first vertex."""
 
     def __init__(self, ids: Ids, labels: Any, milliseconds: float, strategy: str) -> None:
@@ -66,28 +65,6 @@ class Components:
         """Say whether two vertices are in one component."""
         first, second = (self._labels[vertex_of(self._ids, each)] for each in (one, other))
         return int(first) == int(second)
-
-    def numpy(self) -> dict[str, Any]:
-        """Return `vertex` and `component` as NumPy arrays."""
-        return {name: each.numpy() for name, each in self._columns().items()}
-
-    def cupy(self) -> dict[str, Any]:
-        """Return `vertex` and `component` as CuPy arrays; raises TypeError where ids are no integers."""
-        return {name: each.cupy() for name, each in self._columns().items()}
-
-    def to_arrow(self) -> Any:
-        """Return a table of `vertex` and `component`."""
-        import pyarrow
-
-        return pyarrow.table({name: each.to_arrow() for name, each in self._columns().items()})
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame of `vertex` and `component`."""
-        import pandas
-
-        return pandas.DataFrame(
-            {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
-        )
 
     def __repr__(self) -> str:
         largest = int(self.sizes[0]) if self.count else 0

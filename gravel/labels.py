@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
@@ -73,6 +74,36 @@ class Labels:
         values.index = as_series(self._ids.take(numpy.arange(len(self)))).array
         values.name = self.name
         return values
+
+
+class Labelled(ABC):
+    """A result with a label of every vertex, or several, as columns beside the vertices' ids."""
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Labels]:
+        """Return the columns by name, `vertex` first."""
+
+    def numpy(self) -> dict[str, Any]:
+        """Return `vertex` and the labels as NumPy arrays."""
+        return {name: each.numpy() for name, each in self._columns().items()}
+
+    def cupy(self) -> dict[str, Any]:
+        """Return `vertex` and the labels as CuPy arrays; raises TypeError where ids are no integers."""
+        return {name: each.cupy() for name, each in self._columns().items()}
+
+    def to_arrow(self) -> Any:
+        """Return a table of `vertex` and the labels."""
+        import pyarrow
+
+        return pyarrow.table({name: each.to_arrow() for name, each in self._columns().items()})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a DataFrame of `vertex` and the labels."""
+        import pandas
+
+        return pandas.DataFrame(
+            {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
+        )
 
 
 def on_host(array: Any) -> Any:

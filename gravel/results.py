@@ -43,7 +43,7 @@ def _runs(plan: Plan, name: str, where: Mapping[str, object]) -> list[StageRun]:
     if not runs:
         known = list(dict.fromkeys(run.entry for run in plan.runs.values()))
         near = nearest(name, known)
-        meant = f"; did you mean {near!r}?" if near else ""
+        meant = f"; did you mean {near!r}?" if near else "."
         raise KeyError(f"the workflow has no stage {name!r}{meant} It has {', '.join(known)}")
     for axis, value in where.items():
         if not any(axis in run.coordinates for run in runs):

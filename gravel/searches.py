@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gravel.labels import Labels, as_series
+from gravel.labels import Labelled, Labels
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
-    import pandas
-
     from gravel.kernels.bfs import BFSResult
     from gravel.prepared import PreparedSearch
 
 
-class Search:
+class Search(Labelled):
     """Distances and predecessors from one source, under the caller's ids.
 
     `milliseconds` is the time of the search itself, `strategy` what searched and `reason` why that.
@@ -100,28 +98,6 @@ class Search:
         import numpy
 
         return listed(self._ids, numpy.array(path[::-1], numpy.int64))
-
-    def numpy(self) -> dict[str, Any]:
-        """Return `vertex` and the labels as NumPy arrays."""
-        return {name: each.numpy() for name, each in self._columns().items()}
-
-    def cupy(self) -> dict[str, Any]:
-        """Return `vertex` and the labels as CuPy arrays; raises TypeError where ids are no integers."""
-        return {name: each.cupy() for name, each in self._columns().items()}
-
-    def to_arrow(self) -> Any:
-        """Return a table of `vertex`, `distance` and `predecessor`."""
-        import pyarrow
-
-        return pyarrow.table({name: each.to_arrow() for name, each in self._columns().items()})
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame of `vertex`, `distance` and `predecessor`."""
-        import pandas
-
-        return pandas.DataFrame(
-            {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
-        )
 
     def __repr__(self) -> str:
         return (

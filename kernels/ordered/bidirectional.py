@@ -37,6 +37,34 @@ def path(
 
 
 @serial
+def _expand(
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    queue: NDArray[Any],
+    first: int,
+    last: int,
+    own: NDArray[Any],
+    other: NDArray[Any],
+) -> tuple[int, int]:
+    """Visit the neighbours of queue[first:last]; return where the queue ends then, and whom both sides know.
+
+    The second value is the first vertex that the other side has visited, or -1.
+    """
+    tail = last
+    for i in range(first, last):
+        v = numpy.int64(queue[i])
+        for k in range(row_offsets[v], row_offsets[v + 1]):
+            w = numpy.int64(column_indices[k])
+            if own[w] == 0:
+                own[w] = v + 1
+                queue[tail] = w
+                tail += 1
+            if other[w] != 0:
+                return tail, int(w)
+    return tail, -1
+
+
+@serial
 def _search(
     row_offsets: NDArray[Any],
     column_indices: NDArray[Any],
@@ -60,34 +88,15 @@ def _search(
     behind[0] = target
     first, last = 0, 1
     back_first, back_last = 0, 1
-    while first < last and back_first < back_last:
+    middle = -1
+    while middle < 0 and first < last and back_first < back_last:
         if last - first <= back_last - back_first:
-            tail = last
-            for i in range(first, last):
-                v = numpy.int64(ahead[i])
-                for k in range(row_offsets[v], row_offsets[v + 1]):
-                    w = numpy.int64(column_indices[k])
-                    if before[w] == 0:
-                        before[w] = v + 1
-                        ahead[tail] = w
-                        tail += 1
-                    if after[w] != 0:
-                        return int(w)
+            tail, middle = _expand(row_offsets, column_indices, ahead, first, last, before, after)
             first, last = last, tail
         else:
-            tail = back_last
-            for i in range(back_first, back_last):
-                v = numpy.int64(behind[i])
-                for k in range(back_offsets[v], back_offsets[v + 1]):
-                    w = numpy.int64(back_indices[k])
-                    if after[w] == 0:
-                        after[w] = v + 1
-                        behind[tail] = w
-                        tail += 1
-                    if before[w] != 0:
-                        return int(w)
+            tail, middle = _expand(back_offsets, back_indices, behind, back_first, back_last, after, before)
             back_first, back_last = back_last, tail
-    return -1
+    return middle
 
 
 @serial

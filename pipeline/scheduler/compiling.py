@@ -45,9 +45,10 @@ class Compiling:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-            if all(map(is_done, self._keys)) and (folder := _folder()) is not None:
-                folder.write(self._mark, b"")
-                folder.close()
+        # Also where it could not do a job: it would not be able to do it in the next run either.
+        if all(map(is_done, self._keys)) and (folder := _folder()) is not None:
+            folder.write(self._mark, b"")
+            folder.close()
 
 
 def compile_ahead(

@@ -80,3 +80,16 @@ def test_a_run_that_ends_early_ends_the_compiling(
     assert (again is None) == is_done
     if again is not None:
         again.close(lambda key: False)
+
+
+def test_what_cannot_be_compiled_ahead_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    plan, needs = _quickstart()
+    compiling = compile_ahead(plan, plan.runs, needs, _environment())
+    assert compiling is not None
+    assert compiling.process.wait() == 1
+    compiling.close(lambda key: True)
+    assert compile_ahead(plan, plan.runs, needs, _environment()) is None
