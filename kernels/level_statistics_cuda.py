@@ -37,7 +37,8 @@ def level_sums(distance: Any, row_offsets: Any, halves: Any | None) -> tuple[Any
     """Count vertices and stored arcs of each level; see `gravel.kernels.level_statistics.level_sums`.
 
     Arrays are CuPy's: `distance` int32 (vertices,), `row_offsets` int64 (vertices + 1,), `halves` int64
-    (vertices,) or None. Returns two NumPy arrays int64 (levels,) and the sum of `halves` over what is reached.
+    (vertices,) or None. Returns two NumPy arrays int64 (levels,) and the sum of
+    `halves` over what is reached.
     """
     import cupy
 

@@ -91,9 +91,7 @@ def encoded_size(row_offsets: Any, column_indices: Any, *, block: int = 256) -> 
     return int(_row_sizes(row_offsets, column_indices, block, LONG_ROW).sum())
 
 
-def count(
-    byte_offsets: Any, stream: Any, dtype: Any, *, block: int = 256, long_row: int = LONG_ROW
-) -> Any:
+def count(byte_offsets: Any, stream: Any, dtype: Any, *, block: int = 256, long_row: int = LONG_ROW) -> Any:
     """Count the neighbours of each row without decoding it, summed up: int64 (rows + 1,).
 
     Raises ValueError for offsets that do not ascend to the end of the stream, and for a row that ends within

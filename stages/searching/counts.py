@@ -39,6 +39,7 @@ def reached(
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
         ends = on_host(graph.ends) if graph.ends is not None else numpy.empty(0, numpy.int64)
         summed = level_sums(distance, graph.first_offsets, ends, vertices, arcs)
+    pulled = [level for level, way in enumerate(result.directions[: len(vertices)]) if way == "pull"]
     total = int(arcs.sum())
     edges = total
     if graph.symmetric:
@@ -51,7 +52,7 @@ def reached(
         "levels": {
             "vertices": vertices.tolist(),
             "arcs": arcs.tolist(),
-            "pulled": [level for level, way in enumerate(result.directions[: len(vertices)]) if way == "pull"],
+            "pulled": pulled,
         },
     }
 

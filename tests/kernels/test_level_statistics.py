@@ -1,4 +1,4 @@
-"""Levels and ends of edges, counted on the device as on the CPU: on a GPU, and with the kernels on CPU threads."""
+"""Levels and ends of edges, counted on the device as on the CPU: on a GPU, and in emulation."""
 
 from __future__ import annotations
 
