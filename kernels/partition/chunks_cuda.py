@@ -83,7 +83,9 @@ def capped(lengths: Any) -> Any:
     return cupy.minimum(lengths, LARGEST, out=lengths).astype(numpy.uint16)
 
 
-def count_rows(row_offsets: Any, columns: Any, first_row: int, degrees: Any, busier: Any, quieter: Any) -> None:
+def count_rows(
+    row_offsets: Any, columns: Any, first_row: int, degrees: Any, busier: Any, quieter: Any
+) -> None:
     """Count the arcs of a row range by their busier and by their quieter end.
 
     Parameters
