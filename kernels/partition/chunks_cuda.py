@@ -73,7 +73,7 @@ def count_degrees(degrees: Any) -> Any:
     """Count vertices by degree, int64 (LARGEST + 1,) on the device; `degrees` uint16."""
     import cupy
 
-    return cupy.bincount(degrees.astype(numpy.int32), minlength=LARGEST + 1).astype(numpy.int64)
+    return cupy.bincount(degrees.astype(numpy.int32), minlength=LARGEST + 1).astype(numpy.int64, copy=False)
 
 
 def capped(lengths: Any) -> Any:
