@@ -8,6 +8,7 @@ from gravel.stages.partitioning.counting import find_delegates, take_census
 from gravel.stages.partitioning.ranges import (
     SplitTask,
     StripeTask,
+    map_ranges,
     offset_pieces,
     ranges,
     split_range,
@@ -61,10 +62,10 @@ class OnHost:
             shares: Any
             if self._index is None:
                 stripes = (StripeTask(rows, ranks, some.start, some.stop) for rows in cuts)
-                shares = self._context.map(stripe_range, stripes)
+                shares = map_ranges(self._context, self._graph, stripe_range, stripes)
             else:
                 splits = (SplitTask(rows, self._index, ranks, some.start, some.stop) for rows in cuts)
-                shares = self._context.map(split_range, splits)
+                shares = map_ranges(self._context, self._graph, split_range, splits)
             names = KINDS[:1] if self._index is None else KINDS
             made = write_ranks(self._context, self._graph, ranks, some, zip(cuts, shares, strict=True), names)
             arrays.update(made[0])

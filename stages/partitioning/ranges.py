@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from gravel.stages.threads import map_threads
 from gravel.stages.verifying.host import on_host
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from gravel.kernels.partition.chunks import DelegateIndex, Share
     from gravel.stages.artifacts import Graph
+    from gravel.stages.context import Context
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 RANGE_ARCS = 1 << 22
 """Arcs of a range, at most one row more: 16 MiB of columns."""
@@ -54,9 +59,7 @@ def ranges(graph: Graph, *, arcs: int | None = None, rows: int | None = None) ->
 
     most, arcs = rows, arcs or RANGE_ARCS
 
-    in_memory = isinstance(graph.row_offsets, numpy.ndarray) and isinstance(
-        graph.column_indices, numpy.ndarray
-    )
+    in_memory = is_in_memory(graph)
     for first, offsets in offset_pieces(graph, most):
         row, count = 0, len(offsets) - 1
         while row < count:
@@ -74,6 +77,25 @@ def ranges(graph: Graph, *, arcs: int | None = None, rows: int | None = None) ->
                 in_memory,
             )
             row = last
+
+
+def is_in_memory(graph: Graph) -> bool:
+    """Whether ranges are slices of arrays in memory."""
+    import numpy
+
+    return all(isinstance(each, numpy.ndarray) for each in (graph.row_offsets, graph.column_indices))
+
+
+def map_ranges(
+    context: Context, graph: Graph, function: Callable[[Task], Result], tasks: Iterable[Task]
+) -> Iterator[Result]:
+    """Apply a function to ranges on all workers, or of arrays in memory on this process's threads.
+
+    Sending such ranges to other workers, and what becomes of them back, takes longer than dividing them.
+    """
+    if is_in_memory(graph):
+        return map_threads(function, tasks, context.machine.threads)
+    return context.map(function, tasks)
 
 
 def offset_pieces(graph: Graph, rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
