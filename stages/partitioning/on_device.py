@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gravel.stages.device_rows import bytes_there, free_bytes, lacking, tried
 from gravel.stages.partitioning.device_memory import ARCS_PER_ROW, DOWNLOAD_BYTES, LEAST_ARCS, PIECE_ROWS
 from gravel.stages.partitioning.ranges import Rows, ranges
 from gravel.stages.partitioning.writing import KINDS, write_ranks
+from gravel.stages.verifying.host import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +37,7 @@ class OnDevice:
 
     def __init__(self, context: Context, graph: Graph, sizes: DeviceSizes) -> None:
         room = context.machine.device_memory
-        held = sum(_bytes_there(each) for each in (graph.row_offsets, graph.column_indices))
+        held = bytes_there(graph.row_offsets, graph.column_indices)
         self.ranks_at_once = sizes.ranks_at_once
         self._context, self._graph, self._sizes = context, graph, sizes
         self._at_once = sizes.arcs_at_once(room)
@@ -170,36 +172,26 @@ class OnDevice:
             if not is_out_of_memory(error):
                 raise
         self._rows, self._is_whole = None, False
-        free = _free_bytes()
+        free = free_bytes()
         self._at_once = self._sizes.arcs_at_once(free) or LEAST_ARCS
-        self._context.log(f"{_lacking(free)}; the graph is divided {self._at_once:,} arcs at a time")
+        self._context.log(f"{lacking(free)}; the graph is divided {self._at_once:,} arcs at a time")
         return None
 
     def _tried(self, rows: Rows, work: Work[Result]) -> Iterator[tuple[Rows, Result]]:
-        """Do something with a range, or with its halves where there is no room for it."""
-        from gravel.kernels.cuda.room import is_out_of_memory
+        """Do something with a range, or with smaller ones where there is no room for it."""
 
-        try:
-            found = work(rows, *self._part(rows))
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-        else:
-            yield rows, found
-            return
-        lacking = _lacking(_free_bytes())
-        if rows.last - rows.first == 1:
-            raise MemoryError(f"{lacking}, for the {rows.end - rows.begin:,} arcs of vertex {rows.first}")
-        self._context.log(f"{lacking}; ranges become smaller")
-        for half in self._halves(rows):
-            yield from self._tried(half, work)
+        def part(first: int, last: int) -> tuple[Rows, Result]:
+            begin, end = (
+                known if row == of else self._offset(row)
+                for row, of, known in ((first, rows.first, rows.begin), (last, rows.last, rows.end))
+            )
+            some = replace(rows, first=first, last=last, begin=begin, end=end)
+            return some, work(some, *self._part(some))
 
-    def _halves(self, rows: Rows) -> tuple[Rows, Rows]:
-        from gravel.stages.verifying.host import on_host
+        yield from tried(part, rows.first, rows.last, self._context.log)
 
-        middle = (rows.first + rows.last) // 2
-        arc = int(on_host(self._graph.row_offsets[middle : middle + 1])[0])
-        return replace(rows, last=middle, end=arc), replace(rows, first=middle, begin=arc)
+    def _offset(self, row: int) -> int:
+        return int(on_host(self._graph.row_offsets[row : row + 1])[0])
 
     def _part(self, rows: Rows) -> tuple[Any, Any]:
         from gravel.kernels.placement.device_copies import part_on_device
@@ -208,27 +200,6 @@ class OnDevice:
             part_on_device(self._graph.row_offsets, rows.first, rows.last + 1),
             part_on_device(self._graph.column_indices, rows.begin, rows.end),
         )
-
-
-def _free_bytes() -> int:
-    """Give back what is unused, and return how much of the device is free."""
-    import cupy
-
-    cupy.get_default_memory_pool().free_all_blocks()
-    return int(cupy.cuda.runtime.memGetInfo()[0])
-
-
-def _lacking(free: int) -> str:
-    return f"out of device memory, of which {free:,} bytes are free"
-
-
-def _bytes_there(array: Any) -> int:
-    """Bytes of an array that the device has already."""
-    from gravel.kernels.placement.device_copies import where_it_is
-    from gravel.kernels.strategy import backend_of
-
-    there = where_it_is(array)
-    return int(there.nbytes) if backend_of(there) == "cuda" else 0
 
 
 def _on_host(share: Share) -> Share:

@@ -132,7 +132,7 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> NDArray[Any]
     import numpy
 
     from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
-    from gravel.stages.compress import row_ranges
+    from gravel.stages.compressing.writing import row_ranges
 
     if not in_parts:
         offsets = count_neighbours(rows)
@@ -155,7 +155,7 @@ def edge_ends_of(rows: EncodedRows) -> NDArray[Any]:
 
     from gravel.kernels.layouts import decode
     from gravel.kernels.level_statistics import edge_ends
-    from gravel.stages.compress import row_ranges
+    from gravel.stages.compressing.writing import row_ranges
 
     counts = [numpy.empty(0, numpy.int64)]
     name = "row_offsets" if rows.layout == "csr" else "byte_offsets"
