@@ -262,6 +262,7 @@ def _estimate(
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
+    packed = parameters.codec != "csr"
     all_rows = n if graph.kind != "Partition" else (graph.bytes - width * m) // 4
     sizes = _sizes(parameters.codec, n, m, all_rows)
     on_device = sizes.stated(machine.device_memory) if machine.backend == "cuda" else 0
@@ -286,9 +287,11 @@ def _estimate(
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,
     )
+    refused = machine.backend == "cuda" and not sizes.stated(machine.device_memory)
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,
+        note=f"on the CPU: {sizes.refused(machine.device_memory)}" if refused and packed else "",
         outputs=(output,),
     )
 

@@ -21,7 +21,9 @@ def free_bytes() -> int:
     """Give back what is unused, and return how much of the device is free."""
     import cupy
 
-    cupy.get_default_memory_pool().free_all_blocks()
+    from gravel.kernels.cuda.room import give_free_blocks_back
+
+    give_free_blocks_back()
     return int(cupy.cuda.runtime.memGetInfo()[0])
 
 

@@ -92,6 +92,9 @@ class OnDevice:
 
     def write(self, ranks: int) -> tuple[dict[str, Array], list[RankSize]]:
         """Make all ranks' arrays; without `find_delegates` before, each rank has whole rows (stripes)."""
+        from gravel.kernels.cuda.room import give_free_blocks_back
+
+        give_free_blocks_back()
         arrays: dict[str, Array] = {}
         sizes: list[RankSize] = []
         step = self.ranks_at_once

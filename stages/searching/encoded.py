@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.verifying.host import on_host
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -62,7 +64,7 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts.alignment import padded
     from gravel.kernels.placement.pinned import fill, pinnable
 
-    offsets = numpy.asarray(stored.byte_offsets)
+    offsets = on_host(stored.byte_offsets)
     end = int(offsets[-1]) if len(offsets) else 0
     if end > len(stored.stream):
         raise ValueError(f"the rows end at byte {end}; the stream has {len(stored.stream)}")
@@ -89,7 +91,7 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.layouts.parts import host_offsets
 
-    arrays = {"byte_offsets": numpy.asarray(stored.byte_offsets), STREAM: stored.stream}
+    arrays = {"byte_offsets": on_host(stored.byte_offsets), STREAM: stored.stream}
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
     rows = EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
     host_offsets(rows)

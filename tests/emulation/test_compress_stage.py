@@ -8,14 +8,19 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.layouts import decode
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
 from gravel.stages.compressing import memory
+from gravel.stages.compressing.decoding import decompress
 from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.searching.byte_columns import columns_as_stored
+from gravel.stages.searching.encoded import read_rows
+from gravel.stages.searching.encoded_ranks import read_encoded_ranks
 from gravel.stages.stage import Extent
 from tests.emulation import grid_kernels
 from tests.emulation.grid_kernels import on_device
@@ -98,6 +103,35 @@ def test_partitions(codec: str) -> None:
     same(pack(PlainContext(machine("cuda")), whole, codec), expected)
 
 
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_stays_on_the_device_is_read_from_there(codec: str) -> None:
+    graph = graph_of(SKEWED)
+    there = replace(
+        graph, row_offsets=on_device(graph.row_offsets), column_indices=on_device(graph.column_indices)
+    )
+    packed = pack(Keeping(machine("cuda")), there, codec)
+    found = [decompress(packed)]
+    if codec == "csr":
+        again = columns_as_stored(packed)
+        found.append(replace(again, column_indices=again.column_indices[: graph.arc_count]))
+    else:
+        rows = read_rows(packed)
+        assert not any(backend_of(array) == "cuda" for array in rows.arrays.values())
+        offsets, columns = decode(rows)
+        found.append(replace(graph, row_offsets=offsets, column_indices=columns))
+    for each in found:
+        assert numpy.array_equal(each.row_offsets, graph.row_offsets)
+        assert numpy.array_equal(each.column_indices, graph.column_indices)
+    if codec in ("varint", "blocks"):
+        parts = partition(PlainContext(), PartitionParameters(ranks=2, threshold=4), input=graph)
+        packed = pack(Keeping(machine("cuda")), parts, codec)
+        again = decompress(packed)
+        assert isinstance(again, Partition)
+        for name, array in parts.arrays.items():
+            assert numpy.array_equal(again.arrays[name], array), name
+        assert len(read_encoded_ranks(packed).parts) == 2
+
+
 def test_auto_reads_arrays_of_the_device() -> None:
     graph = graph_of(SKEWED)
     there = replace(
@@ -171,5 +205,6 @@ def test_no_more_is_taken_than_stated(
     # Rows that the GPU has no room for are the CPU's from the start.
     need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", 1000))
     assert need.device_bytes == 0
+    assert ("on the CPU: a GPU needs" in need.note) is (codec != "csr")
     assert need.host_bytes >= STAGE.estimate(parameters, {"input": (extent,)}, machine("cpu")).host_bytes
     same(compress(kind(machine("cuda", 1000)), parameters, input=graph), on_cpu(graph, codec))
