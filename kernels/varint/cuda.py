@@ -69,14 +69,21 @@ def _row_sizes(row_offsets: Any, columns: Any, block: int, long_row: int) -> Any
 
 
 def encode(
-    row_offsets: Any, column_indices: Any, *, block: int = 256, long_row: int = LONG_ROW
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    alignment: int = 1,
+    block: int = 256,
+    long_row: int = LONG_ROW,
 ) -> tuple[Any, Any]:
     """Write rows as bytes; see `gravel.kernels.varint.encode`."""
     import cupy
 
     byte_offsets = _row_sizes(row_offsets, column_indices, block, long_row)
     cupy.cumsum(byte_offsets, out=byte_offsets)
-    stream = cupy.empty(int(byte_offsets[-1]), cupy.uint8)
+    size = int(byte_offsets[-1])
+    stream = cupy.empty(-(-size // alignment) * alignment, cupy.uint8)
+    stream[size:] = 0
     rows = len(row_offsets) - 1
     if rows:
         load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("write_rows")(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.verifying.host import on_host
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -62,7 +64,7 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts.alignment import padded
     from gravel.kernels.placement.pinned import fill, pinnable
 
-    offsets = numpy.asarray(stored.byte_offsets)
+    offsets = on_host(stored.byte_offsets)
     end = int(offsets[-1]) if len(offsets) else 0
     if end > len(stored.stream):
         raise ValueError(f"the rows end at byte {end}; the stream has {len(stored.stream)}")
@@ -114,7 +116,7 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.layouts.parts import host_offsets
 
-    arrays = {"byte_offsets": numpy.asarray(stored.byte_offsets), STREAM: stored.stream}
+    arrays = {"byte_offsets": on_host(stored.byte_offsets), STREAM: stored.stream}
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
     rows = EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
     host_offsets(rows)
@@ -158,7 +160,7 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> Any:
 
     from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
     from gravel.kernels.strategy import backend_of
-    from gravel.stages.compress import row_ranges
+    from gravel.stages.compressing.writing import row_ranges
 
     if not in_parts and backend_of(rows.arrays["byte_offsets"]) == "cuda":
         from gravel.kernels.layouts.counting import row_offsets
@@ -200,7 +202,7 @@ def edge_ends_of(rows: EncodedRows) -> NDArray[Any]:
 
     from gravel.kernels.layouts import decode
     from gravel.kernels.level_statistics import edge_ends
-    from gravel.stages.compress import row_ranges
+    from gravel.stages.compressing.writing import row_ranges
 
     counts = [numpy.empty(0, numpy.int64)]
     name = "row_offsets" if rows.layout == "csr" else "byte_offsets"

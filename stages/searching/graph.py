@@ -328,7 +328,7 @@ def _edge_ends(
     if placed is not None and placed.plan.placement == "streamed":
         import numpy
 
-        from gravel.stages.compress import row_ranges
+        from gravel.stages.compressing.writing import row_ranges
 
         counts = [numpy.empty(0, numpy.int64)]
         for row, part in row_ranges(offsets):
