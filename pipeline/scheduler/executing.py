@@ -39,7 +39,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     environment = without_workers(environment, plan, options, cache)
-    facts = machine_facts(environment.backend)
+    facts = machine_facts(environment.backend, devices=environment.devices)
     record = RunRecord(
         options.cache_root, outline_of(plan), machine_record(facts, environment), options.to_json()
     )
