@@ -19,6 +19,8 @@ from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.addresses import is_url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gravel.pipeline.datasets.contents import Contents
     from gravel.pipeline.datasets.fetches import Fetches
     from gravel.stages.stage import FileInput
@@ -31,12 +33,16 @@ class FileDigests:
     (`gravel.pipeline.core.file_state`).
 
     With `fetch` what URLs lead to is brought here in the background, and `NeedsContent` is raised until it is
-    there; without, as for `plan`, it is raised for whatever would have to be fetched.
+    there; without, as for `plan`, it is raised for whatever would have to be fetched. `on_new` is called
+    before a file is digested whose digest is not known.
     """
 
-    def __init__(self, cache_root: Path, *, fetch: bool = False) -> None:
+    def __init__(
+        self, cache_root: Path, *, fetch: bool = False, on_new: Callable[[], None] | None = None
+    ) -> None:
         self._files = LocalFiles(Path(cache_root))
         self._fetch = fetch
+        self._on_new = on_new
         self._contents: Contents | None = None
         self.fetches: Fetches | None = None
 
@@ -86,6 +92,8 @@ class FileDigests:
             note_memo(name)
             return known
         doubt("an input is digested anew")
+        if self._on_new is not None:
+            self._on_new()
         value = _content(path)
         after = path.stat()
         if state_of(after) != key:

@@ -50,6 +50,7 @@ from gravel.stages.artifacts import Artifact, Json
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.file_digest import FileDigests
     from gravel.pipeline.scheduler.data_set_changes import Past
+    from gravel.pipeline.scheduler.loading_here import LoadingHere
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.failures import ReadOnly
@@ -70,8 +71,10 @@ class Driver:
         options: RunOptions,
         report: RunReport,
         facts: dict[str, Json],
+        loading: LoadingHere,
     ) -> None:
         self._plan = plan
+        self._loading = loading
         self._cache = cache
         self._environment = environment
         self._options = options
@@ -140,6 +143,7 @@ class Driver:
             if self._nodes.any_in(WANTED, WAITING):
                 if self._read_only is not None:
                     raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
+                self._loading.start_if_here()
                 self._refuse()
                 self._resolver.strict = False
                 self._loop()
@@ -303,6 +307,7 @@ class Driver:
             workers=self._options.workers,
             ranks=ranks,
             progress=self._report.progressed,
+            meanwhile=self._loading.start,
         )
         cluster = self._state.cluster = self._started.cluster
         self._placement.set_worker_slots(cluster.worker_slots)

@@ -19,6 +19,7 @@ from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.small_runs import without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
@@ -48,7 +49,9 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, environment, options, report, facts)
+    loading = LoadingHere(environment)
+    digests = FileDigests(cache.root, fetch=True, on_new=loading.start_if_here)
+    driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     work = _Planned(plan, driver, report, cache.root)
     return run_to_end(work, record, report, cache, options, reporter, cache.lease(record.run))
 

@@ -58,6 +58,17 @@ class RunEnvironment:
             device_memory=self.capacity.device_bytes if backend == "cuda" else 0,
         )
 
+    def likely_machine(self, stage: Stage) -> Machine:
+        """Return what a run of the stage may plan with if nobody else uses a GPU; asks no driver."""
+        backend = self.backend_of(stage)
+        device = min((device.total_bytes for device in self.devices), default=0) * DEVICE_USABLE
+        return Machine(
+            backend=backend,
+            threads=self.cores,
+            host_memory=self.capacity.host_bytes,
+            device_memory=int(device) if backend == "cuda" else 0,
+        )
+
     def hardware_of(self, stage: Stage) -> str:
         """Return what the recipe of a stage that is timed says of the machine."""
         return hardware(self.backend_of(stage), devices=self.devices)

@@ -38,10 +38,12 @@ def start_cluster(
     workers: int | None,
     ranks: int,
     progress: Callable[[Progress], None],
+    meanwhile: Callable[[], None],
 ) -> Started:
     """Start what the setting names; raises RequestError or GravelError if it does not come up.
 
-    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run.
+    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run,
+    `meanwhile` when nothing is left to do here but to wait for workers.
     """
     if environment.cluster == "inline":
         from gravel.pipeline.workers.inline import InlineCluster
@@ -86,6 +88,7 @@ def start_cluster(
         put_back()
         stop_logging(handler)
 
+    meanwhile()
     try:
         return Started(_start(environment, run, scratch, cache_root, workers, ranks), undo)
     except GravelError:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from gravel.pipeline.store.sharing import mask_for
+from gravel.pipeline.workers.map_threads import map_in_threads
 from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
@@ -26,8 +27,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AHEAD = 2
-"""Groups of items of `context.map` in flight per worker: one that runs and one that waits for it. Where there
-are no other workers, items in flight per thread."""
+"""Groups of items of `context.map` in flight per worker: one that runs and one that waits for it."""
 
 ALIVE = 0.5
 """Seconds after which whoever waits for another worker looks whether it is still there."""
@@ -123,26 +123,9 @@ class DaskServices:
         client = get_client()
         workers = len(client.scheduler_info()["workers"])
         if workers <= 1:
-            return self._map_threads(function, items)
+            return map_in_threads(function, items, self._task.machine.threads)
         together = max(1, self._task.machine.threads // workers)
         return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
-
-    def _map_threads(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        from gravel.kernels.jit import set_threads
-
-        threads = max(1, self._task.machine.threads)
-        with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:
-            waiting: deque[Any] = deque()
-            try:
-                for item in items:
-                    waiting.append(pool.submit(function, item))
-                    if len(waiting) >= threads * AHEAD:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
 
     def _map_workers(
         self, client: Any, function: Callable[[Item], Result], groups: Iterable[list[Item]], ahead: int

@@ -9,9 +9,9 @@ import logging
 import os
 import signal
 import threading
-from contextlib import suppress
 from typing import Any
 
+from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.safe_path import drop_safe_path_variables
 
 LOG = "GRAVEL_WORKER_LOG"
@@ -23,7 +23,8 @@ def dask_setup(worker: Any) -> None:
     """Prepare the process."""
     drop_safe_path_variables()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_load, daemon=True, name="gravel-load").start()
+    has_gpu = bool(os.environ.get(MAKE_CONTEXT))
+    threading.Thread(target=load, kwargs={"context": has_gpu}, daemon=True, name="gravel-load").start()
     path = os.environ.get(LOG)
     if path:
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
@@ -32,17 +33,3 @@ def dask_setup(worker: Any) -> None:
         os.close(log)
         for name in ("distributed", "distributed.worker"):
             logging.getLogger(name).setLevel(logging.INFO)
-
-
-def _load() -> None:
-    """Load what nearly every stage uses while the cluster still starts."""
-    import numpy  # noqa: F401
-    import zarr  # noqa: F401
-
-    import gravel.kernels.jit  # noqa: F401
-
-    if os.environ.get(MAKE_CONTEXT):
-        with suppress(Exception):  # a stage that needs the GPU says what is wrong with it
-            import cupy
-
-            cupy.zeros(1)
