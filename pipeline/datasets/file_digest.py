@@ -7,6 +7,7 @@ import json
 import os
 import re
 import time
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,15 @@ from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.addresses import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gravel.pipeline.datasets.contents import Contents
     from gravel.pipeline.datasets.fetches import Fetches
     from gravel.stages.stage import FileInput
 
 READ_BYTES = 8 << 20
+READERS = 4
+"""Threads that read ahead: one copies 5 GB/s, which is what one core digests."""
 
 
 class FileDigests:
@@ -123,14 +126,38 @@ class FileDigests:
 
 
 def _content(path: Path) -> str:
-    digest = blake3()
+    digest = blake3(max_threads=blake3.AUTO)
     try:
         with path.open("rb", buffering=0) as file:
-            while block := file.read(READ_BYTES):
+            for block in _blocks(file.fileno(), path.stat().st_size):
                 digest.update(block)
     except OSError as error:
         raise _unreadable(path, error) from None
     return digest.hexdigest()
+
+
+def _blocks(file: int, size: int) -> Iterator[bytes]:
+    """Yield a file's bytes in order while threads copy the next ones out of the page cache."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    starts = range(0, max(1, size), READ_BYTES)
+    with ThreadPoolExecutor(min(READERS, len(starts)), "gravel-digest") as pool:
+        waiting: deque[Future[bytes]] = deque()
+        for start in starts:
+            waiting.append(pool.submit(_block, file, start))
+            if len(waiting) > 2 * READERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _block(file: int, start: int) -> bytes:
+    """Read as many bytes as a block has; a network file system may return fewer at a time."""
+    parts, end = [], start + READ_BYTES
+    while start < end and (part := os.pread(file, end - start, start)):
+        parts.append(part)
+        start += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _unreadable(path: Path, error: OSError) -> RequestError:
