@@ -136,28 +136,34 @@ def _content(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _blocks(file: int, size: int) -> Iterator[bytes]:
-    """Yield a file's bytes in order while threads copy the next ones out of the page cache."""
+def _blocks(file: int, size: int) -> Iterator[memoryview]:
+    """Yield a file's bytes in order while threads copy the next ones out of the page cache.
+
+    Each block is valid until the next one is asked for.
+    """
     from concurrent.futures import Future, ThreadPoolExecutor
 
     starts = range(0, max(1, size), READ_BYTES)
-    with ThreadPoolExecutor(min(READERS, len(starts)), "gravel-digest") as pool:
-        waiting: deque[Future[bytes]] = deque()
+    readers = min(READERS, len(starts))
+    free = [memoryview(bytearray(min(READ_BYTES, max(1, size)))) for _ in range(readers + 1)]
+    with ThreadPoolExecutor(readers, "gravel-digest") as pool:
+        waiting: deque[Future[memoryview]] = deque()
         for start in starts:
-            waiting.append(pool.submit(_block, file, start))
-            if len(waiting) > 2 * READERS:
-                yield waiting.popleft().result()
+            waiting.append(pool.submit(_fill, free.pop(), file, start))
+            if not free:
+                block = waiting.popleft().result()
+                yield block
+                free.append(memoryview(block.obj))
         while waiting:
             yield waiting.popleft().result()
 
 
-def _block(file: int, start: int) -> bytes:
-    """Read as many bytes as a block has; a network file system may return fewer at a time."""
-    parts, end = [], start + READ_BYTES
-    while start < end and (part := os.pread(file, end - start, start)):
-        parts.append(part)
-        start += len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+def _fill(buffer: memoryview, file: int, start: int) -> memoryview:
+    """Fill a buffer from a place in a file; a network file system may return fewer bytes at a time."""
+    done = 0
+    while done < len(buffer) and (count := os.preadv(file, [buffer[done:]], start + done)):
+        done += count
+    return buffer[:done]
 
 
 def _unreadable(path: Path, error: OSError) -> RequestError:
