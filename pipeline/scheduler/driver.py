@@ -139,12 +139,14 @@ class Driver:
         try:
             for node in self._nodes.in_state(NOT_RUN):
                 self._report.not_run(node.key)
-            self._resolver.resolve_ready()
+            with self._report.spans.take("look up"):
+                self._resolver.resolve_ready()
             if self._nodes.any_in(WANTED, WAITING):
                 if self._read_only is not None:
                     raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
                 self._loading.start_if_here()
-                self._refuse()
+                with self._report.spans.take("memory"):
+                    self._refuse()
                 self._resolver.strict = False
                 self._loop()
         except KeyboardInterrupt:
@@ -297,7 +299,7 @@ class Driver:
         return self._attempts.begin(node, 0)
 
     def _start(self) -> None:
-        began = time.monotonic()
+        began, clock = time.time(), time.monotonic()
         ranks = max((ranks_of(node) for node in self._nodes.in_state(WANTED, WAITING)), default=0)
         self._started = start_cluster(
             self._environment,
@@ -312,7 +314,9 @@ class Driver:
         cluster = self._state.cluster = self._started.cluster
         self._placement.set_worker_slots(cluster.worker_slots)
         self._report.record.cluster = cluster.describe()
-        self._report.emit("cluster_started", cluster=cluster.describe(), seconds=time.monotonic() - began)
+        took = time.monotonic() - clock
+        self._report.spans.add("cluster", began, took)
+        self._report.emit("cluster_started", cluster=cluster.describe(), seconds=took)
         if cluster.warning is not None:
             self._report.emit("note", message=cluster.warning)
 
@@ -368,10 +372,12 @@ class Driver:
         self._results.close()
         if self._started is None:
             return
+        self._report.published()
         for node in self._nodes.in_memory():
             if node.resident_at is not None and not hurry:
                 self._started.cluster.release(node.resident_at, node.ids or ())
-        self._started.close(hurry=hurry)
+        with self._report.spans.take("close"):
+            self._started.close(hurry=hurry)
 
     def _finish_writing(self, cluster: Cluster) -> None:
         """After an interruption or a failure, wait for the results that are being written."""

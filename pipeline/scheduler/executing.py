@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.file_modes import make_root
@@ -19,6 +20,7 @@ from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.before_the_run import before_the_run
 from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.small_runs import without_workers
 from gravel.pipeline.store.cache import Cache
@@ -35,6 +37,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
     is missing). Stage failures are part of the outcome, not raised.
     """
+    began = time.time()
     environment = decide(options)
     plan = without_unable(plan, environment.backend_of)
     reporter = options.reporter or QuietReporter()
@@ -49,7 +52,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    loading = LoadingHere(environment)
+    before_the_run(report.spans, began)
+    loading = LoadingHere(environment, report.spans)
     digests = FileDigests(cache.root, fetch=True, on_new=loading.start_if_here)
     driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     work = _Planned(plan, driver, report, cache.root)

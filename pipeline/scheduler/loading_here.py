@@ -16,13 +16,15 @@ from gravel.pipeline.workers.loading import load
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.pipeline.workers.spans import Spans
 
 
 class LoadingHere:
     """Loads once, on threads that the process waits for before it ends."""
 
-    def __init__(self, environment: RunEnvironment) -> None:
+    def __init__(self, environment: RunEnvironment, spans: Spans) -> None:
         self._environment = environment
+        self._spans = spans
         self._is_here = environment.cluster == "inline"
         self._started = False
 
@@ -36,22 +38,22 @@ class LoadingHere:
         if self._started:
             return
         self._started = True
-        for job in self._jobs():
-            threading.Thread(target=_quietly, args=(job,), name="gravel-load").start()
+        for what, job in self._jobs().items():
+            threading.Thread(target=self._do, args=(what, job), name="gravel-load").start()
 
-    def _jobs(self) -> tuple[Callable[[], object], ...]:
+    def _do(self, what: str, job: Callable[[], object]) -> None:
+        # Whoever needs it meets the same problem, and reports it.
+        with suppress(Exception), self._spans.take(what):
+            job()
+
+    def _jobs(self) -> dict[str, Callable[[], object]]:
         environment = self._environment
         if not self._is_here or environment.backend != "cuda" or environment.devices[0].fake:
-            return (load,)
+            return {"load": load}
 
         def free_memory() -> int:
             return environment.capacity.device_bytes
 
         # What the context takes is no part of what is free; and the driver wakes the GPU while CuPy is
         # imported: 1.4 s in all, one after the other.
-        return free_memory, lambda: load(before_context=free_memory, context=True)
-
-
-def _quietly(job: Callable[[], object]) -> None:
-    with suppress(Exception):  # whoever needs it meets the same problem, and reports it
-        job()
+        return {"driver": free_memory, "load": lambda: load(before_context=free_memory, context=True)}
