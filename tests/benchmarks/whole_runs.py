@@ -27,7 +27,7 @@ from gravel.pipeline.store.disk import write_rate
 
 SAMPLES = 20
 BUSY = 0.9
-RUN = "from gravel.pipeline.cli import main; main()"
+RUN = "from gravel.pipeline.cli.program import program; program()"
 
 
 class Usage:
