@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -26,7 +27,9 @@ program.program()
 
 def run(main: str, before: str = "") -> subprocess.CompletedProcess[str]:
     code = PROGRAM.format(main=main, before=before)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=buffered)
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 130])
