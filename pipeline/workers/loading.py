@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -12,14 +13,26 @@ def load(*, before_context: Callable[[], object] | None = None, context: bool = 
     `before_context` is called first, when CuPy is imported. A stage that needs the GPU says what is wrong
     with it, if anything.
     """
+    making = None
     if context:
         with suppress(Exception):
-            import cupy
+            import cupy  # noqa: F401
 
-            if before_context is not None:
-                before_context()
-            cupy.zeros(1)
+            making = threading.Thread(target=_make_context, args=(before_context,), name="gravel-context")
+            making.start()  # the driver needs no interpreter
     import numpy  # noqa: F401
     import zarr  # noqa: F401
 
     import gravel.kernels.jit  # noqa: F401
+
+    if making is not None:
+        making.join()
+
+
+def _make_context(first: Callable[[], object] | None) -> None:
+    with suppress(Exception):
+        import cupy
+
+        if first is not None:
+            first()
+        cupy.zeros(1)
