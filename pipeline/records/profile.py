@@ -81,7 +81,7 @@ def _ended(stage: Mapping[str, Json]) -> float:
 
 
 def chrome_trace(record: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the spans in the format that chrome://tracing and Perfetto read: the run's, and a row for each slot."""
+    """Return the spans as chrome://tracing and Perfetto read them: the run's, and a row for each slot."""
     events: list[Json] = []
     for span in record.get("spans") or ():
         row = span["what"] if span["what"] in BESIDE else "run"

@@ -33,6 +33,7 @@ from gravel.pipeline.scheduler.node import (
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
+from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.resolving import Resolver
@@ -310,6 +311,7 @@ class Driver:
             ranks=ranks,
             progress=self._report.progressed,
             meanwhile=self._loading.start,
+            kernels=plan_kernels(self._plan, self._environment),
         )
         cluster = self._state.cluster = self._started.cluster
         self._placement.set_worker_slots(cluster.worker_slots)

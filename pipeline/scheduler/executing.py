@@ -13,15 +13,15 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.record import RunRecord
+from gravel.pipeline.scheduler.before_the_run import before_the_run
 from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.driver import Driver
 from gravel.pipeline.scheduler.lifecycle import machine_record, run_to_end, sweep
+from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
-from gravel.pipeline.scheduler.before_the_run import before_the_run
-from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.small_runs import without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
@@ -53,7 +53,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
         make_root(cache.root)
     sweep(cache)
     before_the_run(report.spans, began)
-    loading = LoadingHere(environment, report.spans)
+    loading = LoadingHere(environment, plan, report.spans)
     digests = FileDigests(cache.root, fetch=True, on_new=loading.start_if_here)
     driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     work = _Planned(plan, driver, report, cache.root)

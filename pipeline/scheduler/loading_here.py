@@ -12,9 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.loading import load
 
 if TYPE_CHECKING:
+    from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.workers.spans import Spans
 
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 class LoadingHere:
     """Loads once, on threads that the process waits for before it ends."""
 
-    def __init__(self, environment: RunEnvironment, spans: Spans) -> None:
+    def __init__(self, environment: RunEnvironment, plan: Plan, spans: Spans) -> None:
         self._environment = environment
+        self._plan = plan
         self._spans = spans
         self._is_here = environment.cluster == "inline"
         self._started = False
@@ -54,6 +57,9 @@ class LoadingHere:
         def free_memory() -> int:
             return environment.capacity.device_bytes
 
-        # What the context takes is no part of what is free; and the driver wakes the GPU while CuPy is
-        # imported: 1.4 s in all, one after the other.
-        return {"driver": free_memory, "load": lambda: load(before_context=free_memory, context=True)}
+        def load_for_gpu() -> None:
+            # What the context takes is no part of what is free.
+            load(before_context=free_memory, context=True, kernels=plan_kernels(self._plan, environment))
+
+        # The driver wakes the GPU while CuPy is imported: 1.4 s in all, one after the other.
+        return {"driver": free_memory, "load": load_for_gpu}

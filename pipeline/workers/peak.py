@@ -52,7 +52,7 @@ def give_back_free_memory() -> None:
 
 
 def release_device() -> None:
-    """Let go of arrays that the GPU keeps for later stages, and of memory that CuPy keeps for later arrays."""
+    """Free arrays that the GPU keeps for later stages, and memory that CuPy keeps for later arrays."""
     from gravel.kernels.placement.device_copies import COPIES
 
     COPIES.make_room(0)
