@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError, RequestError
@@ -15,6 +14,7 @@ from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.attempts import Attempts
 from gravel.pipeline.scheduler.committer import Committed
 from gravel.pipeline.scheduler.compiling import Compiling, compile_ahead
+from gravel.pipeline.scheduler.finishing import finish_writing
 from gravel.pipeline.scheduler.limits import not_served, refuse_without
 from gravel.pipeline.scheduler.losses import Losses
 from gravel.pipeline.scheduler.machine import RunEnvironment
@@ -368,7 +368,7 @@ class Driver:
             self._digests.fetches.stop()
         hurry = self._interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
         if self._started is not None:
-            self._finish_writing(self._started.cluster)
+            finish_writing(self._started.cluster, self._state, self._results, self._losses)
             self._publish_all(self._started.cluster)  # a run is not done before all of it is published
         self._results.fail_unrecorded()
         self._results.close()
@@ -380,23 +380,6 @@ class Driver:
                 self._started.cluster.release(node.resident_at, node.ids or ())
         with self._report.spans.take("close"):
             self._started.close(hurry=hurry)
-
-    def _finish_writing(self, cluster: Cluster) -> None:
-        """After an interruption or a failure, wait for the results that are being written."""
-        residency = self._state.residency
-        if residency.writes:
-            size = format_bytes(sum(residency.unwritten_bytes()))
-            self._report.emit("note", message=f"writing {size} of results; stop again to leave them")
-        while residency.writes and cluster.lost() is None:
-            with suppress(queue.Empty):
-                match cluster.events.get(timeout=TICK):
-                    case Written() as event:
-                        self._results.written(self._nodes[event.key], event)
-                    case Lost() as event:
-                        self._losses.give_up(event.worker_slot)
-            self._report.tick()
-        for node in residency.unwritten():
-            self._report.interrupted(node)
 
     def _publish_all(self, cluster: Cluster) -> None:
         """Have all results published and handle what came of it, before anything else that has happened."""
