@@ -7,15 +7,24 @@ them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.capability import too_old
 from gravel.kernels.cuda.source import compiler_options, read_source
 
-__all__ = ["blocks_for", "event_milliseconds", "load", "resident_blocks", "shared_bytes", "vertex_macro"]
+__all__ = [
+    "blocks_for",
+    "event_milliseconds",
+    "load",
+    "load_ahead",
+    "resident_blocks",
+    "shared_bytes",
+    "vertex_macro",
+]
 
 
 def load(path: str, **macros: object) -> Any:
@@ -25,26 +34,56 @@ def load(path: str, **macros: object) -> Any:
     """
     import cupy
 
-    return _load(cupy.cuda.Device().id, path, tuple(sorted(macros.items())))
+    key = _key(cupy.cuda.Device().id, path, macros)
+    module = _MODULES.get(key)
+    if module is None:
+        with COMPILE_TIME.counted():
+            module = _compiled(key)
+    return module
 
 
-@cache
-def _load(device: int, path: str, macros: tuple[tuple[str, object], ...]) -> Any:
+def load_ahead(path: str, macros: Mapping[str, object]) -> None:
+    """Compile a kernel file for whoever `load`s it later, or waits for it by then; their time is not ours.
+
+    Raises as `load` does.
+    """
     import cupy
 
-    major_minor = cupy.cuda.Device(device).compute_capability
-    refusal = too_old("the GPU", (int(major_minor[:-1]), int(major_minor[-1])))
-    if refusal is not None:
-        raise RuntimeError(refusal)
-    text = read_source(path)
-    # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
-    cooperative = "grid_barrier(" in text
-    module = cupy.RawModule(
-        code=text, options=compiler_options(text, dict(macros)), enable_cooperative_groups=cooperative
-    )
-    with COMPILE_TIME.counted():
-        module.compile()
-    return module
+    _compiled(_key(cupy.cuda.Device().id, path, macros))
+
+
+_Key = tuple[int, str, tuple[tuple[str, str], ...]]
+
+_MODULES: dict[_Key, Any] = {}
+_LOCKS: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
+_GUARD = threading.Lock()
+
+
+def _key(device: int, path: str, macros: Mapping[str, object]) -> _Key:
+    return device, path, tuple(sorted((name, str(value)) for name, value in macros.items()))
+
+
+def _compiled(key: _Key) -> Any:
+    """Return a module that one thread compiles while others wait for it."""
+    import cupy
+
+    with _GUARD:
+        lock = _LOCKS[key]
+    with lock:
+        if key not in _MODULES:
+            device, path, macros = key
+            version = cupy.cuda.Device(device).compute_capability
+            refusal = too_old("the GPU", (int(version[:-1]), int(version[-1])))
+            if refusal is not None:
+                raise RuntimeError(refusal)
+            text = read_source(path)
+            # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
+            cooperative = "grid_barrier(" in text
+            options = compiler_options(text, dict(macros))
+            module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
+            module.compile()
+            _MODULES[key] = module
+        return _MODULES[key]
 
 
 def vertex_macro(dtype: Any) -> str:

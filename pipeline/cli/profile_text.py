@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.progress.text_table import text_table
 from gravel.pipeline.records.profile import WHAT, profiles
+from gravel.pipeline.records.whole_run import WholeRun, whole_run
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
@@ -25,11 +26,27 @@ def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
             (one.key, _seconds(one.seconds), _seconds(one.waited), *by_what, format_bytes(one.bytes), rate)
         )
     text = "\n".join(text_table(rows, right=range(1, len(HEADS))))
+    whole = whole_run(record)
+    if whole is not None:
+        text += "\n" + _whole_text(whole)
     if disk_rate is not None:
         text += (
             f"\nThe disk of the cache takes {format_bytes(disk_rate)}/s; writing goes on behind later stages."
         )
     return text
+
+
+def _whole_text(whole: WholeRun) -> str:
+    text = (
+        f"{whole.seconds:.2f} s in all: {sum(whole.before.values()):.2f} before the first stage "
+        f"({_parts(whole.before)}), {whole.stages:.2f} from there to the end of the last, "
+        f"{sum(whole.after.values()):.2f} after it ({_parts(whole.after)})"
+    )
+    return f"{text}; on other threads: {_parts(whole.beside)}" if whole.beside else text
+
+
+def _parts(parts: Mapping[str, float]) -> str:
+    return ", ".join(f"{what} {seconds:.2f}" for what, seconds in parts.items())
 
 
 def _seconds(value: float) -> str:

@@ -1,5 +1,9 @@
 """The GPUs of this machine, real or pretended.
 
+What they are is remembered from one process to the next, until the machine is started anew: on a machine
+whose driver does not stay loaded, the first to ask it waits for every GPU to start (0.5 s on an H100). What
+is free on them is asked when somebody wants to know it.
+
 `GRAVEL_FAKE_DEVICES=2x16GiB` pretends two GPUs of 16 GiB, so that the logic of one worker per GPU (masks,
 branches at once, rank groups) is tested where there is none. Kernels do not run on pretended GPUs.
 """
@@ -7,11 +11,14 @@ branches at once, rank groups) is tested where there is none. Kernels do not run
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gravel.kernels.cuda.capability import too_old
+from gravel.kernels.cuda.capability import LEAST, too_old
+from gravel.pipeline.core import device_memo
+from gravel.pipeline.core.errors import GravelError
 
 FAKE = "GRAVEL_FAKE_DEVICES"
 _DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
@@ -21,15 +28,37 @@ _DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 class Device:
     """One GPU: what CUDA_VISIBLE_DEVICES calls it, its name and memory; `fake` if it is pretended.
 
-    `refusal` says why gravel cannot use it.
+    `uuid` is how the driver knows it, whatever is visible. `capability` is its compute capability.
     """
 
     mask: str
     name: str
     total_bytes: int
-    free_bytes: int
+    uuid: str = ""
+    capability: tuple[int, int] = LEAST
     fake: bool = False
-    refusal: str | None = None
+
+    @property
+    def refusal(self) -> str | None:
+        """Say why gravel cannot use it; None if it can."""
+        return too_old(self.name, self.capability)
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that nobody has now; raises GravelError if the GPU is not there any more."""
+        if self.fake:
+            return self.total_bytes
+        import pynvml
+
+        try:
+            handle = _nvml().nvmlDeviceGetHandleByUUID(self.uuid)
+            return int(pynvml.nvmlDeviceGetMemoryInfo(handle).free)
+        except pynvml.NVMLError as error:
+            device_memo.forget()
+            raise GravelError(
+                f"the driver does not answer for the GPU {self.mask} ({self.name}): {error}",
+                hint="run again; `gravel doctor` checks the driver",
+            ) from error
 
 
 def find_devices() -> tuple[Device, ...]:
@@ -39,7 +68,7 @@ def find_devices() -> tuple[Device, ...]:
         return fake_devices(pretended)
     if not any(Path(file).exists() for file in _DRIVER_FILES):
         return ()
-    return _nvml_devices(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return _visible(_known() or _asked(), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def fake_devices(text: str) -> tuple[Device, ...]:
@@ -48,45 +77,68 @@ def fake_devices(text: str) -> tuple[Device, ...]:
 
     count, _, size = text.partition("x")
     total = parse_bytes(size or "16GiB")
-    return tuple(Device(str(index), "pretended GPU", total, total, fake=True) for index in range(int(count)))
+    return tuple(Device(str(index), "pretended GPU", total, fake=True) for index in range(int(count)))
 
 
-def _nvml_devices(visible: str | None) -> tuple[Device, ...]:
+_opened: Any = None
+_opening = threading.Lock()
+
+
+def _nvml() -> Any:
+    """Return NVML, open until the process ends: who closes it last lets the GPUs go to sleep."""
+    import pynvml
+
+    global _opened
+    with _opening:
+        if _opened is not pynvml:
+            pynvml.nvmlInit()
+            _opened = pynvml
+    return pynvml
+
+
+def _known() -> tuple[Device, ...]:
+    """Return all GPUs as an earlier process found them; none if they may be others by now."""
+    try:
+        found = [(*each, tuple(capability)) for *each, capability in device_memo.read()]
+        return tuple(Device(*each) for each in found)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _asked() -> tuple[Device, ...]:
+    """Ask the driver for all GPUs, and remember them."""
     import pynvml
 
     try:
-        pynvml.nvmlInit()
+        nvml = _nvml()
+        found = tuple(_describe(nvml, index) for index in range(nvml.nvmlDeviceGetCount()))
     except pynvml.NVMLError:
         return ()
-    try:
-        found = [_describe(pynvml, index) for index in range(pynvml.nvmlDeviceGetCount())]
-    except pynvml.NVMLError:
-        return ()
-    finally:
-        pynvml.nvmlShutdown()
-    if visible is None:
-        return tuple(device for device, _ in found)
+    if found:
+        device_memo.write(
+            [[each.mask, each.name, each.total_bytes, each.uuid, list(each.capability)] for each in found]
+        )
+    return found
+
+
+def _visible(found: tuple[Device, ...], mask: str | None) -> tuple[Device, ...]:
+    if mask is None:
+        return found
     chosen: list[Device] = []
-    for mask in (part.strip() for part in visible.split(",")):
-        match = [
-            replace(device, mask=mask)
-            for device, uuid in found
-            if mask and (device.mask == mask or uuid.startswith(mask))
-        ]
+    for part in (part.strip() for part in mask.split(",")):
+        match = [device for device in found if part and (device.mask == part or device.uuid.startswith(part))]
         if not match:  # CUDA stops at the first that it does not know
             break
-        chosen += match[:1]
+        chosen.append(replace(match[0], mask=part))
     return tuple(chosen)
 
 
-def _describe(nvml: Any, index: int) -> tuple[Device, str]:
+def _describe(nvml: Any, index: int) -> Device:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    memory = nvml.nvmlDeviceGetMemoryInfo(handle)
-    name = nvml.nvmlDeviceGetName(handle)
-    uuid = nvml.nvmlDeviceGetUUID(handle)
-    refusal = too_old(str(name), tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle)))
-    device = Device(str(index), str(name), int(memory.total), int(memory.free), refusal=refusal)
-    return device, str(uuid)
+    name, uuid = str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle))
+    total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
+    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
+    return Device(str(index), name, total, uuid, (int(major), int(minor)))
 
 
 def rotation(devices: tuple[Device, ...], position: int) -> str:

@@ -1,7 +1,6 @@
 """What this machine is: one short string for recipes of measurements, and facts for provenance and doctor.
 
-It is cheap and starts nothing: `/proc/cpuinfo`, the scheduler's affinity, and NVML only where a driver is
-loaded.
+It is cheap and starts nothing: `/proc/cpuinfo`, the scheduler's affinity, and what is known of the GPUs.
 """
 
 from __future__ import annotations
@@ -74,12 +73,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine_facts(backend: str, known: Mapping[str, str] | None = None) -> dict[str, Json]:
+def machine_facts(
+    backend: str, known: Mapping[str, str] | None = None, *, devices: tuple[Device, ...] | None = None
+) -> dict[str, Json]:
     """Return who and what computes, for provenance: host, user, hardware, versions.
 
     `known` are the versions where they are known; looking for them takes 30 ms.
     """
-    facts: dict[str, Any] = {"host": os.uname().nodename, "user": _user(), "hardware": hardware(backend)}
+    facts: dict[str, Any] = {
+        "host": os.uname().nodename,
+        "user": _user(),
+        "hardware": hardware(backend, devices=devices),
+    }
     return {
         **facts,
         "system": f"{platform.system()} {platform.release()}",

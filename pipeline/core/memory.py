@@ -7,8 +7,9 @@ the middle of a stage. Every stage states its need instead, and the driver adds 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
@@ -52,12 +53,29 @@ def format_bytes(count: float) -> str:
 
 @dataclass(frozen=True)
 class Capacity:
-    """What stages may use at once: host bytes in all, device bytes of each GPU; `source` says whence."""
+    """What stages may use at once: host bytes in all, device bytes of each GPU; `source` says whence.
+
+    `device` returns both of a GPU. It is called when they are first wanted, since it may have to wait for
+    the driver.
+    """
 
     host_bytes: int
     source: str
-    device_bytes: int = 0
-    device_source: str = ""
+    device: Callable[[], tuple[int, str]] = lambda: (0, "")
+
+    @cached_property
+    def _device(self) -> tuple[int, str]:
+        return self.device()
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes of each GPU."""
+        return self._device[0]
+
+    @property
+    def device_source(self) -> str:
+        """Whence they are."""
+        return self._device[1]
 
 
 def _read_limit(path: Path) -> int | None:

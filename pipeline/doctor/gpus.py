@@ -13,6 +13,7 @@ from typing import Any
 
 from gravel.kernels.cuda.capability import too_old
 from gravel.pipeline.core.devices import Device, find_devices
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.memory import format_bytes, host_capacity
 from gravel.pipeline.doctor.finding import Finding, checked
 from gravel.pipeline.doctor.software import installed
@@ -32,8 +33,13 @@ def gpus() -> Iterator[Finding]:
         yield _none()
         return
     for device in devices:
-        memory = f"{format_bytes(device.free_bytes)} free of {format_bytes(device.total_bytes)}"
-        busy = device.free_bytes < device.total_bytes // 2
+        try:
+            free = device.free_bytes
+        except GravelError as error:
+            yield checked("GPU", str(error), "run it again; if that is of no use, start the machine anew")
+            return
+        memory = f"{format_bytes(free)} free of {format_bytes(device.total_bytes)}"
+        busy = free < device.total_bytes // 2
         cure = "end what else uses it (nvidia-smi), or cap gravel with --device-memory" if busy else None
         yield checked("GPU", f"{device.mask}: {device.name}, {memory}", cure)
     if devices[0].fake:

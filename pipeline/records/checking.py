@@ -36,6 +36,7 @@ MORE: dict[str, tuple[type, ...]] = {
     "problem": _MAYBE_TEXT,
     "datasets": (list,),
     "gone": (list,),
+    "spans": (list,),
     "recipes": (list,),
     "artifacts": (list,),
 }

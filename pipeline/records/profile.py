@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.records.whole_run import BESIDE
+
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
 
@@ -79,8 +81,11 @@ def _ended(stage: Mapping[str, Json]) -> float:
 
 
 def chrome_trace(record: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the spans in the format that chrome://tracing and Perfetto read; a row for each worker slot."""
+    """Return the spans as chrome://tracing and Perfetto read them: the run's, and a row for each slot."""
     events: list[Json] = []
+    for span in record.get("spans") or ():
+        row = span["what"] if span["what"] in BESIDE else "run"
+        events.append(_event(span["what"], "run", span["began"], span["seconds"], "gravel", row))
     for stage in _computed(record):
         place = stage["place"] or "here"
         events.append(_event(stage["key"], "stage", stage["started"], stage["seconds"], place, "stages"))

@@ -5,9 +5,10 @@ stage run that changes (`gravel.pipeline.records.event_log`), and whoever reads 
 on reads both. `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and
 `host`, `started` and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute
 file, parameters, matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see
-`StageRecord`), `datasets` (see `gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last
-run that are no more), `trust` (`trust_remote`, and the recipes of others that were `accepted` because of it
-or `refused`, with the fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
+`StageRecord`), `spans` (of a run with --profile: see `gravel.pipeline.records.whole_run`), `datasets` (see
+`gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last run that are no more), `trust`
+(`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
+fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
 everything that the run made or relied on.
 """
 
@@ -154,9 +155,10 @@ class RunRecord:
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.trust: dict[str, Json] = {}
+        self.spans: Sequence[Json] = ()
         self.stages = {stage["key"]: StageRecord(**stage) for stage in outline.stages}
         self._machine = dict(machine)
-        self._options = dict(options)
+        self.options = dict(options)
         self._started = time.time()
         self._ended: float | None = None
         self._changed: dict[str, None] = {}
@@ -197,13 +199,14 @@ class RunRecord:
             "seconds": round(self.seconds, 3),
             "workflow": self.workflow,
             "machine": self._machine,
-            "options": self._options,
+            "options": self.options,
             "cluster": self.cluster,
             "report": self.report,
             "problem": self.problem,
             "datasets": self.datasets,
             "gone": self.gone,
             "trust": self.trust,
+            "spans": list(self.spans),
             **named(stage.to_json() for stage in self.stages.values()),
         }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.records.profile import Profile, profiles
+from gravel.pipeline.records.whole_run import OTHER, WholeRun, whole_run
 from gravel.pipeline.store.disk import known_rate
 from gravel.stages.charts import Axis, Rows, RowSeries, figure
 
@@ -42,6 +43,9 @@ def profile_report(record: Mapping[str, Json], cache: Cache) -> Iterator[dict[st
     longest = sorted(every, key=_length, reverse=True)[:MAX_STAGES]
     shown = [one for one in every if one in longest]
     sections = [_chart(shown, len(every)), _results(shown, known_rate(cache.root))]
+    whole = whole_run(record)
+    if whole is not None:
+        sections.insert(1, _whole_chart(whole))
     yield {"key": KEY, "title": "Profile", "sections": sections}
 
 
@@ -71,6 +75,29 @@ def _chart(shown: list[Profile], count: int) -> dict[str, Json]:
         about += f" The {len(shown)} longest of {count} are shown."
     data = [{"stage": one.key, **{name: _part(one, what) for name, what, _ in PARTS}} for one in shown]
     return figure("Where the time went", about, [panel], data, alt="Stacked bars of seconds, one a stage run")
+
+
+def _whole_chart(whole: WholeRun) -> dict[str, Json]:
+    def parts(parts: Mapping[str, float], other: str) -> Iterator[tuple[str, float, Color]]:
+        for what, seconds in parts.items():
+            yield (other, seconds, "grey") if what == OTHER else (what, seconds, 0)
+
+    rows = [
+        *parts(whole.before, "other, before the first stage"),
+        ("all stages", whole.stages, 2),
+        *parts(whole.after, "other, after the last stage"),
+        *((f"{what}, on another thread", seconds, 4) for what, seconds in whole.beside.items()),
+    ]
+    names, colors = tuple(name for name, _, _ in rows), tuple(color for _, _, color in rows)
+    values = tuple(round(seconds, 4) for _, seconds, _ in rows)
+    series = (RowSeries(name="seconds", values=values, colors=colors, in_legend=False),)
+    panel = Rows(of="part", names=names, axis=Axis(label="seconds", low=0), series=series)
+    about = (
+        "Seconds from the start of the command until this page was begun. The parts follow one another, but "
+        "for those of other threads."
+    )
+    data = [{"part": name, "seconds": value} for name, value in zip(names, values, strict=True)]
+    return figure("The whole run", about, [panel], data, alt="Bars of seconds, one a part of the run")
 
 
 def _part(one: Profile, what: str) -> float:

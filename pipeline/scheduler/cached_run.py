@@ -56,7 +56,7 @@ def answer_run(
     cache = Cache(options.cache_root)
     reporter = options.reporter or QuietReporter()
     machine = {
-        **machine_record(machine_facts(environment.backend, {}), environment),
+        **machine_record(machine_facts(environment.backend, {}, devices=environment.devices), environment),
         "versions": answer["versions"],
     }
     outlined = [{name: stage[name] for name in (*HEAD, "state", "why") if name in stage} for stage in stages]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError, RequestError
@@ -15,6 +14,7 @@ from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.attempts import Attempts
 from gravel.pipeline.scheduler.committer import Committed
 from gravel.pipeline.scheduler.compiling import Compiling, compile_ahead
+from gravel.pipeline.scheduler.finishing import finish_writing
 from gravel.pipeline.scheduler.limits import not_served, refuse_without
 from gravel.pipeline.scheduler.losses import Losses
 from gravel.pipeline.scheduler.machine import RunEnvironment
@@ -33,6 +33,7 @@ from gravel.pipeline.scheduler.node import (
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
+from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.resolving import Resolver
@@ -50,6 +51,7 @@ from gravel.stages.artifacts import Artifact, Json
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.file_digest import FileDigests
     from gravel.pipeline.scheduler.data_set_changes import Past
+    from gravel.pipeline.scheduler.loading_here import LoadingHere
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.failures import ReadOnly
@@ -70,8 +72,10 @@ class Driver:
         options: RunOptions,
         report: RunReport,
         facts: dict[str, Json],
+        loading: LoadingHere,
     ) -> None:
         self._plan = plan
+        self._loading = loading
         self._cache = cache
         self._environment = environment
         self._options = options
@@ -136,11 +140,14 @@ class Driver:
         try:
             for node in self._nodes.in_state(NOT_RUN):
                 self._report.not_run(node.key)
-            self._resolver.resolve_ready()
+            with self._report.spans.take("look up"):
+                self._resolver.resolve_ready()
             if self._nodes.any_in(WANTED, WAITING):
                 if self._read_only is not None:
                     raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
-                self._refuse()
+                self._loading.start_if_here()
+                with self._report.spans.take("memory"):
+                    self._refuse()
                 self._resolver.strict = False
                 self._loop()
         except KeyboardInterrupt:
@@ -293,7 +300,7 @@ class Driver:
         return self._attempts.begin(node, 0)
 
     def _start(self) -> None:
-        began = time.monotonic()
+        began, clock = time.time(), time.monotonic()
         ranks = max((ranks_of(node) for node in self._nodes.in_state(WANTED, WAITING)), default=0)
         self._started = start_cluster(
             self._environment,
@@ -303,11 +310,15 @@ class Driver:
             workers=self._options.workers,
             ranks=ranks,
             progress=self._report.progressed,
+            meanwhile=self._loading.start,
+            kernels=plan_kernels(self._plan, self._environment),
         )
         cluster = self._state.cluster = self._started.cluster
         self._placement.set_worker_slots(cluster.worker_slots)
         self._report.record.cluster = cluster.describe()
-        self._report.emit("cluster_started", cluster=cluster.describe(), seconds=time.monotonic() - began)
+        took = time.monotonic() - clock
+        self._report.spans.add("cluster", began, took)
+        self._report.emit("cluster_started", cluster=cluster.describe(), seconds=took)
         if cluster.warning is not None:
             self._report.emit("note", message=cluster.warning)
 
@@ -357,33 +368,18 @@ class Driver:
             self._digests.fetches.stop()
         hurry = self._interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
         if self._started is not None:
-            self._finish_writing(self._started.cluster)
+            finish_writing(self._started.cluster, self._state, self._results, self._losses)
             self._publish_all(self._started.cluster)  # a run is not done before all of it is published
         self._results.fail_unrecorded()
         self._results.close()
         if self._started is None:
             return
+        self._report.published()
         for node in self._nodes.in_memory():
             if node.resident_at is not None and not hurry:
                 self._started.cluster.release(node.resident_at, node.ids or ())
-        self._started.close(hurry=hurry)
-
-    def _finish_writing(self, cluster: Cluster) -> None:
-        """After an interruption or a failure, wait for the results that are being written."""
-        residency = self._state.residency
-        if residency.writes:
-            size = format_bytes(sum(residency.unwritten_bytes()))
-            self._report.emit("note", message=f"writing {size} of results; stop again to leave them")
-        while residency.writes and cluster.lost() is None:
-            with suppress(queue.Empty):
-                match cluster.events.get(timeout=TICK):
-                    case Written() as event:
-                        self._results.written(self._nodes[event.key], event)
-                    case Lost() as event:
-                        self._losses.give_up(event.worker_slot)
-            self._report.tick()
-        for node in residency.unwritten():
-            self._report.interrupted(node)
+        with self._report.spans.take("close"):
+            self._started.close(hurry=hurry)
 
     def _publish_all(self, cluster: Cluster) -> None:
         """Have all results published and handle what came of it, before anything else that has happened."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.file_modes import make_root
@@ -12,9 +13,11 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.record import RunRecord
+from gravel.pipeline.scheduler.before_the_run import before_the_run
 from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.driver import Driver
 from gravel.pipeline.scheduler.lifecycle import machine_record, run_to_end, sweep
+from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.outline import outline_of
@@ -34,12 +37,13 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
     is missing). Stage failures are part of the outcome, not raised.
     """
+    began = time.time()
     environment = decide(options)
     plan = without_unable(plan, environment.backend_of)
     reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     environment = without_workers(environment, plan, options, cache)
-    facts = machine_facts(environment.backend)
+    facts = machine_facts(environment.backend, devices=environment.devices)
     record = RunRecord(
         options.cache_root, outline_of(plan), machine_record(facts, environment), options.to_json()
     )
@@ -48,7 +52,10 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    driver = Driver(plan, FileDigests(cache.root, fetch=True), cache, environment, options, report, facts)
+    before_the_run(report.spans, began)
+    loading = LoadingHere(environment, plan, report.spans)
+    digests = FileDigests(cache.root, fetch=True, on_new=loading.start_if_here)
+    driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     work = _Planned(plan, driver, report, cache.root)
     return run_to_end(work, record, report, cache, options, reporter, cache.lease(record.run))
 

@@ -91,7 +91,8 @@ def run_to_end(
                 messages.end("failed")
                 raise
             messages.end(state)
-            record.report = _report(record, work, cache, messages)
+            with messages.spans.take("page"):
+                record.report = _report(record, work, cache, messages)
             messages.write()
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")

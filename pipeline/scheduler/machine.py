@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -57,6 +58,17 @@ class RunEnvironment:
             device_memory=self.capacity.device_bytes if backend == "cuda" else 0,
         )
 
+    def likely_machine(self, stage: Stage) -> Machine:
+        """Return what a run of the stage may plan with if nobody else uses a GPU; asks no driver."""
+        backend = self.backend_of(stage)
+        device = min((device.total_bytes for device in self.devices), default=0) * DEVICE_USABLE
+        return Machine(
+            backend=backend,
+            threads=self.cores,
+            host_memory=self.capacity.host_bytes,
+            device_memory=int(device) if backend == "cuda" else 0,
+        )
+
     def hardware_of(self, stage: Stage) -> str:
         """Return what the recipe of a stage that is timed says of the machine."""
         return hardware(self.backend_of(stage), devices=self.devices)
@@ -93,8 +105,7 @@ def decide(options: RunOptions) -> RunEnvironment:
     if cluster == "auto":
         cluster = "cuda" if backend == "cuda" else "local"
     host, source = host_capacity(options.host_memory)
-    device, device_source = _device_capacity(options, devices if backend == "cuda" else ())
-    capacity = Capacity(host, source, device, device_source)
+    capacity = Capacity(host, source, _device_capacity(options, devices if backend == "cuda" else ()))
     asked = options.resident_memory
     resident = int(host * RESIDENT_SHARE) if asked is None else parse_bytes(asked)
     remake = options.remake or os.environ.get("GRAVEL_REMAKE") or "auto"
@@ -131,19 +142,25 @@ def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) 
     )
 
 
-def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> tuple[int, str]:
+def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> Callable[[], tuple[int, str]]:
+    """Return what says how many bytes of each GPU stages may use, and whence that is."""
+    asked = None if options.device_memory is None else parse_bytes(options.device_memory)
     if not devices and options.backend == "cuda" and is_address(options.cluster):
         # The run is planned, and refused if it cannot fit, before the cluster is asked anything.
-        if options.device_memory is None:
+        if asked is None:
             raise RequestError(
                 "the GPUs are elsewhere, and how much memory each has is not said",
                 hint="add --device-memory, such as 76GiB for GPUs of 80 GB",
             )
-        return parse_bytes(options.device_memory), "--device-memory"
+        stated = (asked, "--device-memory")
+        return lambda: stated
     if not devices:
-        return 0, "no GPU"
-    free = int(min(device.free_bytes for device in devices) * DEVICE_USABLE)
-    if options.device_memory is not None:
-        asked = parse_bytes(options.device_memory)
-        return min(asked, free), "--device-memory" if asked <= free else "free on the smallest GPU"
-    return free, f"{DEVICE_USABLE:.0%} of what is free on the smallest GPU"
+        return lambda: (0, "no GPU")
+
+    def capacity() -> tuple[int, str]:
+        free = int(min(device.free_bytes for device in devices) * DEVICE_USABLE)
+        if asked is not None:
+            return min(asked, free), "--device-memory" if asked <= free else "free on the smallest GPU"
+        return free, f"{DEVICE_USABLE:.0%} of what is free on the smallest GPU"
+
+    return capacity

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.progress.events import Event, QuietReporter
 from gravel.pipeline.store.failures import explain
+from gravel.pipeline.workers.spans import Spans
 from gravel.stages.addresses import hidden_in_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ class RunMessages:
         self._write_failed = False
         self._needs: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
         self.failures: list[tuple[str, str, str | None]] = []
+        self.spans = Spans(kept=bool(record.options.get("profile")))
+        """What the run itself spends its time on."""
+        record.spans = self.spans.taken
 
     def emit(self, kind: str, **data: Any) -> None:
         """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""

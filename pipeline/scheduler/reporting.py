@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,10 @@ class RunReport(RunMessages):
 
     def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
         super().__init__(record, reporter)
+        self._host = socket.gethostname()
         self._plan = plan
+        self.last_ended = 0.0
+        """When the last stage run ended so far, in seconds since the epoch."""
         self.open: Callable[[str], object] = cache.open
         """Opens a result, wherever it is."""
         self._paces: dict[str, Pace] = {}
@@ -59,8 +64,6 @@ class RunReport(RunMessages):
 
     def started(self, node: Node) -> None:
         """A node runs."""
-        import time
-
         stage = self._stage(node)
         stage.state, stage.place, stage.attempts = "running", node.worker_slot, node.attempt
         stage.started, stage.progress, stage.error = time.time(), None, None
@@ -93,6 +96,9 @@ class RunReport(RunMessages):
         """A node was computed."""
         stage = self._stage(node)
         stage.state, stage.progress = "computed", None
+        if outcome.started and outcome.host == self._host:
+            stage.started = outcome.started  # until then it was on its way to the worker
+        self.last_ended = time.time()
         stage.outputs = list(outcome.outputs)
         stage.seconds = outcome.seconds
         stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
@@ -111,6 +117,11 @@ class RunReport(RunMessages):
         self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)
         self.write(soon=True)
+
+    def published(self) -> None:
+        """All results are published: since the last stage run ended nothing else was waited for."""
+        if self.last_ended:
+            self.spans.add("publish", self.last_ended, time.time() - self.last_ended)
 
     def written(self, node: Node, written: Written) -> None:
         """A result that was in memory is on the disk, all but its record."""

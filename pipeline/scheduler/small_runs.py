@@ -11,12 +11,16 @@ from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
 
 MAX_RUNS = 16
-"""More stage runs than this are worth workers, which carry out several at once."""
+"""On the CPU more stage runs than this are worth workers, which carry out several at once."""
+
+MAX_GPU_RUNS = 64
+"""One GPU's one worker carries out one at a time too. But it protects a run of an hour from a crash, and
+starts in the time of some ten short stages."""
 
 MAX_STAGE_BYTES = 2 << 30
-"""Bytes that a stage may need. A verified search of a text of 233 MB, whose largest stage states 992 MiB,
-takes 3.1 s without workers on 2 cores and 4.4 s with two: they start in 0.9 s, and import what stages use.
-"""
+"""Bytes that a stage may need on the CPU. A verified search of a text of 233 MB, whose largest stage states
+992 MiB, takes 3.1 s without workers on 2 cores and 4.4 s with two: they start in 0.9 s, and import what
+stages use. Larger stages leave cores idle that several workers would use."""
 
 MAX_MEMORY_SHARE = 0.25
 """Share of the memory that a stage may need: if memory runs out, the run itself is what the system ends."""
@@ -27,19 +31,25 @@ def without_workers(
 ) -> RunEnvironment:
     """Return the environment of a run that is carried out in this process if it is small enough.
 
-    That is where gravel chooses (`--cluster auto`, no `--workers`) and would start local workers. A stage
-    that is not gravel's own may end its process, and one with a time limit needs one that can be ended.
+    That is where gravel chooses (`--cluster auto`, no `--workers`) and would start local workers, or the one
+    worker of one GPU. A stage that is not gravel's own may end its process, and one with a time limit needs
+    one that can be ended.
     """
-    if (options.cluster, environment.cluster, options.workers) != ("auto", "local", None):
+    if options.cluster != "auto" or options.workers is not None:
         return environment
-    if len(plan.runs) > MAX_RUNS:
+    on_gpu = environment.cluster == "cuda" and len(environment.devices) == 1
+    if environment.cluster != "local" and not on_gpu:
+        return environment
+    if len(plan.runs) > (MAX_GPU_RUNS if on_gpu else MAX_RUNS):
         return environment
     for run in plan.runs.values():
         ranks = run.stage.ranks(run.parameters) if run.stage.ranks is not None else 0
         if run.stage.origin is not None or run.time_limit is not None or ranks > 1:
             return environment
-    needs = plan_extents(plan, cache, environment.machine)
-    most = min(MAX_STAGE_BYTES, int(environment.capacity.host_bytes * MAX_MEMORY_SHARE))
+    needs = plan_extents(plan, cache, environment.likely_machine)
+    most = int(environment.capacity.host_bytes * MAX_MEMORY_SHARE)
+    if not on_gpu:
+        most = min(most, MAX_STAGE_BYTES)
     if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
         return environment
     return replace(environment, cluster="inline")

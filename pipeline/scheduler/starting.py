@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.workers.kinds import is_address
 from gravel.pipeline.workers.protocol import Cluster, Progress, WorkerSlot
+
+if TYPE_CHECKING:
+    from gravel.stages.kernels_ahead import Kernel
 
 
 class Started:
@@ -38,10 +41,13 @@ def start_cluster(
     workers: int | None,
     ranks: int,
     progress: Callable[[Progress], None],
+    meanwhile: Callable[[], None],
+    kernels: Sequence[Kernel] = (),
 ) -> Started:
     """Start what the setting names; raises RequestError or GravelError if it does not come up.
 
-    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run.
+    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run,
+    `meanwhile` when nothing is left to do here but to wait for workers, which compile `kernels` first.
     """
     if environment.cluster == "inline":
         from gravel.pipeline.workers.inline import InlineCluster
@@ -86,8 +92,9 @@ def start_cluster(
         put_back()
         stop_logging(handler)
 
+    meanwhile()
     try:
-        return Started(_start(environment, run, scratch, cache_root, workers, ranks), undo)
+        return Started(_start(environment, run, scratch, cache_root, workers, ranks, kernels), undo)
     except GravelError:
         undo()
         raise
@@ -100,12 +107,18 @@ def start_cluster(
 
 
 def _start(
-    environment: RunEnvironment, run: str, scratch: Path, cache_root: Path, workers: int | None, ranks: int
+    environment: RunEnvironment,
+    run: str,
+    scratch: Path,
+    cache_root: Path,
+    workers: int | None,
+    ranks: int,
+    kernels: Sequence[Kernel],
 ) -> Cluster:
     if environment.cluster == "cuda":
         from gravel.pipeline.workers.cuda import start_cuda
 
-        return start_cuda(run, environment.devices, scratch)
+        return start_cuda(run, environment.devices, scratch, kernels)
     if environment.cluster == "local":
         from gravel.pipeline.workers.local import local_worker_count, start_local
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.devices import Device
 from gravel.pipeline.core.errors import RequestError
@@ -18,11 +20,19 @@ from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
 
+if TYPE_CHECKING:
+    from gravel.stages.kernels_ahead import Kernel
 
-def start_cuda(run: str, devices: tuple[Device, ...], scratch: Path) -> DaskCluster:
-    """Start one worker per GPU; raises RequestError if several need dask-cuda and it is missing."""
+
+def start_cuda(
+    run: str, devices: tuple[Device, ...], scratch: Path, kernels: Sequence[Kernel] = ()
+) -> DaskCluster:
+    """Start one worker per GPU; raises RequestError if several need dask-cuda and it is missing.
+
+    The worker of one GPU compiles `kernels` before its first stage.
+    """
     if len(devices) == 1 or any(device.fake for device in devices):
-        return start_local(run, len(devices), scratch, devices=devices)
+        return start_local(run, len(devices), scratch, devices=devices, kernels=kernels)
     try:
         from dask_cuda import LocalCUDACluster
     except ImportError as error:

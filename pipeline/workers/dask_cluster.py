@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -263,6 +264,8 @@ class DaskCluster:
                 if hurry:
                     self._stop_foreign()
             if self._cluster is not None:
+                with suppress(Exception):  # then they are asked to end, which takes half a second longer
+                    self._cluster.sync(_kill_workers, self._cluster)
                 self._cluster.close(timeout=limit)
         except Exception as error:
             _log(f"closing the cluster: {error}")
@@ -279,6 +282,15 @@ class DaskCluster:
         workers = [self._address[worker_slot] for worker_slot in worker_slots if worker_slot in self._address]
         if workers:
             self._client.restart_workers(workers, timeout=10, raise_for_error=False)
+
+
+async def _kill_workers(cluster: Any) -> None:
+    """End worker processes that have nothing left to do: all results are published, or nobody wants them."""
+    from distributed import Status
+
+    for nanny in cluster.workers.values():
+        nanny.status = Status.closing_gracefully  # it closes, and starts no new worker
+        await nanny.process.process.kill()
 
 
 def _log(message: str) -> None:

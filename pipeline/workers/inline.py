@@ -1,4 +1,7 @@
-"""No workers: every stage runs in the driver's own process, one after the other. For debugging."""
+"""No workers: every stage runs in the driver's own process, one after the other.
+
+For debugging, and for runs that would wait for workers longer than for their stages (`small_runs`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import SimpleQueue
 from typing import TypeVar
 
-from gravel.pipeline.workers.peak import give_back_free_memory
+from gravel.pipeline.workers.peak import give_back_free_memory, release_device
 from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot, Written
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.stage_run import run_stage
@@ -27,14 +30,14 @@ class InlineServices:
 
     def __init__(
         self,
-        key: str,
-        threads: int,
+        task: StageTask,
         tell: Callable[[Progress], None],
         write_behind: WriteBehind,
         written: Callable[[Written], None],
     ) -> None:
-        self._key = key
-        self._threads = threads
+        self._key = task.key
+        # Somebody's own stage may be looked at step by step.
+        self._threads = task.machine.threads if task.stage.origin is None else 1
         self._tell = tell
         self.reserved = 0
         self.write_behind = write_behind
@@ -42,6 +45,8 @@ class InlineServices:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function on threads of this process."""
+        if self._threads == 1:
+            return map(function, items)
         return map_threads(function, items, self._threads)
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
@@ -68,6 +73,7 @@ class InlineCluster:
         self._assign = worker_slot
         self._progress = progress
         self._write_behind = WriteBehind()
+        self._kept: dict[str, tuple[str, ...]] = {}
 
     @property
     def worker_slots(self) -> tuple[WorkerSlot, ...]:
@@ -76,7 +82,8 @@ class InlineCluster:
 
     def describe(self) -> str:
         """Say in a few words what the cluster is."""
-        return "inline, in this process"
+        on = f" on {self._assign.device}" if self._assign.device else ""
+        return f"inline, in this process{on}"
 
     def submit(self, tasks: Sequence[StageTask], where: Assignment) -> None:
         """Run the stages now."""
@@ -87,8 +94,7 @@ class InlineCluster:
         def here(address: str, function: Callable[..., Result], *arguments: object) -> Result:
             return function(*arguments)
 
-        threads = task.machine.threads
-        services = InlineServices(task.key, threads, self._progress, self._write_behind, self.events.put)
+        services = InlineServices(task, self._progress, self._write_behind, self.events.put)
         started, clock = time.time(), time.perf_counter()
         try:
             outcome = run_within(task.time_limit, lambda: run_stage(task, services, here))
@@ -97,6 +103,8 @@ class InlineCluster:
             took = time.perf_counter() - clock
             failure = overdue(task.time_limit)
             outcome = StageOutcome(task.key, "failed", started=started, seconds=took, failure=failure)
+        if outcome.state == "computed" and (task.in_memory or not task.keep):
+            self._kept[task.key] = outcome.outputs
         self.events.put(Finished(task.key, task.attempt, outcome))
 
     def lost(self) -> str | None:
@@ -112,6 +120,7 @@ class InlineCluster:
 
     def replace(self, worker_slots: Sequence[str]) -> None:
         """Free what can be freed: the driver's own process cannot be replaced."""
+        self._release_all()
         give_back_free_memory()
         self.events.put(Back(tuple(worker_slots)))
 
@@ -121,8 +130,20 @@ class InlineCluster:
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
         """Forget results kept here."""
-        release_resident(resident)
+        key = next((key for key, names in self._kept.items() if names == resident), None)
+        if key is not None:
+            del self._kept[key]
+            release_resident(resident)
+
+    def _release_all(self) -> None:
+        """Forget all results kept here, and give back what the GPU keeps for later use."""
+        for names in self._kept.values():
+            release_resident(names)
+        self._kept.clear()
+        if self._assign.device is not None:
+            release_device()
 
     def close(self, *, hurry: bool = False) -> None:
-        """End the thread that writes results."""
+        """End the thread that writes results; the process may have other uses for its memory."""
         self._write_behind.stop()
+        self._release_all()

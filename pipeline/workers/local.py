@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.devices import Device, rotation
 from gravel.pipeline.workers.dask_cluster import DaskCluster
-from gravel.pipeline.workers.preload import MAKE_CONTEXT
+from gravel.pipeline.workers.preload import KERNELS, MAKE_CONTEXT
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
+
+if TYPE_CHECKING:
+    from gravel.stages.kernels_ahead import Kernel
 
 MAX_WORKERS = 8
 """More workers than this start slowly and share few stages; kernels use all cores anyway."""
@@ -22,14 +28,24 @@ def local_worker_count(cores: int, ranks: int) -> int:
     return max(1, ranks, min(cores, MAX_WORKERS))
 
 
-def _of_device(devices: tuple[Device, ...], index: int) -> dict[str, str]:
+def _of_device(devices: tuple[Device, ...], index: int, kernels: Sequence[Kernel]) -> dict[str, str]:
     """Return the variables of the worker of a GPU."""
-    context = {} if devices[index].fake else {MAKE_CONTEXT: "1"}
+    context = {} if devices[index].fake else {MAKE_CONTEXT: "1", KERNELS: json.dumps(kernels)}
     return {"CUDA_VISIBLE_DEVICES": rotation(devices, index), **context}
 
 
-def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device, ...] = ()) -> DaskCluster:
-    """Start workers on this machine; with devices one per device, masked as dask-cuda does."""
+def start_local(
+    run: str,
+    workers: int,
+    scratch: Path,
+    *,
+    devices: tuple[Device, ...] = (),
+    kernels: Sequence[Kernel] = (),
+) -> DaskCluster:
+    """Start workers on this machine; with devices one per device, masked as dask-cuda does.
+
+    Workers of GPUs compile `kernels` before their first stage.
+    """
     from distributed import Client, Nanny, Scheduler, SpecCluster
 
     security = run_security()
@@ -46,7 +62,7 @@ def start_local(run: str, workers: int, scratch: Path, *, devices: tuple[Device,
                 "preload": list(WORKER_PRELOADS),
                 "protocol": "tls",
                 "security": security,
-                "env": _of_device(devices, index) if devices else {},
+                "env": _of_device(devices, index, kernels) if devices else {},
             },
         }
         for index, name in enumerate(names)

@@ -51,6 +51,17 @@ def give_back_free_memory() -> None:
         return
 
 
+def release_device() -> None:
+    """Free arrays that the GPU keeps for later stages, and memory that CuPy keeps for later arrays."""
+    from gravel.kernels.placement.device_copies import COPIES
+
+    COPIES.make_room(0)
+    pool = _device_pool()
+    if pool is not None:
+        pool.free_all_blocks()
+        sys.modules["cupy"].get_default_pinned_memory_pool().free_all_blocks()
+
+
 def _tidy() -> int:
     """Free what is left behind, and return what is held then."""
     global _tidied

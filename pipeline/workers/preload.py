@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -12,18 +13,25 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.safe_path import drop_safe_path_variables
 
 LOG = "GRAVEL_WORKER_LOG"
 MAKE_CONTEXT = "GRAVEL_MAKE_CUDA_CONTEXT"
 """Set in workers that have a GPU: they load CuPy and make a context while the cluster still starts."""
 
+KERNELS = "GRAVEL_KERNELS_AHEAD"
+"""What they compile then: kernel files and their macros, as JSON."""
+
 
 def dask_setup(worker: Any) -> None:
     """Prepare the process."""
     drop_safe_path_variables()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_load, daemon=True, name="gravel-load").start()
+    options: dict[str, Any] = {"context": bool(os.environ.get(MAKE_CONTEXT))}
+    with suppress(ValueError):
+        options["kernels"] = json.loads(os.environ.get(KERNELS) or "[]")
+    threading.Thread(target=load, kwargs=options, daemon=True, name="gravel-load").start()
     path = os.environ.get(LOG)
     if path:
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
@@ -32,17 +40,3 @@ def dask_setup(worker: Any) -> None:
         os.close(log)
         for name in ("distributed", "distributed.worker"):
             logging.getLogger(name).setLevel(logging.INFO)
-
-
-def _load() -> None:
-    """Load what nearly every stage uses while the cluster still starts."""
-    import numpy  # noqa: F401
-    import zarr  # noqa: F401
-
-    import gravel.kernels.jit  # noqa: F401
-
-    if os.environ.get(MAKE_CONTEXT):
-        with suppress(Exception):  # a stage that needs the GPU says what is wrong with it
-            import cupy
-
-            cupy.zeros(1)

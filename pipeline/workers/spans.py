@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class Spans:
     """Spans of time as plain data: `what`, `began` (seconds since the epoch), `seconds` and `bytes`.
 
-    `what` is read (inputs taken from memory or opened), compute (the stage, compilation included), compile
-    (of that, kernels compiled or loaded), digest (the result's id), or write (to the cache). Without `kept`
-    nothing is measured.
+    Of a stage run `what` is read (inputs taken from memory or opened), compute (the stage, compilation
+    included), compile (of that, kernels compiled or loaded), digest (the result's id), or write (to the
+    cache). Of the run itself see `gravel.pipeline.records.whole_run`. Without `kept` nothing is measured.
     """
 
     def __init__(self, *, kept: bool) -> None:

@@ -31,7 +31,7 @@ stages:
   check: {{stage: verify, graph: graph, traversal: bfs}}
   summary: {{stage: report, inputs: [graph, bfs, check]}}
 """
-RUN = "from gravel.pipeline.cli import main; main()"
+RUN = "from gravel.pipeline.cli.program import program; program()"
 
 
 def by_hand(file: Path, out: Path) -> None:

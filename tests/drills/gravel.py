@@ -18,12 +18,12 @@ import psutil
 from gravel.pipeline.cli import main
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "workflows" / "quickstart.yaml"
-PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli import main; main()"]
+PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli.program import program; program()"]
 IN_MEMORY = (
     sys.executable,
     "-c",
     "from gravel.pipeline.scheduler import residency; residency.MIN_BYTES = 1; "
-    "from gravel.pipeline.cli import main; main()",
+    "from gravel.pipeline.cli.program import program; program()",
 )
 """The same, where results of any size stay in memory and are written behind the stages that read them."""
 LIMIT = 240.0

@@ -53,7 +53,7 @@ def nvml(*, linked=(), active=0, mode=0, errors=0, capability=(9, 0)) -> SimpleN
 
 
 def handles(count):
-    return [(Device(str(number), "a GPU", 1 << 30, 1 << 30), number) for number in range(count)]
+    return [(Device(str(number), "a GPU", 1 << 30), number) for number in range(count)]
 
 
 def test_the_pretended_nvml_has_the_names_of_the_real_one():

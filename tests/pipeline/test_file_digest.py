@@ -60,6 +60,24 @@ def test_each_change_is_noticed(tmp_path, reads):
     assert len(reads) == 4
 
 
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 1000])
+def test_a_file_is_digested_in_its_order(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(file_digest, "READ_BYTES", 64)
+    content = os.urandom(size)
+    # A network file system may return less than was asked for.
+    preadv = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda file, into, start: preadv(file, [into[0][:50]], start))
+    digest = FileDigests(tmp_path / "cache").digest(write(tmp_path / "a.bin", content))
+    assert digest == blake3(content).hexdigest()
+
+
+def test_it_is_said_before_a_new_file_is_read(tmp_path, reads):
+    file, said = write(tmp_path / "a.txt", b"1 2\n"), []
+    for _ in range(2):
+        FileDigests(tmp_path / "cache", on_new=lambda: said.append(len(reads))).digest(file)
+    assert said == [0]
+
+
 def test_a_file_that_was_just_written_is_not_remembered(tmp_path, reads):
     digests = FileDigests(tmp_path / "cache")
     path = tmp_path / "a.txt"

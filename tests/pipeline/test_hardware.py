@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.core import devices
+from gravel.kernels.compiled.folder import MARK
+from gravel.pipeline.core import device_memo, devices
 from gravel.pipeline.core.devices import FAKE, Device, find_devices
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.hardware import core_count, hardware, machine_facts
 from gravel.pipeline.scheduler import machine
+from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions
+from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 
 def test_the_cpu_is_named_with_its_cores() -> None:
@@ -23,7 +27,7 @@ def test_the_cpu_is_named_with_its_cores() -> None:
 
 
 def test_a_gpu_is_named_with_how_many_are_used() -> None:
-    two = (Device("0", "H200", 1, 1), Device("1", "H200", 1, 1))
+    two = (Device("0", "H200", 1), Device("1", "H200", 1))
     assert hardware("cuda", devices=two) == "H200 x1"
     assert hardware("cuda", devices=two[:1]) == hardware("cuda", devices=two)
     assert hardware("cuda", devices=two, count=2) == "H200 x2"
@@ -37,21 +41,121 @@ def test_facts_are_plain_and_name_the_versions() -> None:
     assert {"python", "gravel", "numpy", "zarr"} <= set(facts["versions"])
 
 
-def fake_nvml(count: int, capability: tuple[int, int] = (9, 0)) -> Any:
+def fake_nvml(count: int, opened: list[int] | None = None, capability: tuple[int, int] = (9, 0)) -> Any:
     class NVMLError(Exception):
         pass
 
+    def by_uuid(uuid: str) -> int:
+        if int(uuid[-1]) >= count:
+            raise NVMLError("not found")
+        return int(uuid[-1])
+
     return SimpleNamespace(
         NVMLError=NVMLError,
-        nvmlInit=lambda: None,
-        nvmlShutdown=lambda: None,
+        nvmlInit=lambda: None if opened is None else opened.append(1),
         nvmlDeviceGetCount=lambda: count,
         nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetHandleByUUID=by_uuid,
         nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(total=100, free=90 - handle),
         nvmlDeviceGetName=lambda handle: f"GPU {handle}",
         nvmlDeviceGetUUID=lambda handle: f"GPU-{handle}{handle}{handle}",
         nvmlDeviceGetCudaComputeCapability=lambda handle: capability,
     )
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pretend a driver and a folder of the user's; returns the folder of the driver's files."""
+    monkeypatch.delenv(FAKE, raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    for name in ("boot", "version", "cgroup", "nvidia0"):
+        (folder / name).write_text("1")
+    monkeypatch.setattr(devices, "_DRIVER_FILES", (str(folder / "version"),))
+    monkeypatch.setattr(device_memo, "BOOT", str(folder / "boot"))
+    monkeypatch.setattr(device_memo, "DRIVER", str(folder / "version"))
+    monkeypatch.setattr(device_memo, "GROUP", str(folder / "cgroup"))
+    monkeypatch.setattr(device_memo, "DEVICES", str(folder))
+    return folder
+
+
+class Processes:
+    """Processes, one after the other, that count how often they open NVML."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened: list[int] = []
+        self._patch = monkeypatch
+
+    def next(self, gpus: int = 1) -> None:
+        self.opened.clear()
+        self._patch.setattr(devices, "_opened", None)
+        self._patch.setitem(sys.modules, "pynvml", fake_nvml(gpus, self.opened))
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
+    found = Processes(monkeypatch)
+    found.next()
+    return found
+
+
+def test_the_driver_is_asked_once_a_boot(driver: Path, processes: Processes) -> None:
+    first = find_devices()
+    assert find_devices() == first
+    assert [device.name for device in first] == ["GPU 0"]
+    assert len(processes.opened) == 1
+    processes.next()
+    assert find_devices() == first
+    assert not processes.opened
+    assert first[0].free_bytes == 90
+    assert first[0].free_bytes == 90
+    assert len(processes.opened) == 1
+
+
+@pytest.mark.parametrize("changed", ["boot", "version", "cgroup", "nvidia1"])
+def test_the_driver_is_asked_again_once_anything_may_be_different(
+    driver: Path, processes: Processes, changed: str
+) -> None:
+    assert len(find_devices()) == 1
+    (driver / changed).write_text("2")
+    processes.next(gpus=2)
+    assert len(find_devices()) == 2
+
+
+def test_a_gpu_that_is_gone_is_forgotten(driver: Path, processes: Processes) -> None:
+    processes.next(gpus=2)
+    second = find_devices()[1]
+    processes.next(gpus=1)
+    with pytest.raises(GravelError, match="does not answer for the GPU 1"):
+        _ = second.free_bytes
+    assert len(find_devices()) == 1
+
+
+@pytest.mark.parametrize("content", [b"no json", b"[[1]]", b"{}", b"[]"])
+def test_what_is_remembered_may_be_damaged(driver: Path, processes: Processes, content: bytes) -> None:
+    find_devices()
+    [entry] = (driver.parent / "compiled").glob("devices-*")
+    entry.write_bytes(MARK + hashlib.sha256(content).digest() + content)
+    processes.next()
+    assert len(find_devices()) == 1
+    assert len(processes.opened) == 1
+
+
+def test_a_run_that_finds_everything_does_not_wait_for_the_driver(
+    driver: Path, processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_spec", lambda name: True)
+    plan, options = plan_of(stage_run("a", MAKE, value=1)), RunOptions(tmp_path / "cache", cluster="inline")
+    first = execute(plan, options)
+    assert len(processes.opened) == 1
+    processes.next()
+    again = execute(plan, options)
+    assert again.record["stages"][0]["state"] == "cached"
+    assert again.record["machine"]["backend"] == "cuda"
+    assert again.record["machine"]["hardware"] == first.record["machine"]["hardware"] == "GPU 0 x1"
+    assert not processes.opened
 
 
 @pytest.mark.parametrize(
@@ -66,14 +170,14 @@ def fake_nvml(count: int, capability: tuple[int, int] = (9, 0)) -> Any:
     ],
 )
 def test_visible_devices_are_taken_in_their_order(
-    visible: str | None, names: list[str], monkeypatch: pytest.MonkeyPatch
+    visible: str | None,
+    names: list[str],
+    driver: Path,
+    processes: Processes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv(FAKE, raising=False)
-    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(3))
-    monkeypatch.setattr(devices, "_DRIVER_FILES", ("/proc/self/stat",))
-    if visible is None:
-        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    else:
+    processes.next(gpus=3)
+    if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert [device.name for device in find_devices()] == names
 
@@ -92,9 +196,9 @@ def test_a_gpu_that_is_too_old_is_not_used(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(devices, "_DRIVER_FILES", ("/proc/self/stat",))
     monkeypatch.setattr(machine, "find_spec", lambda name: True)
-    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(1, (8, 0)))
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(1, capability=(8, 0)))
     assert machine.decide(RunOptions(tmp_path)).backend == "cuda"
-    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(1, (7, 5)))
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(1, capability=(7, 5)))
     assert machine.decide(RunOptions(tmp_path)).backend == "cpu"
     with pytest.raises(RequestError) as refused:
         machine.decide(RunOptions(tmp_path, cluster="cuda"))

@@ -87,7 +87,7 @@ def test_without_a_limit_the_machine_counts(tmp_path: Path) -> None:
 
 def test_a_refusal_names_each_stage_and_the_cures() -> None:
     needs = {"small": Need(1, 1, ()), "wide": Need(5 << 30, 0, ()), "deep": Need(0, 9 << 30, ())}
-    capacity = Capacity(2 << 30, "--host-memory", 8 << 30, "free")
+    capacity = Capacity(2 << 30, "--host-memory", lambda: (8 << 30, "free"))
     with pytest.raises(RequestError) as caught:
         refuse_what_cannot_fit(needs, capacity)
     message, hint = str(caught.value), str(caught.value.problems[0].hint)

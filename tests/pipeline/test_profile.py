@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gravel.pipeline.cli.profile_text import profile_text
 from gravel.pipeline.records.profile import WHAT, chrome_trace, profiles
+from gravel.pipeline.records.whole_run import whole_run
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions
@@ -41,7 +45,7 @@ def test_a_profile_accounts_for_a_stage(
     within = sum(seconds for what, seconds in first.by_what.items() if what != "write")
     assert within <= first.seconds + 0.01
     trace = chrome_trace(record)
-    assert {event["cat"] for event in trace["traceEvents"]} <= {"stage", *WHAT}
+    assert {event["cat"] for event in trace["traceEvents"]} <= {"stage", "run", *WHAT}
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in trace["traceEvents"])
     text = profile_text(record, 1e9)
     assert text.splitlines()[0].split()[:3] == ["stage", "s", "waited"]
@@ -50,6 +54,58 @@ def test_a_profile_accounts_for_a_stage(
 def test_a_run_without_it_measures_nothing(tmp_path: Path) -> None:
     record = execute(plan_of(sized("a", FILL)), RunOptions(tmp_path, cluster="inline")).record
     assert record["stages"][0]["spans"] == []
+    assert record["spans"] == []
+    assert whole_run(record) is None
+
+
+def span(what: str, began: float, seconds: float) -> dict[str, Any]:
+    return {"what": what, "began": began, "seconds": seconds, "bytes": 0}
+
+
+def test_a_whole_run_is_accounted_for() -> None:
+    """The first stage begins 2 s after the process, 0.5 s of which nobody measured; the last ends at 15."""
+    times = {"a": (12.0, 1.0), "b": (13.5, 1.5)}
+    stages = [
+        {"key": key, "state": "computed", "started": began, "seconds": seconds}
+        for key, (began, seconds) in times.items()
+    ]
+    stages.append({"key": "c", "state": "cached", "started": None, "seconds": 9.0})
+    spans = [
+        *(span("load", 10.7, 1.4), span("plan", 10.2, 0.5), span("start", 10.0, 0.2)),
+        *(span("cluster", 10.7, 0.8), span("publish", 15.0, 0.25), span("page", 15.5, 0.25)),
+    ]
+    whole = whole_run({"stages": stages, "spans": spans})
+    assert whole is not None
+    assert whole.before == pytest.approx({"start": 0.2, "plan": 0.5, "cluster": 0.8, "other": 0.5})
+    assert list(whole.before) == ["start", "plan", "cluster", "other"]
+    assert whole.after == pytest.approx({"publish": 0.25, "page": 0.25, "other": 0.25})
+    assert (whole.stages, whole.seconds, whole.beside) == (3.0, 5.75, {"load": 1.4})
+    assert whole_run({"stages": stages[2:], "spans": spans}) is None
+
+
+@pytest.mark.parametrize("cluster", ["inline", "local"])
+def test_a_run_says_what_it_spent_its_time_on(tmp_path: Path, cluster: str) -> None:
+    plan = plan_of(sized("a", FILL, sleep=0.1), sized("b", LOOK, "a", sleep=0.1))
+    record = execute(plan, RunOptions(tmp_path, cluster=cluster, workers=1, profile=True)).record
+    whole = whole_run(record)
+    assert whole is not None
+    assert list(whole.before) == ["plan", "look up", "memory", "cluster", "other"]
+    assert list(whole.after) == ["publish", "close", "page", "other"]
+    assert list(whole.beside) == ["load"]
+    assert whole.stages >= 0.2
+    parts = sum(whole.before.values()) + whole.stages + sum(whole.after.values())
+    assert parts == pytest.approx(whole.seconds, abs=0.01)
+    if cluster == "local":
+        assert whole.before["cluster"] > 0.3
+    saved = json.loads((tmp_path / "runs" / record["run"] / "run.json").read_text())
+    assert saved["spans"] == record["spans"]
+
+
+def test_the_way_to_a_worker_is_no_part_of_a_stage(tmp_path: Path) -> None:
+    plan = plan_of(sized("a", FILL, sleep=0.1))
+    [stage] = execute(plan, RunOptions(tmp_path, cluster="local", workers=1, profile=True)).record["stages"]
+    compute = next(span for span in stage["spans"] if span["what"] == "compute")
+    assert 0 <= compute["began"] - stage["started"] < 0.1
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -59,13 +115,16 @@ def test_the_command(tmp_path: Path) -> None:
         "  graph: {stage: symmetrize, input: edges}\n"
     )
     words = [*PROGRAM, "run", str(file), "--cluster", "inline", "--profile", "--cache", str(tmp_path / "c")]
-    done = call_inside(words)
+    done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     head = next(place for place, line in enumerate(lines) if line.startswith("stage "))
     assert [line.split()[0] for line in lines[head + 1 : head + 3]] == ["edges", "graph"]
+    [summary] = [line for line in lines if " s in all: " in line]
+    assert re.search(r"first stage \(start .*, plan .*, look up .*\), .* after it \(publish .*", summary)
     trace = json.loads(next((tmp_path / "c" / "runs").glob("*/profile.json")).read_text())
-    assert {event["name"] for event in trace["traceEvents"]} >= {"edges", "graph: compute"}
+    names = {event["name"] for event in trace["traceEvents"]}
+    assert names >= {"start", "plan", "page", "edges", "graph: compute"}
     again = call_inside(words)
     assert again.returncode == 0
     assert "nothing was computed: there is nothing to profile" in again.stderr

@@ -77,6 +77,26 @@ def test_the_parts_add_up_to_the_seconds_of_a_stage(tmp_path: Path, monkeypatch:
     assert table["about"] == "The disk of the cache takes 2 MiB/s."
 
 
+def test_the_whole_run_has_a_chart_of_its_own(tmp_path: Path) -> None:
+    spans = [
+        {"what": "plan", "began": 9.0, "seconds": 0.25},
+        {"what": "load", "began": 9.5, "seconds": 2.0},
+        {"what": "publish", "began": 11.0, "seconds": 0.5},
+    ]
+    [report] = profile_report({"stages": [stage(1, 1.0)], "spans": spans}, Cache(tmp_path))
+    _, chart, _ = report["sections"]
+    assert {each["part"]: each["seconds"] for each in chart["data"]} == {
+        "plan": 0.25,
+        "other, before the first stage": 0.75,
+        "all stages": 1.0,
+        "publish": 0.5,
+        "other, after the last stage": 0.0,
+        "load, on another thread": 2.0,
+    }
+    [panel] = chart["chart"]["panels"]
+    assert panel["names"] == [each["part"] for each in chart["data"]]
+
+
 def test_of_many_stage_runs_the_longest_are_drawn(tmp_path: Path) -> None:
     stages = [stage(number, 0.01 * (number + 1)) for number in range(100)]
     [report] = profile_report({"stages": stages}, Cache(tmp_path))

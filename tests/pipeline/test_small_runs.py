@@ -1,17 +1,29 @@
 """Which runs are carried out without workers."""
 
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
 
+from gravel.kernels.placement.device_copies import COPIES
+from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.small_runs import MAX_RUNS, without_workers
+from gravel.pipeline.scheduler.small_runs import MAX_GPU_RUNS, MAX_RUNS, without_workers
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workers.resident import RESIDENT
 from gravel.pipeline.workflow.loading import load_workflow
+from tests.pipeline.memory_stages import FILL, sized
+from tests.pipeline.tiny_stages import DEVICES, MAKE, plan_of, stage_run
 
 SMALL = """\
 workflow: small
@@ -26,7 +38,7 @@ stages:
 def chosen(tmp_path: Path, options: dict[str, Any], **parts: str) -> str:
     path = tmp_path / "small.yaml"
     path.write_text(SMALL.format(**{"factors": "[8]", "scale": "6", "limit": ""} | parts))
-    asked = RunOptions(cache_root=tmp_path / "cache", backend="cpu", **options)
+    asked = RunOptions(cache_root=tmp_path / "cache", **{"backend": "cpu"} | options)
     plan = build_plan(load_workflow(path, {}))
     return without_workers(decide(asked), plan, asked, Cache(asked.cache_root)).cluster
 
@@ -59,3 +71,89 @@ def test_the_record_says_what_ran(tmp_path: Path) -> None:
     )
     assert outcome.state == "done"
     assert outcome.record["cluster"] == "inline, in this process"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "options", "parts", "cluster"),
+    [
+        ("1x80GiB", {}, {}, "inline"),
+        ("1x80GiB", {}, {"factors": str(list(range(1, MAX_RUNS)))}, "inline"),
+        ("1x80GiB", {"host_memory": "100GiB"}, {"scale": "22"}, "inline"),
+        ("2x80GiB", {}, {}, "cuda"),
+        ("1x80GiB", {"cluster": "cuda"}, {}, "cuda"),
+        ("1x80GiB", {"workers": 1}, {}, "cuda"),
+        ("1x80GiB", {"host_memory": "1GiB"}, {"scale": "22"}, "cuda"),
+        ("1x80GiB", {}, {"limit": ", time_limit: 1h"}, "cuda"),
+        ("1x80GiB", {}, {"factors": str(list(range(1, MAX_GPU_RUNS)))}, "cuda"),
+        ("1x80GiB", {"backend": "cpu"}, {}, "inline"),
+    ],
+    ids=["small", "runs", "size", "two", "asked", "workers", "large", "a time limit", "many", "cpu"],
+)
+def test_a_run_on_one_gpu(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    gpus: str,
+    options: dict[str, Any],
+    parts: dict[str, str],
+    cluster: str,
+) -> None:
+    monkeypatch.setenv(FAKE, gpus)
+    assert chosen(tmp_path, {"backend": "auto", **options}, **parts) == cluster
+
+
+def test_the_record_names_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FAKE, "1x4GiB")
+    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", DEVICES, "a", value=2, device=3 << 30))
+    outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache"))
+    assert outcome.state == "done"
+    assert outcome.record["cluster"] == "inline, in this process on pretended GPU"
+    assert outcome.record["stages"][1]["place"] == "here"
+
+
+class OutOfMemoryError(MemoryError):
+    """As CuPy's, whose module is `cupy.cuda.memory`."""
+
+    __module__ = "cupy.cuda.memory"
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_gpu_that_is_full_is_emptied_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Results and arrays that this process keeps are let go first, as they go with a worker."""
+    monkeypatch.setenv(FAKE, "1x4GiB")
+    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    pinned: list[int] = []
+    pool = SimpleNamespace(free_all_blocks=lambda: None, total_bytes=lambda: 0)
+    cupy = SimpleNamespace(
+        get_default_memory_pool=lambda: pool,
+        get_default_pinned_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: pinned.append(1)),
+        cuda=SimpleNamespace(is_available=lambda: True),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    host = numpy.zeros(8)
+    seen: list[tuple[int, int]] = []
+
+    def run(context: Any, parameters: Any, inputs: tuple[Any, ...]) -> Any:
+        seen.append((COPIES.bytes, len(pinned)))
+        if len(seen) <= times:
+            assert len(RESIDENT) == 1
+            COPIES.keep(host, SimpleNamespace(nbytes=host.nbytes))
+            raise OutOfMemoryError("out of memory allocating 3 GiB")
+        return DEVICES.run(context, parameters, inputs)
+
+    greedy = replace(DEVICES, run=run)
+    plan = plan_of(sized("a", FILL, count=1000), stage_run("b", greedy, "a", value=2, device=1 << 30))
+    outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache", resident_memory="1GiB"))
+    a, b = outcome.record["stages"]
+    assert seen[:2] == [(0, 0), (0, 1)]
+    if times == 1:
+        assert outcome.state == "done"
+        assert b["attempts"] == 2
+    else:
+        assert outcome.state == "failed"
+        assert "GPU memory ran out: out of memory allocating 3 GiB (3 attempts)" in b["error"]
+        assert "docs/troubleshooting.md#out-of-memory" in b["hint"]
+    assert a["state"] == "computed"
+    assert RESIDENT == {}
+    assert COPIES.bytes == 0

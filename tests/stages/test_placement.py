@@ -78,7 +78,7 @@ def test_what_cannot_fit_is_refused_before_it_starts(parameters, message):
     assert refused.refusal
     with pytest.raises(RequestError, match=message):
         refuse_what_cannot_fit(
-            {"bfs": refused}, Capacity(110 * GB, "the machine's memory", 140 * GB, "a GPU")
+            {"bfs": refused}, Capacity(110 * GB, "the machine's memory", lambda: (140 * GB, "a GPU"))
         )
 
 

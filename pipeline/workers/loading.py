@@ -1,0 +1,83 @@
+"""Loading what stages use while something else is still being waited for."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gravel.stages.kernels_ahead import Kernel
+
+
+MAX_COMPILERS = 8
+"""Threads that compile CUDA kernels: a plan has some ten, and NVRTC reads the text of one at a time."""
+
+
+def load(
+    *,
+    before_context: Callable[[], object] | None = None,
+    context: bool = False,
+    kernels: Sequence[Kernel] = (),
+) -> None:
+    """Import what nearly every stage uses; with `context` make a CUDA context, and compile kernels for it.
+
+    `before_context` is called first, when CuPy is imported. A stage that needs the GPU says what is wrong
+    with it, if anything.
+    """
+    making = None
+    if context:
+        with suppress(Exception):
+            import cupy  # noqa: F401
+
+            making = threading.Thread(
+                target=_make_context, args=(before_context, kernels), name="gravel-context"
+            )
+            making.start()  # the driver needs no interpreter
+    import numpy  # noqa: F401
+    import zarr  # noqa: F401
+
+    import gravel.kernels.jit  # noqa: F401
+
+    if making is not None:
+        making.join()
+
+
+def _make_context(first: Callable[[], object] | None, kernels: Sequence[Kernel]) -> None:
+    with suppress(Exception):
+        import cupy
+
+        if first is not None:
+            first()
+        cupy.zeros(1)
+        compile_ahead(kernels)
+
+
+def compile_ahead(kernels: Sequence[Kernel]) -> list[threading.Thread]:
+    """Start compiling kernel files on threads that no process waits for: those that are needed are loaded."""
+    waiting: SimpleQueue[Kernel] = SimpleQueue()
+    for kernel in {str(each): each for each in kernels}.values():
+        waiting.put(kernel)
+    count = min(waiting.qsize(), MAX_COMPILERS, len(os.sched_getaffinity(0)))
+    threads = [
+        threading.Thread(target=_compile, args=(waiting,), daemon=True, name="gravel-compile")
+        for _ in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def _compile(waiting: SimpleQueue[Kernel]) -> None:
+    from gravel.kernels.cuda import load_ahead
+
+    while True:
+        try:
+            path, macros = waiting.get_nowait()
+        except Empty:
+            return
+        with suppress(Exception):  # whoever needs it compiles it again, and reports what is wrong
+            load_ahead(path, macros)
