@@ -80,14 +80,12 @@ def plain_rows(graph: graphs.Graph) -> Graph:
 
     from gravel.kernels.order import apply
     from gravel.kernels.relabel import invert
-    from gravel.labels import on_host
+    from gravel.kernels.placement.device_copies import on_host
 
-    permutation = numpy.asarray(on_host(stored.permutation))
+    permutation = on_host(stored.permutation)
     inverse = numpy.empty_like(permutation)
     invert(permutation, inverse)
-    offsets, columns = apply(
-        numpy.asarray(on_host(stored.row_offsets)), numpy.asarray(on_host(stored.column_indices)), inverse
-    )
+    offsets, columns = apply(on_host(stored.row_offsets), on_host(stored.column_indices), inverse)
     return Graph(
         row_offsets=offsets,
         column_indices=columns,
@@ -117,7 +115,7 @@ def _to_host(stored: Any) -> Any:
     from dataclasses import fields, replace
 
     from gravel.kernels.strategy import backend_of
-    from gravel.labels import on_host
+    from gravel.kernels.placement.device_copies import on_host
 
     moved = {
         field.name: on_host(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -104,11 +105,6 @@ class Labelled(ABC):
         return pandas.DataFrame(
             {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
         )
-
-
-def on_host(array: Any) -> Any:
-    """Copy an array from a GPU, if it is there."""
-    return array.get() if hasattr(array, "get") else array
 
 
 def as_series(array: Any) -> Any:

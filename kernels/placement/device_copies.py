@@ -73,6 +73,15 @@ def where_it_is(array: Any) -> Any:
     return array if there is None else there
 
 
+def on_host(array: Any) -> Any:
+    """Return an array in host memory: copied from a GPU, or read whole where it is read in slices."""
+    import numpy
+
+    from gravel.kernels.strategy import backend_of
+
+    return array.get() if backend_of(array) == "cuda" else numpy.asarray(array)
+
+
 def to_host(device: Any) -> NDArray[Any]:
     """Bring an array to host memory at the link's rate, and keep it on the device where there is room.
 
