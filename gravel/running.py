@@ -110,8 +110,7 @@ def run(
     progress : show how far the run is; by default in a notebook and at a terminal.
 
     Raises RequestError (of `gravel.pipeline.core.errors`) for what is refused before anything starts, and
-    RunFailed if a stage fails; what was computed by then is kept. A cluster of processes starts them anew:
-    a script that runs workflows so needs `if __name__ == "__main__":`.
+    RunFailed if a stage fails; what was computed by then is kept.
     """
     root = find_cache(None if cache is None else os.fspath(cache))
     with private_files():
