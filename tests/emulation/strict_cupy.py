@@ -300,3 +300,5 @@ def install(patch: pytest.MonkeyPatch) -> None:
         if name.startswith("gravel.kernels."):
             for asked in STANDING_IN.keys() & vars(found).keys():
                 patch.setattr(found, asked, STANDING_IN[asked])
+    # Its kernel has a macro for the threads of a block.
+    patch.setattr("gravel.kernels.components.rows.cuda.BLOCK", grid_kernels.THREADS)
