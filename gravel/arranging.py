@@ -79,8 +79,8 @@ def plain_rows(graph: graphs.Graph) -> Graph:
     import numpy
 
     from gravel.kernels.order import apply
-    from gravel.kernels.relabel import invert
     from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.relabel import invert
 
     permutation = on_host(stored.permutation)
     inverse = numpy.empty_like(permutation)
@@ -114,8 +114,8 @@ def _refuse(graph: graphs.Graph, stage: Any, parameters: Any, stored: Any, what:
 def _to_host(stored: Any) -> Any:
     from dataclasses import fields, replace
 
-    from gravel.kernels.strategy import backend_of
     from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.strategy import backend_of
 
     moved = {
         field.name: on_host(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gravel.vertex_ids import missing_id
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,6 +54,23 @@ class Integers:
             return pyarrow.array(vertices.astype(numpy.int64) + self.first, mask=absent)
         inside = vertices if absent is None else numpy.where(absent, 0, vertices)
         return pyarrow.array(self.values[inside], mask=absent)
+
+    def on_device(self, vertices: Any) -> Any:
+        """Return the ids of vertices as a CuPy array of int64; `missing_id` for a negative number."""
+        import cupy
+
+        vertices = cupy.asarray(vertices)
+        if self.values is None:
+            found = vertices.astype(cupy.int64) + self.first
+        else:
+            found = self._values_on_device[cupy.maximum(vertices, 0)]
+        return cupy.where(vertices < 0, missing_id(self), found) if vertices.dtype.kind == "i" else found
+
+    @cached_property
+    def _values_on_device(self) -> Any:
+        import cupy
+
+        return cupy.asarray(self.values)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List the ids around a number."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gravel.encoded_ids import Integers
 from gravel.kernels.placement.device_copies import on_host
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
 
@@ -56,9 +57,11 @@ class Labels:
             raise TypeError(
                 f"{self._ids.kind} cannot lie in a CuPy array; `array` has the positions of the vertices"
             )
+        if isinstance(self._ids, Integers) and self._vertices:
+            return self._ids.on_device(self.array)
         import cupy
 
-        return cupy.asarray(self.numpy() if self._vertices else self.array)
+        return cupy.asarray(self.array)
 
     def to_arrow(self) -> Any:
         """Return the values as an Arrow array; a missing predecessor is null, an unreached distance -1."""

@@ -94,6 +94,11 @@ def listed(ids: Ids, vertices: NDArray[Any]) -> list[Any]:
     return ids.listed(vertices) if isinstance(ids, Objects) else list(ids.take(vertices).to_pylist())
 
 
+def missing_id(ids: Ids) -> int:
+    """Return what stands for no vertex among integer ids: -1, or the smallest int64 where -1 is an id."""
+    return -1 if ids.vertex(-1) < 0 else -(1 << 63)
+
+
 def as_numpy(ids: Ids, vertices: NDArray[Any]) -> NDArray[Any]:
     """Return the ids of vertices as a NumPy array.
 
@@ -103,8 +108,8 @@ def as_numpy(ids: Ids, vertices: NDArray[Any]) -> NDArray[Any]:
     import numpy
 
     if ids.kind == "integers":
-        none = -1 if ids.vertex(-1) < 0 else numpy.iinfo(numpy.int64).min
-        found: NDArray[numpy.int64] = ids.take(vertices).fill_null(none).to_numpy(zero_copy_only=False)
+        taken = ids.take(vertices).fill_null(missing_id(ids))
+        found: NDArray[numpy.int64] = taken.to_numpy(zero_copy_only=False)
         return found.astype(numpy.int64, copy=False)
     array = numpy.empty(len(vertices), object)
     array[:] = listed(ids, vertices)
