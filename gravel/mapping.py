@@ -1,4 +1,4 @@
-"""Labels of a reordered graph, brought back to the order of the caller's ids, where they lie."""
+"""Labels taken out of a search's workspace, in the order of the caller's ids, where they lie."""
 
 from __future__ import annotations
 
@@ -25,6 +25,17 @@ def mapped_back(permutation: Any, distance: Any, predecessor: Any) -> tuple[Any,
         predecessor, there = numpy.empty_like(predecessor), predecessor
         predecessors_back(permutation, inverse, there, predecessor)
     return distance, predecessor
+
+
+def copied(*labels: Any) -> list[Any]:
+    """Return new arrays of labels in the order that they have, where they lie; None stays."""
+    from gravel.kernels.strategy import backend_of
+
+    if any(backend_of(each) == "cuda" for each in labels):
+        from gravel.kernels.bfs.cuda.levels import taken
+
+        return [None if each is None else taken(each) for each in labels]
+    return [None if each is None else each.copy() for each in labels]
 
 
 def components_back(permutation: Any, component: Any) -> Any:
