@@ -95,8 +95,8 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
 
     For a directed graph, `rcm` first adds the reverse of every arc. Memory holds the whole input and one
     range of rows of the result. On CUDA, the order is found on the device if it fits there. Columns that do
-    not fit are in pinned memory. A graph on the device stays there. Times are logged but not stored, because equal results must have equal
-    content; `traverse` measures them.
+    not fit are in pinned memory. A graph on the device stays there. Times are logged but not stored, because
+    equal results must have equal content; `traverse` measures them.
 
     Statistics are `bandwidth` (largest |u - v|), `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (with
     delta-varint). For `auto`, the result names the chosen order, and the statistics also have the `advice`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.verifying.checks import verified_components, verified_searches

@@ -300,5 +300,6 @@ def install(patch: pytest.MonkeyPatch) -> None:
         if name.startswith("gravel.kernels."):
             for asked in STANDING_IN.keys() & vars(found).keys():
                 patch.setattr(found, asked, STANDING_IN[asked])
+    patch.setattr("gravel.graphs.demand_gpu", lambda: None)
     # Its kernel has a macro for the threads of a block.
     patch.setattr("gravel.kernels.components.rows.cuda.BLOCK", grid_kernels.THREADS)

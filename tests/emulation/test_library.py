@@ -18,7 +18,6 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 @pytest.fixture
 def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     strict_cupy.install(monkeypatch)
-    monkeypatch.setattr("gravel.graphs.demand_gpu", lambda: None)
     return Case(random_edges(vertices=150, edges=300), tmp_path)
 
 

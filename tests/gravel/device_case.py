@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pytest
 
 import gravel
+from gravel.conversion import columns as conversion
 from tests.gravel.samples import Ends
 
 FAR = 1_000_003
@@ -90,6 +92,29 @@ def _strings(case: Case) -> None:
     assert graph.info().ids == "strings"
     case.check(graph, str(names[case.source]))
     assert graph.bfs(str(names[case.source])).path_to(str(names[case.source])) == [names[case.source]]
+
+
+def _numbered_there(case: Case) -> None:
+    """Ids that take a table are numbered on the device, as the host numbers them."""
+    numbered, made = conversion.numbered, []
+    negative = [each * FAR - 5 for each in case.ends]
+    for ends in (
+        [[f"user-{number}" for number in each] for each in case.ends],
+        [each * FAR**2 for each in case.ends],
+        [numpy.array([number * b"." for number in each % 40]) for each in case.ends],
+        negative,
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(conversion, "LEAST_ON_DEVICE", 1)
+            patch.setattr(conversion, "numbered", lambda *a, **k: made.append(numbered(*a, **k)) or made[-1])
+            graph = gravel.graph(tuple(ends), backend="cuda")
+        assert is_on_device(made[-1].source) == (ends is not negative)
+        expected = gravel.graph(tuple(ends), backend="cpu")
+        assert graph.vertices.equals(expected.vertices)
+        source = graph.vertices[3].as_py()
+        numpy.testing.assert_array_equal(
+            graph.bfs(source).distance.numpy(), expected.bfs(source).distance.numpy()
+        )
 
 
 def _components(case: Case) -> None:
@@ -209,6 +234,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "unsigned ids": _unsigned,
     "ids far apart": _far_apart,
     "strings": _strings,
+    "numbered there": _numbered_there,
     "components": _components,
     "results": _results,
     "directed": _directed,
