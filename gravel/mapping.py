@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 
-def mapped_back(permutation: Any, distance: Any, predecessor: Any) -> tuple[Any, Any]:
-    """Return new arrays of distances and predecessors; None stays. `permutation[old] = new`."""
-    from gravel.kernels.strategy import backend_of
+class LabelMap:
+    """Brings labels of a reordered graph to the order of the caller's ids; `permutation[old] = new`."""
 
-    labels = distance if distance is not None else predecessor
-    if backend_of(labels) == "cuda":
-        return _on_device(permutation, distance, predecessor)
-    import numpy
+    def __init__(self, permutation: Any) -> None:
+        self._permutation = permutation
+        self._there: Any = None
 
-    from gravel.kernels.relabel import distances_back, invert, predecessors_back
+    def back(self, distance: Any, predecessor: Any) -> tuple[Any, Any]:
+        """Return new arrays of distances and predecessors, where they lie; None stays."""
+        from gravel.kernels.strategy import backend_of
 
-    if distance is not None:
-        distance, there = numpy.empty_like(distance), distance
-        distances_back(permutation, there, distance)
-    if predecessor is not None:
-        inverse = numpy.empty_like(permutation)
-        invert(permutation, inverse)
-        predecessor, there = numpy.empty_like(predecessor), predecessor
-        predecessors_back(permutation, inverse, there, predecessor)
-    return distance, predecessor
+        if "cuda" in (backend_of(distance), backend_of(predecessor)):
+            return self._on_device(distance, predecessor)
+        import numpy
+
+        from gravel.kernels.relabel import distances_back, predecessors_back
+
+        if distance is not None:
+            distance, there = numpy.empty_like(distance), distance
+            distances_back(self._permutation, there, distance)
+        if predecessor is not None:
+            predecessor, there = numpy.empty_like(predecessor), predecessor
+            predecessors_back(self._permutation, self._inverse, there, predecessor)
+        return distance, predecessor
+
+    @cached_property
+    def _inverse(self) -> Any:
+        import numpy
+
+        from gravel.kernels.relabel import invert
+
+        inverse = numpy.empty_like(self._permutation)
+        invert(self._permutation, inverse)
+        return inverse
+
+    def _on_device(self, distance: Any, predecessor: Any) -> tuple[Any, Any]:
+        if self._there is None:
+            from gravel.kernels.relabel_cuda import LabelsBack
+
+            self._there = LabelsBack(
+                self._permutation,
+                distance=distance is not None,
+                predecessor=predecessor is not None,
+                tree="int32" if predecessor is None else predecessor.dtype,
+            )
+        back = self._there.run(distance, predecessor)
+        self._there.hand_over()
+        return back[0], back[1]
 
 
 def copied(*labels: Any) -> list[Any]:
@@ -53,16 +82,3 @@ def components_back(permutation: Any, component: Any) -> Any:
     smallest, result = numpy.empty_like(component), numpy.empty_like(component)
     relabel.components_back(permutation, component, smallest, result)
     return result
-
-
-def _on_device(permutation: Any, distance: Any, predecessor: Any) -> tuple[Any, Any]:
-    from gravel.kernels.relabel_cuda import LabelsBack
-
-    made = LabelsBack(
-        permutation,
-        distance=distance is not None,
-        predecessor=predecessor is not None,
-        tree="int32" if predecessor is None else predecessor.dtype,
-    )
-    back = made.run(distance, predecessor)
-    return back[0], back[1]

@@ -135,13 +135,12 @@ class Search(Labelled):
         # Another thread that searches may have taken them meanwhile.
         if found is None or self._found is None:
             return
-        from gravel.mapping import copied, mapped_back
+        from gravel.mapping import copied
 
-        permutation = self._prepared.permutation
-        if permutation is None:
+        if self._prepared.map is None:
             self._distance, self._predecessor = copied(found.distance, found.predecessor)
         else:
-            self._distance, self._predecessor = mapped_back(permutation, found.distance, found.predecessor)
+            self._distance, self._predecessor = self._prepared.map.back(found.distance, found.predecessor)
         self._found = None
 
 

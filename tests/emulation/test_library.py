@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.cuda.levels import ROOM, taken
+from gravel.kernels.bfs.levels import level_sizes
+from gravel.kernels.relabel_cuda import LabelsBack
 from tests.emulation import strict_cupy
 from tests.gravel.device_case import CASES, Case
 from tests.gravel.samples import random_edges
@@ -37,3 +41,31 @@ def test_what_the_arrays_refuse() -> None:
         strict_cupy.load("kernels/order/renumber.cu", VERTEX="u32").get_function("invert")(
             (1,), (1,), (numpy.zeros(3),)
         )
+
+
+def test_the_order_is_uploaded_once(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    prepare = LabelsBack.__init__
+
+    def counted(self: LabelsBack, *given: object, **named: Any) -> None:
+        made.append(self)
+        prepare(self, *given, **named)
+
+    monkeypatch.setattr(LabelsBack, "__init__", counted)
+    graph = case.graph().reorder("degree")
+    found = [graph.bfs(int(source)).distance.array for source in case.ends[0][:3]]
+    assert len(made) == 1
+    assert len({each.data.ptr for each in found}) == 3
+
+
+@pytest.mark.parametrize("depth", [0, 5, ROOM - 1, ROOM, 3 * ROOM])
+def test_levels_are_counted(monkeypatch: pytest.MonkeyPatch, depth: int) -> None:
+    strict_cupy.install(monkeypatch)
+    random = numpy.random.default_rng(depth)
+    distance = numpy.concatenate([numpy.full(9, -1), numpy.arange(depth + 1), random.integers(-1, 4, 500)])
+    distance[distance > depth] = -1
+    distance = random.permutation(distance).astype(numpy.int32)
+    assert level_sizes(strict_cupy.on_device(distance)) == level_sizes(distance)
+    keys = strict_cupy.on_device(numpy.stack([distance + 7, distance], axis=1))
+    numpy.testing.assert_array_equal(taken(keys[:, 1]).get(), distance)
+    assert level_sizes(strict_cupy.on_device(numpy.full(5, -1, numpy.int32))) == []

@@ -79,7 +79,7 @@ def test_results_stay_on_the_device() -> None:
 
     workspace = on_device(numpy.array([0, 1, -1, 2], numpy.int32))
     before = on_device(numpy.array([-1, 0, -1, 1], numpy.int32))
-    prepared: Any = SimpleNamespace(ids=Integers(4, 10), permutation=None, lock=threading.RLock(), notes=[])
+    prepared: Any = SimpleNamespace(ids=Integers(4, 10), map=None, lock=threading.RLock(), notes=[])
     result: Any = SimpleNamespace(milliseconds=1.0, distance=workspace, predecessor=before)
     search = Search(prepared, 10, 0, result)
     search._keep()
