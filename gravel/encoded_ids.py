@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gravel.vertex_ids import missing_id
+from gravel.vertex_ids import missing_id, not_for_devices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,6 +135,10 @@ class Encoded:
     def take(self, vertices: Any) -> Any:
         """Return the ids of vertices as an Arrow array; null for a negative number."""
         return self.dictionary.take(vertices)
+
+    def on_device(self, vertices: Any) -> Any:
+        """Raise TypeError."""
+        raise not_for_devices(self.kind)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List the ids that are most like one that does not occur."""

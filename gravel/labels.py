@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from gravel.encoded_ids import Integers
 from gravel.kernels.placement.device_copies import on_host
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
 
@@ -53,11 +52,7 @@ class Labels:
 
     def cupy(self) -> Any:
         """Return the values as a CuPy array; raises TypeError where they are ids that are no integers."""
-        if self._vertices and self._ids.kind != "integers":
-            raise TypeError(
-                f"{self._ids.kind} cannot lie in a CuPy array; `array` has the positions of the vertices"
-            )
-        if isinstance(self._ids, Integers) and self._vertices:
+        if self._vertices:
             return self._ids.on_device(self.array)
         import cupy
 

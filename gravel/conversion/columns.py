@@ -87,7 +87,8 @@ def _encoded(columns: list[Any], machine: Machine | None) -> Edges:
 
         found = encode_on_device(columns, machine.device_memory)
         if found is not None:
-            return Edges(*found[1], Encoded(found[0]))
+            dictionary, (first, second) = found
+            return Edges(first, second, Encoded(dictionary))
     try:
         dictionary, (source, target) = encode(*columns)
     except UnsuitableIds as error:

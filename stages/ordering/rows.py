@@ -31,8 +31,8 @@ class NewRows:
     graph, its arrays are on the device and stay valid.
     """
 
-    row_offsets: NDArray[numpy.int64]
-    column_indices: NDArray[Any]
+    row_offsets: Any
+    column_indices: Any
     statistics: OrderStatistics
     whole: bool = False
 
