@@ -10,18 +10,18 @@ import numpy
 import pytest
 
 from gravel.kernels.ids import cuda
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = numpy_as_cupy.module()
-    fake.unique = numpy_as_cupy._passed_on(numpy.unique)
+    fake = strict_cupy.module()
+    fake.unique = strict_cupy._passed_on(numpy.unique)
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr(cuda, "load", grid_kernels.load)
+    monkeypatch.setattr(cuda, "load", strict_cupy.load)
 
 
 def check(found: Any, parts: list[numpy.ndarray], dtype: Any) -> None:
