@@ -59,18 +59,15 @@ class Integers:
         """Return the ids of vertices as a CuPy array of int64; `missing_id` for a negative number."""
         import cupy
 
-        vertices = cupy.asarray(vertices)
-        if self.values is None:
-            found = vertices.astype(cupy.int64) + self.first
-        else:
-            found = self._values_on_device[cupy.maximum(vertices, 0)]
-        return cupy.where(vertices < 0, missing_id(self), found) if vertices.dtype.kind == "i" else found
+        from gravel.kernels.ids.names_cuda import named
+
+        return named(cupy.asarray(vertices), self.first, self._values_on_device, missing_id(self))
 
     @cached_property
     def _values_on_device(self) -> Any:
         import cupy
 
-        return cupy.asarray(self.values)
+        return None if self.values is None else cupy.asarray(self.values)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List the ids around a number."""

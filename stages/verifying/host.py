@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Graph, Traversal, Verification
     from gravel.stages.context import Context
 
+__all__ = ["ON", "on_host", "verify_on_host"]
+
 ON = "cpu"
 
 
