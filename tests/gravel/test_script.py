@@ -17,18 +17,21 @@ SCRIPT = """
 import gravel
 
 print("starts")
-run = gravel.run({workflow!r}, cache={cache!r}, cluster="local", workers=2)
+run = gravel.run({workflow!r}, cache={cache!r}, cluster={cluster!r}, workers=2)
 print(run["one"].levels)
 """
 
 
-@pytest.mark.slow
-def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "cluster",
+    [pytest.param("local", marks=pytest.mark.slow), pytest.param("cuda", marks=pytest.mark.gpu)],
+)
+def test_a_script_without_a_guard_runs_once(tmp_path: Path, cluster: str) -> None:
     (tmp_path / "edges.txt").write_text("10 20\n20 30\n40 50\n")
     workflow = tmp_path / "w.yaml"
     workflow.write_text(WORKFLOW.replace("edges.txt", str(tmp_path / "edges.txt")))
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(workflow=str(workflow), cache=str(tmp_path / "cache")))
+    script.write_text(SCRIPT.format(workflow=str(workflow), cache=str(tmp_path / "cache"), cluster=cluster))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=300, env=environment
