@@ -79,15 +79,13 @@ def plain_rows(graph: graphs.Graph) -> Graph:
     import numpy
 
     from gravel.kernels.order import apply
+    from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.relabel import invert
-    from gravel.labels import on_host
 
-    permutation = numpy.asarray(on_host(stored.permutation))
+    permutation = on_host(stored.permutation)
     inverse = numpy.empty_like(permutation)
     invert(permutation, inverse)
-    offsets, columns = apply(
-        numpy.asarray(on_host(stored.row_offsets)), numpy.asarray(on_host(stored.column_indices)), inverse
-    )
+    offsets, columns = apply(on_host(stored.row_offsets), on_host(stored.column_indices), inverse)
     return Graph(
         row_offsets=offsets,
         column_indices=columns,
@@ -116,8 +114,8 @@ def _refuse(graph: graphs.Graph, stage: Any, parameters: Any, stored: Any, what:
 def _to_host(stored: Any) -> Any:
     from dataclasses import fields, replace
 
+    from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.strategy import backend_of
-    from gravel.labels import on_host
 
     moved = {
         field.name: on_host(value)

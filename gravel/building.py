@@ -60,7 +60,7 @@ def graph(
     if count:
         # Numbered ends and the rows of both directions; the ids come on top when they are known.
         refuse(f"a graph of {count:,} edges", 16 * count, machine, host_memory, SMALLER)
-    converted = _converted(data, directed, sources, targets)
+    converted = _converted(data, directed, sources, targets, machine)
     asked = converted.directed if directed is None else directed
     return _built(converted, bool(asked), machine, host_memory)
 
@@ -101,7 +101,9 @@ def _edge_count(data: Any) -> int:
         return 0
 
 
-def _converted(data: Any, directed: bool | None, sources: str | None, targets: str | None) -> Edges | Rows:
+def _converted(
+    data: Any, directed: bool | None, sources: str | None, targets: str | None, machine: Machine
+) -> Edges | Rows:
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(data, networkx.Graph):
         return _from_networkx(data)
@@ -112,9 +114,9 @@ def _converted(data: Any, directed: bool | None, sources: str | None, targets: s
     if sources is not None or arrow.is_table(data):
         if not arrow.is_table(data):
             raise TypeError(f"a {type(data).__name__} has no columns for `sources` and `targets` to name")
-        return arrow.from_table(data, sources, targets)
+        return arrow.from_table(data, sources, targets, machine)
     if arrays.is_pair(data):
-        return arrays.from_arrays(data)
+        return arrays.from_arrays(data, machine)
     raise TypeError(
         f"cannot make a graph of a {type(data).__name__}: give edge arrays, a table, a sparse matrix, a "
         "NetworkX graph, or the path of a file"

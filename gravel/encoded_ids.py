@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gravel.vertex_ids import missing_id, not_for_devices
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,6 +54,20 @@ class Integers:
             return pyarrow.array(vertices.astype(numpy.int64) + self.first, mask=absent)
         inside = vertices if absent is None else numpy.where(absent, 0, vertices)
         return pyarrow.array(self.values[inside], mask=absent)
+
+    def on_device(self, vertices: Any) -> Any:
+        """Return the ids of vertices as a CuPy array of int64; `missing_id` for a negative number."""
+        import cupy
+
+        from gravel.kernels.ids.names_cuda import named
+
+        return named(cupy.asarray(vertices), self.first, self._values_on_device, missing_id(self))
+
+    @cached_property
+    def _values_on_device(self) -> Any:
+        import cupy
+
+        return None if self.values is None else cupy.asarray(self.values)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List the ids around a number."""
@@ -116,6 +132,10 @@ class Encoded:
     def take(self, vertices: Any) -> Any:
         """Return the ids of vertices as an Arrow array; null for a negative number."""
         return self.dictionary.take(vertices)
+
+    def on_device(self, vertices: Any) -> Any:
+        """Raise TypeError."""
+        raise not_for_devices(self.kind)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List the ids that are most like one that does not occur."""

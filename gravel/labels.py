@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -51,13 +52,11 @@ class Labels:
 
     def cupy(self) -> Any:
         """Return the values as a CuPy array; raises TypeError where they are ids that are no integers."""
-        if self._vertices and self._ids.kind != "integers":
-            raise TypeError(
-                f"{self._ids.kind} cannot lie in a CuPy array; `array` has the positions of the vertices"
-            )
+        if self._vertices:
+            return self._ids.on_device(self.array)
         import cupy
 
-        return cupy.asarray(self.numpy() if self._vertices else self.array)
+        return cupy.asarray(self.array)
 
     def to_arrow(self) -> Any:
         """Return the values as an Arrow array; a missing predecessor is null, an unreached distance -1."""
@@ -104,11 +103,6 @@ class Labelled(ABC):
         return pandas.DataFrame(
             {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
         )
-
-
-def on_host(array: Any) -> Any:
-    """Copy an array from a GPU, if it is there."""
-    return array.get() if hasattr(array, "get") else array
 
 
 def as_series(array: Any) -> Any:

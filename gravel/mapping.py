@@ -1,30 +1,70 @@
-"""Labels of a reordered graph, brought back to the order of the caller's ids, where they lie."""
+"""Labels taken out of a search's workspace, in the order of the caller's ids, where they lie."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 
-def mapped_back(permutation: Any, distance: Any, predecessor: Any) -> tuple[Any, Any]:
-    """Return new arrays of distances and predecessors; None stays. `permutation[old] = new`."""
+class LabelMap:
+    """Brings labels of a reordered graph to the order of the caller's ids; `permutation[old] = new`."""
+
+    def __init__(self, permutation: Any) -> None:
+        self._permutation = permutation
+        self._there: Any = None
+
+    def back(self, distance: Any, predecessor: Any) -> tuple[Any, Any]:
+        """Return new arrays of distances and predecessors, where they lie; None stays."""
+        from gravel.kernels.strategy import backend_of
+
+        if "cuda" in (backend_of(distance), backend_of(predecessor)):
+            return self._on_device(distance, predecessor)
+        import numpy
+
+        from gravel.kernels.relabel import distances_back, predecessors_back
+
+        if distance is not None:
+            distance, there = numpy.empty_like(distance), distance
+            distances_back(self._permutation, there, distance)
+        if predecessor is not None:
+            predecessor, there = numpy.empty_like(predecessor), predecessor
+            predecessors_back(self._permutation, self._inverse, there, predecessor)
+        return distance, predecessor
+
+    @cached_property
+    def _inverse(self) -> Any:
+        import numpy
+
+        from gravel.kernels.relabel import invert
+
+        inverse = numpy.empty_like(self._permutation)
+        invert(self._permutation, inverse)
+        return inverse
+
+    def _on_device(self, distance: Any, predecessor: Any) -> tuple[Any, Any]:
+        if self._there is None:
+            from gravel.kernels.relabel_cuda import LabelsBack
+
+            self._there = LabelsBack(
+                self._permutation,
+                distance=distance is not None,
+                predecessor=predecessor is not None,
+                tree="int32" if predecessor is None else predecessor.dtype,
+            )
+        back = self._there.run(distance, predecessor)
+        self._there.hand_over()
+        return back[0], back[1]
+
+
+def copied(*labels: Any) -> list[Any]:
+    """Return new arrays of labels in the order that they have, where they lie; None stays."""
     from gravel.kernels.strategy import backend_of
 
-    labels = distance if distance is not None else predecessor
-    if backend_of(labels) == "cuda":
-        return _on_device(permutation, distance, predecessor)
-    import numpy
+    if any(backend_of(each) == "cuda" for each in labels):
+        from gravel.kernels.bfs.cuda.taken import taken
 
-    from gravel.kernels.relabel import distances_back, invert, predecessors_back
-
-    if distance is not None:
-        distance, there = numpy.empty_like(distance), distance
-        distances_back(permutation, there, distance)
-    if predecessor is not None:
-        inverse = numpy.empty_like(permutation)
-        invert(permutation, inverse)
-        predecessor, there = numpy.empty_like(predecessor), predecessor
-        predecessors_back(permutation, inverse, there, predecessor)
-    return distance, predecessor
+        return [None if each is None else taken(each) for each in labels]
+    return [None if each is None else each.copy() for each in labels]
 
 
 def components_back(permutation: Any, component: Any) -> Any:
@@ -42,16 +82,3 @@ def components_back(permutation: Any, component: Any) -> Any:
     smallest, result = numpy.empty_like(component), numpy.empty_like(component)
     relabel.components_back(permutation, component, smallest, result)
     return result
-
-
-def _on_device(permutation: Any, distance: Any, predecessor: Any) -> tuple[Any, Any]:
-    from gravel.kernels.relabel_cuda import LabelsBack
-
-    made = LabelsBack(
-        permutation,
-        distance=distance is not None,
-        predecessor=predecessor is not None,
-        tree="int32" if predecessor is None else predecessor.dtype,
-    )
-    back = made.run(distance, predecessor)
-    return back[0], back[1]

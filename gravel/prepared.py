@@ -7,6 +7,7 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.mapping import LabelMap
 from gravel.memory import refuse_need
 from gravel.rows import called, context_for
 from gravel.searches import Search
@@ -25,12 +26,12 @@ MAX_READ = 2
 class PreparedSearch:
     """A search of one graph with one strategy; results are views of its workspace until it runs again."""
 
-    def __init__(self, ids: Ids, search: Any, permutation: Any, starts: Any, notes: list[str]) -> None:
+    def __init__(self, ids: Ids, search: Any, permutation: Any, notes: list[str]) -> None:
         self.ids = ids
         self.search = search
-        self.permutation = permutation
+        self.map = None if permutation is None else LabelMap(permutation)
         self.notes = notes
-        self._starts = starts  # the permutation on the host
+        self._starts = permutation
         self._last: weakref.ref[Search] | None = None
         self.lock = threading.RLock()
 
@@ -50,8 +51,6 @@ def prepare(
     graph: Graph, output: str, strategy: str, max_depth: int | None, tuning: dict[str, Any]
 ) -> PreparedSearch:
     """Make a search ready; raises ValueError for what does not fit the graph, and `NotEnoughMemory`."""
-    import numpy
-
     from gravel.stages.searching.bfs import prepare_search
 
     if output not in ("both", "distance", "predecessor"):
@@ -61,8 +60,7 @@ def prepare(
     )
     searched = _read(graph, parameters)
     search, notes = called(prepare_search, context_for(graph._machine), searched, parameters)
-    starts = None if searched.permutation is None else numpy.asarray(searched.permutation)
-    return PreparedSearch(graph._ids, search, searched.permutation, starts, [*searched.notes, *notes])
+    return PreparedSearch(graph._ids, search, searched.permutation, [*searched.notes, *notes])
 
 
 def searched_graph(graph: Graph, strategy: str) -> tuple[SearchedGraph, str]:

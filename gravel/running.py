@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import private_files
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler.executing import execute
@@ -84,6 +84,7 @@ class RunFailed(GravelError):
 def run(
     file: str | os.PathLike[str],
     *,
+    sources: object = (),
     set: Mapping[str, object] | None = None,  # noqa: A002, the command's word
     where: Mapping[str, object] | None = None,
     only: Collection[str] = (),
@@ -101,7 +102,8 @@ def run(
 
     Parameters
     ----------
-    file : a workflow.
+    file : a workflow; or a file of data, or its URL, which the default workflow searches and verifies.
+    sources : of a file of data, the id to search from, or a list of ids; by default one at random.
     set : values for its parameters, by name.
     where : a value, or a list of values, for axes of its matrix; the other experiments are left out.
     only, force, keep : names of stages, as the command's options.
@@ -110,12 +112,13 @@ def run(
     progress : show how far the run is; by default in a notebook and at a terminal.
 
     Raises RequestError (of `gravel.pipeline.core.errors`) for what is refused before anything starts, and
-    RunFailed if a stage fails; what was computed by then is kept. A cluster of processes starts them anew:
-    a script that runs workflows so needs `if __name__ == "__main__":`.
+    RunFailed if a stage fails; what was computed by then is kept.
     """
     root = find_cache(None if cache is None else os.fspath(cache))
     with private_files():
-        workflow = load_workflow(os.fspath(file), {name: _text(value) for name, value in (set or {}).items()})
+        workflow = _workflow(
+            os.fspath(file), sources, {name: _text(each) for name, each in (set or {}).items()}
+        )
     selected = {axis: [_text(value) for value in _listed(one)] for axis, one in (where or {}).items()}
     asked = {"where": selected, "only": only, "force": force, "keep": keep}
     machine = {"host_memory": host_memory, "device_memory": device_memory, "workers": workers}
@@ -124,6 +127,26 @@ def run(
         workflow, root, asked, {"cluster": cluster, "backend": backend, **machine}, reporter
     )
     return _done(outcome, plan, root)
+
+
+def _workflow(file: str, sources: object, values: dict[str, str]) -> Workflow:
+    from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workflow.default import load_default
+
+    asked = [_quoted(str(each)) for each in _listed(sources)]
+    if is_data(file):
+        return load_default(file, asked, values)
+    if asked:
+        raise RequestError(
+            f"sources are for a file of data, and {file} is a workflow",
+            hint="give its own parameter another value with `set`, or change its traverse stage",
+        )
+    return load_workflow(file, values)
+
+
+def _quoted(vertex: str) -> str:
+    """Write an id as the command takes it, which splits texts at commas."""
+    return f'"{vertex.replace(chr(34), chr(34) * 2)}"' if set(vertex) & {",", '"', " "} else vertex
 
 
 def carry_out(workflow: Workflow, root: Path, **options: Any) -> RunOutcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.labels import Labelled, Labels
 from gravel.vertex_ids import Ids, listed, vertex_of
 
@@ -63,14 +64,9 @@ class Search(Labelled):
     @property
     def levels(self) -> list[int]:
         """How many vertices there are at distance 0, 1, 2, ..."""
-        import numpy
+        from gravel.kernels.level_statistics import level_sizes
 
-        distance = self.distance.array
-        if hasattr(distance, "get"):
-            import cupy
-
-            return [int(each) for each in cupy.bincount(distance[distance >= 0]).get()]
-        return [int(each) for each in numpy.bincount(distance[distance >= 0])]
+        return level_sizes(self.distance.array)
 
     @property
     def depth(self) -> int:
@@ -82,8 +78,8 @@ class Search(Labelled):
         """How many vertices the search reached, the source included."""
         self._keep()
         if self._distance is not None:
-            return int((self._distance >= 0).sum())
-        return int((self._predecessor >= 0).sum()) + 1
+            return sum(self.levels)
+        return int((on_host(self._predecessor) >= 0).sum()) + 1
 
     def path_to(self, target: Any) -> list[Any] | None:
         """Return a shortest path from the source to a vertex, as ids; None where there is none."""
@@ -139,14 +135,12 @@ class Search(Labelled):
         # Another thread that searches may have taken them meanwhile.
         if found is None or self._found is None:
             return
-        from gravel.mapping import mapped_back
+        from gravel.mapping import copied
 
-        permutation = self._prepared.permutation
-        if permutation is None:
-            self._distance = None if found.distance is None else found.distance.copy()
-            self._predecessor = None if found.predecessor is None else found.predecessor.copy()
+        if self._prepared.map is None:
+            self._distance, self._predecessor = copied(found.distance, found.predecessor)
         else:
-            self._distance, self._predecessor = mapped_back(permutation, found.distance, found.predecessor)
+            self._distance, self._predecessor = self._prepared.map.back(found.distance, found.predecessor)
         self._found = None
 
 

@@ -35,6 +35,10 @@ class Ids(Protocol):
         """Return the ids of vertices as an Arrow array; null for a negative number."""
         ...
 
+    def on_device(self, vertices: Any) -> Any:
+        """Return the ids of vertices as a CuPy array; raises TypeError where they are no integers."""
+        ...
+
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List ids that are like one that does not occur."""
         ...
@@ -75,6 +79,10 @@ class Objects:
                 f"Arrow has no type for these ids ({error}); name the vertices by strings or integers"
             ) from None
 
+    def on_device(self, vertices: Any) -> Any:
+        """Raise TypeError."""
+        raise not_for_devices(self.kind)
+
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """List the first ids of the same type as a value, or the first of all."""
         alike = [each for each in self.values if type(each) is type(value)]
@@ -94,6 +102,16 @@ def listed(ids: Ids, vertices: NDArray[Any]) -> list[Any]:
     return ids.listed(vertices) if isinstance(ids, Objects) else list(ids.take(vertices).to_pylist())
 
 
+def not_for_devices(kind: str) -> TypeError:
+    """Make the error of ids that are no integers and are asked for on a GPU."""
+    return TypeError(f"{kind} cannot lie in a CuPy array; `array` has the positions of the vertices")
+
+
+def missing_id(ids: Ids) -> int:
+    """Return what stands for no vertex among integer ids: -1, or the smallest int64 where -1 is an id."""
+    return -1 if ids.vertex(-1) < 0 else -(1 << 63)
+
+
 def as_numpy(ids: Ids, vertices: NDArray[Any]) -> NDArray[Any]:
     """Return the ids of vertices as a NumPy array.
 
@@ -103,8 +121,8 @@ def as_numpy(ids: Ids, vertices: NDArray[Any]) -> NDArray[Any]:
     import numpy
 
     if ids.kind == "integers":
-        none = -1 if ids.vertex(-1) < 0 else numpy.iinfo(numpy.int64).min
-        found: NDArray[numpy.int64] = ids.take(vertices).fill_null(none).to_numpy(zero_copy_only=False)
+        taken = ids.take(vertices).fill_null(missing_id(ids))
+        found: NDArray[numpy.int64] = taken.to_numpy(zero_copy_only=False)
         return found.astype(numpy.int64, copy=False)
     array = numpy.empty(len(vertices), object)
     array[:] = listed(ids, vertices)

@@ -11,6 +11,9 @@ from gravel.kernels.cuda import blocks_for, load, vertex_macro
 SOURCE = "kernels/level_statistics.cu"
 BLOCK = 256
 MOST_BLOCKS = 1 << 14
+ROOM = 1024
+"""Levels that are counted at first, at least as many as `NEAR` in the kernel; of a deeper search all are."""
+
 SUMMING_BLOCKS = 2048
 """Blocks that add up levels: each adds what it found to the sums of all."""
 
@@ -33,32 +36,35 @@ def edge_ends(row_offsets: Any, column_indices: Any, first_row: int = 0) -> Any:
     return ends
 
 
-def level_sums(distance: Any, row_offsets: Any, halves: Any | None) -> tuple[Any, Any, int]:
+def level_sums(
+    distance: Any, row_offsets: Any | None, halves: Any | None = None, *, room: int = ROOM
+) -> tuple[Any, Any, int]:
     """Count vertices and stored arcs of each level; see `gravel.kernels.level_statistics.level_sums`.
 
-    Arrays are CuPy's: `distance` int32 (vertices,), `row_offsets` int64 (vertices + 1,), `halves` int64
-    (vertices,) or None. Returns two NumPy arrays int64 (levels,) and the sum of
-    `halves` over what is reached.
+    Arrays are CuPy's: `distance` int32 (vertices,) of any stride, `row_offsets` int64 (vertices + 1,), and
+    `halves` int64 (vertices,). Without row offsets there are no arcs. Returns two NumPy arrays int64 (levels,)
+    and the sum of `halves` over what is reached.
     """
     import cupy
 
-    levels = int(distance.max()) + 1 if len(distance) else 0
-    sums = cupy.zeros(2 * levels + 1, cupy.uint64)
-    if levels:
-        count = len(distance)
-        load(SOURCE, VERTEX="u32").get_function("level_sums")(
-            (blocks_for(count, BLOCK, most=SUMMING_BLOCKS),),
-            (BLOCK,),
-            (
-                distance,
-                row_offsets,
-                numpy.uint64(0) if halves is None else halves,
-                numpy.uint64(count),
-                numpy.uint64(levels),
-                sums,
-                sums[levels:],
-                sums[2 * levels :],
-            ),
-        )
+    count = len(distance)
+    sums = cupy.zeros(2 * room + 2, cupy.uint64)
+    load(SOURCE, VERTEX="u32").get_function("level_sums")(
+        (blocks_for(count, BLOCK, most=SUMMING_BLOCKS),),
+        (BLOCK,),
+        (
+            numpy.uint64(distance.data.ptr),
+            numpy.int64(distance.strides[0] // distance.itemsize),
+            *(numpy.uint64(0) if each is None else each for each in (row_offsets, halves)),
+            numpy.uint64(count),
+            numpy.uint64(room),
+            sums,
+            sums[room:],
+            sums[2 * room :],
+        ),
+    )
     found = sums.get().astype(numpy.int64)
-    return found[:levels], found[levels : 2 * levels], int(found[-1])
+    levels = int(found[-1])
+    if levels > room:
+        return level_sums(distance, row_offsets, halves, room=levels)
+    return found[:levels], found[room : room + levels], int(found[-2])

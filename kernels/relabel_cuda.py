@@ -41,14 +41,29 @@ class LabelsBack:
         if predecessor:
             arguments = self._permutation, self._vertices, self._inverse
             module.get_function("invert")(*self._launch, arguments)
-        self._distance = cupy.empty(vertices, cupy.int32) if distance else None
-        self._predecessor = cupy.empty(vertices, self._tree) if predecessor else None
+        self._made = distance, predecessor
+        self._allocate()
+
+    def _allocate(self) -> None:
+        import cupy
+
+        vertices = len(self._permutation)
+        self._distance = cupy.empty(vertices, cupy.int32) if self._made[0] else None
+        self._predecessor = cupy.empty(vertices, self._tree) if self._made[1] else None
+        self._is_mine = True
+
+    def hand_over(self) -> None:
+        """Leave the latest labels to whoever has them: the next call makes arrays of its own."""
+        self._distance = self._predecessor = None
+        self._is_mine = False
 
     def run(self, distance: Any | None, predecessor: Any | None) -> tuple[Any | None, Any | None, float]:
         """Return both labels under the old numbers, valid until the next call, and the milliseconds taken.
 
         `distance` and `predecessor` are device arrays (vertices,) of any stride, None where left out.
         """
+        if not self._is_mine:
+            self._allocate()
         arguments = (
             self._permutation,
             self._inverse,

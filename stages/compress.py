@@ -187,9 +187,9 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
     if parameters.advice is None:
         return None
     from gravel.kernels.advice import advise_layout
+    from gravel.kernels.placement.device_copies import on_host
     from gravel.stages.compressing.reading import Parts
     from gravel.stages.errors import StageError
-    from gravel.stages.verifying.host import on_host
 
     if isinstance(stored, Partition):
         raise StageError("auto chooses a codec for a graph, not for a partition", hint="name the codec")

@@ -95,8 +95,8 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
 
     For a directed graph, `rcm` first adds the reverse of every arc. Memory holds the whole input and one
     range of rows of the result. On CUDA, the order is found on the device if it fits there. Columns that do
-    not fit are in pinned memory. Times are logged but not stored, because equal results must have equal
-    content; `traverse` measures them.
+    not fit are in pinned memory. A graph on the device stays there. Times are logged but not stored, because
+    equal results must have equal content; `traverse` measures them.
 
     Statistics are `bandwidth` (largest |u - v|), `mean_gap` (mean |u - v| over arcs) and `bits_per_arc` (with
     delta-varint). For `auto`, the result names the chosen order, and the statistics also have the `advice`.
@@ -107,12 +107,13 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
 
     from gravel.kernels.jit import set_threads
     from gravel.kernels.order import OrderStatistics
+    from gravel.kernels.placement.device_copies import on_host
     from gravel.stages.ordering.finding import find_order
     from gravel.stages.ordering.rows import renumbered
 
     machine = _capped(context.machine, parameters)
     set_threads(machine.threads)
-    offsets = numpy.asarray(input.row_offsets)
+    offsets = on_host(input.row_offsets)
     if len(offsets) != input.vertex_count + 1 or int(offsets[-1]) != len(input.column_indices):
         raise StageError(
             f"the graph has {len(offsets)} row offsets and {len(input.column_indices)} columns; "
@@ -177,13 +178,12 @@ def _advised(
 ) -> Advice | None:
     if parameters.advice is None:
         return None
-    import numpy
-
     from gravel.kernels.advice import advise_order
+    from gravel.kernels.placement.device_copies import on_host
 
     advice = advise_order(
         offsets,
-        numpy.asarray(graph.column_indices),
+        on_host(graph.column_indices),
         parameters.advice.workload(),
         symmetric=graph.symmetric,
         layouts=parameters.advice.layouts(),

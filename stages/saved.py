@@ -31,7 +31,7 @@ class SavedParameters(Parameters):
 
 
 def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexIds]:
-    """Read a saved graph.
+    """Read a saved graph; ids that are neither integers nor strings, such as dates, become strings.
 
     Raises `StageError` for a folder that holds none, for one that is damaged, and for a graph that was
     reordered or compressed before it was saved.
@@ -49,18 +49,11 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
             hint="save it before it is reordered or compressed, and let stages of the workflow do that",
             file=str(folder),
         )
-    if record["ids"] is None:
-        raise StageError(
-            "the ids of the saved graph are neither integers nor strings, which workflows have",
-            hint="make strings of them before the graph is made",
-            file=str(folder),
-        )
     try:
         group = zarr.open_group(folder / "graph", mode="r")
         attributes: dict[str, Any] = dict(group.attrs)
         rows = csr((_whole(group, "row_offsets"), _whole(group, "column_indices")))
-        ids: Any = zarr.open_group(folder / "ids", mode="r")
-        known, text, ends = (_whole(ids, name) for name in ("ids", "text", "offsets"))
+        first, (known, text, ends) = _ids(folder, record)
         count = int(attributes["vertex_count"])
         if count != len(rows.row_offsets) - 1 or any(
             each is not None and len(each) != size for each, size in ((known, count), (ends, count + 1))
@@ -79,8 +72,49 @@ def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexI
         deduplicated=bool(attributes["deduplicated"]),
         loop_count=int(attributes["loop_count"]),
     )
-    first = int(ids.attrs["first"])
     return graph, VertexIds(ids=known, first=first, vertex_count=count, text=text, offsets=ends)
+
+
+def _ids(folder: Path, record: Mapping[str, Any]) -> tuple[int, tuple[Any, Any, Any]]:
+    """Return the first of consecutive ids; and all integers, or the bytes and the ends of texts."""
+    import zarr
+
+    if record["ids"] is None:
+        return 0, (None, *_as_texts(folder, record["arrow"]))
+    group: Any = zarr.open_group(folder / "ids", mode="r")
+    ids, text, ends = (_whole(group, name) for name in ("ids", "text", "offsets"))
+    return int(group.attrs["first"]), (ids, text, ends)
+
+
+def _as_texts(folder: Path, stated: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Read ids of other types as texts; raises `StageError` where these do not ascend as the vertices do."""
+    import pyarrow
+    import pyarrow.compute as compute
+    from blake3 import blake3
+
+    from gravel.stages.vertex_ids.dictionary import texts_of
+
+    content = (folder / stated["file"]).read_bytes()
+    if blake3(content).hexdigest() != stated["blake3"]:
+        raise ValueError("its ids are not those that were saved")
+    with pyarrow.ipc.open_file(pyarrow.py_buffer(content)) as reader:
+        values = reader.read_all()["id"].combine_chunks()
+    if isinstance(values.type, pyarrow.UuidType):
+        texts = pyarrow.array(map(str, values.to_pylist()), pyarrow.large_string())
+    else:
+        try:
+            texts = values.cast(pyarrow.large_string())
+        except pyarrow.ArrowException:
+            texts = None
+    # None where there are fewer than two.
+    if texts is None or compute.all(compute.less(texts[:-1], texts[1:])).as_py() is False:
+        raise StageError(
+            f"the ids of the saved graph, of type {values.type}, are in no order that strings have",
+            hint="make strings of them before the graph is made",
+            file=str(folder),
+        )
+    found = texts_of(texts)
+    return found.text, found.offsets - found.offsets[0]
 
 
 def _whole(group: Any, name: str) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.conversion.arrow import refuse_mixed
 from gravel.conversion.converted import Edges
+
+if TYPE_CHECKING:
+    from gravel.stages.sizes import Machine
 
 
 def is_pair(data: Any) -> bool:
@@ -15,7 +18,7 @@ def is_pair(data: Any) -> bool:
     return getattr(data, "ndim", None) == 2 and data.shape[1] == 2
 
 
-def from_arrays(data: Any) -> Edges:
+def from_arrays(data: Any, machine: Machine | None = None) -> Edges:
     """Return the edges of `(sources, targets)`, of an array (edges, 2), or of a list of pairs.
 
     Raises TypeError for what is no id, and ValueError for ends that differ in number.
@@ -31,7 +34,7 @@ def from_arrays(data: Any) -> Edges:
         return from_device(source, target)
     from gravel.conversion.columns import numbered
 
-    return numbered(_column(source, "source"), _column(target, "target"))
+    return numbered(_column(source, "source"), _column(target, "target"), machine=machine)
 
 
 def _ends(data: Any) -> tuple[Any, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.conversion.converted import Edges
+
+if TYPE_CHECKING:
+    from gravel.stages.sizes import Machine
 
 PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("sources", "targets"), ("u", "v"))
 """Names of the columns of an edge list that need not be given."""
@@ -16,7 +19,7 @@ def is_table(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__")
 
 
-def from_table(data: Any, sources: str | None, targets: str | None) -> Edges:
+def from_table(data: Any, sources: str | None, targets: str | None, machine: Machine | None = None) -> Edges:
     """Return the edges of a table.
 
     Raises TypeError and ValueError for columns that are no ids, KeyError for a column that is not there, and
@@ -31,7 +34,7 @@ def from_table(data: Any, sources: str | None, targets: str | None) -> Edges:
         return found
     else:
         names, columns = _streamed(data, sources, targets)
-    return numbered(columns[0], columns[1], names=(str(names[0]), str(names[1])))
+    return numbered(columns[0], columns[1], names=(str(names[0]), str(names[1])), machine=machine)
 
 
 def chosen(columns: Sequence[Any], sources: Any, targets: Any) -> tuple[Any, Any]:

@@ -74,6 +74,7 @@ def start_cluster(
         log_to_file,
         stop_logging,
     )
+    from gravel.pipeline.workers.without_main import start_without_main
 
     log = folder / "logs" / "dask.log"
     handler = log_to_file(log)
@@ -86,8 +87,10 @@ def start_cluster(
     put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
     # Dask sets it for workers; Python's resource tracker starts before them.
     os.environ.update(safe_path_variables())
+    with_main = start_without_main()
 
     def undo() -> None:
+        with_main()
         settings.__exit__(None, None, None)
         put_back()
         stop_logging(handler)

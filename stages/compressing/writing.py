@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.verifying.host import on_host
+from gravel.kernels.placement.device_copies import on_host
 
 if TYPE_CHECKING:
     import numpy

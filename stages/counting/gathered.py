@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.searching.counts import add_statistics
-from gravel.stages.searching.rows import on_host
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search

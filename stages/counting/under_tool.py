@@ -52,12 +52,12 @@ def main(folder: Path) -> None:
 
 def _labels(result: BFSResult) -> NDArray[Any]:
     """Return distances, or which vertices were reached where a search has none, since trees may differ."""
-    from gravel.stages.searching.rows import on_host
+    from gravel.kernels.placement.device_copies import on_host
 
     if result.distance is not None:
-        distance: NDArray[Any] = on_host(result.distance)  # type: ignore[assignment]
+        distance: NDArray[Any] = on_host(result.distance)
         return distance.copy()
-    reached: NDArray[Any] = on_host(result.predecessor) >= 0  # type: ignore[operator,assignment]
+    reached: NDArray[Any] = on_host(result.predecessor) >= 0
     return reached
 
 

@@ -24,6 +24,7 @@ def find_order(
     import numpy
 
     from gravel.kernels.order import METHODS, permutation
+    from gravel.kernels.placement.device_copies import on_host
 
     method = METHODS[name]
     row_offsets, columns = offsets, graph.column_indices if method.reads_columns else None
@@ -45,7 +46,7 @@ def find_order(
         context.log(f"{method.name} is found on the host: {refusal}")
         place = "host"
     if place == "host":
-        columns = None if columns is None else numpy.asarray(columns)
+        columns = None if columns is None else on_host(columns)
         found = permutation(method.name, row_offsets, columns, seed=seed)
         return numpy.asarray(found), None, "on the host"
     import cupy
@@ -89,6 +90,7 @@ def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
     from gravel.kernels.csr import degrees
     from gravel.kernels.csr.rows import RowBuilder
     from gravel.kernels.index import index_dtype
+    from gravel.kernels.placement.device_copies import on_host
 
     dtype = index_dtype(graph.vertex_count)
 
@@ -96,7 +98,7 @@ def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
         for first, last in row_ranges(offsets):
             lengths = numpy.diff(offsets[first : last + 1])
             source = numpy.repeat(numpy.arange(first, last, dtype=dtype), lengths)
-            yield source, numpy.asarray(graph.column_indices[int(offsets[first]) : int(offsets[last])])
+            yield source, on_host(graph.column_indices[int(offsets[first]) : int(offsets[last])])
 
     counts = numpy.zeros(graph.vertex_count + 2, numpy.int64)
     for source, target in arcs():

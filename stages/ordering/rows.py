@@ -31,8 +31,8 @@ class NewRows:
     graph, its arrays are on the device and stay valid.
     """
 
-    row_offsets: NDArray[numpy.int64]
-    column_indices: NDArray[Any]
+    row_offsets: Any
+    column_indices: Any
     statistics: OrderStatistics
     whole: bool = False
 
@@ -63,14 +63,18 @@ def renumbered(
     `held` has the graph's columns where the device reads them, if they are there already. Where the system
     pins no memory, the host makes the rows and the log says so.
     """
-    import numpy
-
     from gravel.kernels.order import statistics
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.strategy import backend_of
 
     if method == "original":
+        if context.keeps_device_arrays and backend_of(graph.column_indices) == "cuda":
+            columns = graph.column_indices
+            yield NewRows(graph.row_offsets, columns, statistics(graph.row_offsets, columns), whole=True)
+            return
         for first, last in row_ranges(offsets):
             part = offsets[first : last + 1]
-            columns = numpy.asarray(graph.column_indices[int(part[0]) : int(part[-1])])
+            columns = on_host(graph.column_indices[int(part[0]) : int(part[-1])])
             yield NewRows(part, columns, statistics(part, columns, first))
         return
     if machine.backend == "cuda":
@@ -81,7 +85,7 @@ def renumbered(
             return
     from gravel.kernels.order.renumber import Renumbering
 
-    renumbering = Renumbering(offsets, numpy.asarray(graph.column_indices), permutation)
+    renumbering = Renumbering(offsets, on_host(graph.column_indices), permutation)
     new = renumbering.row_offsets
     for first, last in row_ranges(new):
         part, columns = new[first : last + 1], renumbering.rows(first, last)
@@ -93,10 +97,11 @@ def uploaded(columns: Any) -> Any:
     import cupy
     import numpy
 
-    from gravel.kernels.placement.device_copies import COPIES
+    from gravel.kernels.placement.device_copies import where_it_is
+    from gravel.kernels.strategy import backend_of
 
-    found = COPIES.find(columns)
-    if found is not None:
+    found = where_it_is(columns)
+    if backend_of(found) == "cuda":
         return found
     there = cupy.empty(len(columns), columns.dtype)
     for low in range(0, len(columns), ARCS_AT_ONCE):

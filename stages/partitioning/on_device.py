@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.device_rows import bytes_there, free_bytes, lacking, tried
 from gravel.stages.partitioning.device_memory import ARCS_PER_ROW, DOWNLOAD_BYTES, LEAST_ARCS, PIECE_ROWS
 from gravel.stages.partitioning.ranges import Rows, ranges
 from gravel.stages.partitioning.writing import KINDS, write_ranks
-from gravel.stages.verifying.host import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

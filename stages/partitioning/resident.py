@@ -199,7 +199,7 @@ def moved(share: RankShare, backend: str) -> RankShare:
 
         there: Callable[[Any], Any] = cupy.asarray
     else:
-        from gravel.stages.searching.rows import on_host
+        from gravel.kernels.placement.device_copies import on_host
 
         there = on_host
     part = share.part

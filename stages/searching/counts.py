@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.searching.rows import on_host
+from gravel.kernels.placement.device_copies import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -94,7 +94,7 @@ def _answer(
 ) -> ComponentsAnswer:
     import numpy
 
-    from gravel.stages.searching.rows import on_host
+    from gravel.kernels.placement.device_copies import on_host
 
     component = found.component
     named = _named(gang, component, held.backend)

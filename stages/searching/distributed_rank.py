@@ -132,7 +132,7 @@ def _told(labels: RankLabels, wanted: bool) -> RankLabels:
     """Bring labels to the host, or leave them behind."""
     import numpy
 
-    from gravel.stages.searching.rows import on_host
+    from gravel.kernels.placement.device_copies import on_host
 
     if not wanted:
         return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.verifying.host import on_host
+from gravel.kernels.placement.device_copies import on_host
 
 if TYPE_CHECKING:
     from gravel.kernels.partition import PartitionedGraph

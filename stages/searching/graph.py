@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.searching.encoded import DECODED
 from gravel.stages.searching.placing import COLUMNS, place_columns
-from gravel.stages.searching.rows import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

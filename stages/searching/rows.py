@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.searching.distances import Distances
 
 if TYPE_CHECKING:
@@ -92,13 +93,6 @@ class _OnDevice:
 
     def close(self) -> Any:
         return self._whole
-
-
-def on_host(labels: Any | None) -> Any | None:
-    """Copy labels from the device, where they are there."""
-    from gravel.kernels.strategy import backend_of
-
-    return labels.get() if labels is not None and backend_of(labels) == "cuda" else labels
 
 
 class _OnHost:

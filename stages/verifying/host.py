@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.verifying.checks import verified_components, verified_searches
 
 if TYPE_CHECKING:
     from gravel.kernels.verify import Check
     from gravel.stages.artifacts import Graph, Traversal, Verification
     from gravel.stages.context import Context
+
+__all__ = ["ON", "on_host", "verify_on_host"]
 
 ON = "cpu"
 
@@ -23,15 +26,6 @@ def verify_on_host(context: Context, graph: Graph, traversal: Traversal) -> Veri
     if traversal.algorithm == "components":
         return _verify_components(graph, traversal)
     return verified_searches(context, traversal, _checked_searches(graph, traversal), ON)
-
-
-def on_host(array: Any) -> Any:
-    """Return an array in host memory, wherever it is."""
-    import numpy
-
-    from gravel.kernels.strategy import backend_of
-
-    return array.get() if backend_of(array) == "cuda" else numpy.asarray(array)
 
 
 def _checked_searches(graph: Graph, traversal: Traversal) -> Iterator[list[Check]]:

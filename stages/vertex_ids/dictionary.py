@@ -187,7 +187,7 @@ def encode(
     coded = [run(lambda part: known.add(as_texts(part)), _parts(column)) for column in chunked]
     texts, ranks = known.ranked(index_dtype(known.count))
     encoded = [_joined(run(lambda codes: ranks[codes], parts), ranks.dtype) for parts in coded]
-    return Dictionary(_values_of(texts, kind)), encoded
+    return Dictionary(values_of(texts, kind)), encoded
 
 
 class _Threads:
@@ -262,6 +262,12 @@ def _texts_of(kind: Any) -> Callable[[Any], Texts] | None:
     return None
 
 
+def texts_in(column: pyarrow.ChunkedArray) -> list[Texts] | None:
+    """Return the texts of a column's chunks, without nulls and not copied; None where values are no texts."""
+    as_texts = _texts_of(column.type)
+    return None if as_texts is None else [as_texts(chunk) for chunk in column.chunks if len(chunk)]
+
+
 def texts_of(part: pyarrow.LargeStringArray | pyarrow.LargeBinaryArray) -> Texts:
     """Return the texts of an array without nulls, without copying them."""
     _, ends, data = part.buffers()
@@ -277,7 +283,8 @@ def _fixed_texts(part: Any, width: int) -> Texts:
     return Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
 
 
-def _values_of(texts: Texts, kind: Any) -> pyarrow.Array:
+def values_of(texts: Texts, kind: Any) -> pyarrow.Array:
+    """Return texts as an array of the type that they came from."""
     text = pyarrow.py_buffer(texts.text)
     if pyarrow.types.is_large_string(kind) or pyarrow.types.is_large_binary(kind):
         return pyarrow.Array.from_buffers(kind, texts.size, [None, pyarrow.py_buffer(texts.offsets), text])

@@ -29,6 +29,13 @@ class Numbered(NamedTuple):
     columns: list[NDArray[Any]]
 
 
+def are_far_apart(columns: Sequence[NDArray[Any]]) -> bool:
+    """Whether ids, none of them negative, are too far from each other for a bitmap."""
+    bounds = [_bounds(column) for column in columns if len(column)]
+    low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
+    return low >= 0 and _takes_a_table(high - low + 1, sum(map(len, columns)))
+
+
 def number_integers(columns: Sequence[NDArray[Any]]) -> Numbered:
     """Number the ids of columns together, each by its rank.
 
@@ -39,7 +46,7 @@ def number_integers(columns: Sequence[NDArray[Any]]) -> Numbered:
         return Numbered(0, None, 0, [numpy.zeros(0, numpy.uint32) for _ in columns])
     low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
     span, count = high - low + 1, sum(map(len, columns))
-    if span > max(MIN_SPAN, SPARSE * count):
+    if _takes_a_table(span, count):
         return _far_apart(columns, low)
     base = low // 64 * 64
     words = (high - base) // (64 * BLOCK) * BLOCK + BLOCK
@@ -57,6 +64,10 @@ def number_integers(columns: Sequence[NDArray[Any]]) -> Numbered:
     return Numbered(
         distinct, ids[:distinct], 0, [_ranked(bitmap, before, base, column, dtype) for column in columns]
     )
+
+
+def _takes_a_table(span: int, count: int) -> bool:
+    return span > max(MIN_SPAN, SPARSE * count)
 
 
 def _bounds(column: NDArray[Any]) -> tuple[int, int]:

@@ -3,7 +3,8 @@
     python -m tests.benchmarks.conversion --edges 32000000
 
 Each way runs in a process of its own, with kernels compiled: on a small graph first, which is not counted.
-The data is made before the clock starts. Peak memory is that of the process above what it had with the data.
+The data is made before the clock starts. Peak memory is that of the process above what it had with the data,
+and on a GPU that of CuPy's pool.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+
+from gravel.pipeline.workers.peak import Peak
 
 EDGE_FACTOR = 16
 SMALL = 1 << 14
@@ -231,10 +234,12 @@ def measure(way: str, edges: int) -> dict[str, Any]:
     timed(make(kronecker(SMALL)))  # which compiles
     data = make(kronecker(edges // share))
     gc.collect()
-    before = _status("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
-    found = timed(data)
-    return found | {"peak": _status("VmHWM") - before, "edges": edges // share}
+    with Peak(device=True) as peak:
+        before = _status("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+        found = timed(data)
+    sizes = {"peak": _status("VmHWM") - before, "on_device": peak.device_bytes}
+    return found | sizes | {"edges": edges // share}
 
 
 def main() -> None:
@@ -247,8 +252,8 @@ def main() -> None:
     if asked.way:
         print(json.dumps(measure(asked.way, asked.edges)))
         return
-    print("| way | M edges | convert s | components s | BFS s | all s | peak MiB | parts, depth |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| way | M edges | convert s | components s | BFS s | all s | peak MiB | GPU MiB | parts, depth |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for way, (_, _, module, _) in WAYS.items():
         if asked.only not in way or importlib.util.find_spec(module) is None:
             continue
@@ -272,7 +277,7 @@ def main() -> None:
         found = ", ".join(str(each) for each in one["found"])
         print(
             f"| {way} | {one['edges'] / 1e6:.1f} | {' | '.join(cells)} | {whole:.2f} | "
-            f"{one['peak'] / 2**20:,.0f} | {found} |",
+            f"{one['peak'] / 2**20:,.0f} | {one['on_device'] / 2**20:,.0f} | {found} |",
             flush=True,
         )
 

@@ -71,6 +71,8 @@ class GridKernel:
         for given in arguments:
             if isinstance(given, numpy.ndarray):
                 values.append(ctypes.c_uint64(given.ctypes.data))
+            elif hasattr(given, "get"):
+                values.append(ctypes.c_uint64(given.data.ptr))
             elif isinstance(given, numpy.float64):
                 values.append(ctypes.c_double(float(given)))
             else:

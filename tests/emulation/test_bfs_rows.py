@@ -8,7 +8,7 @@ import pytest
 
 from gravel.kernels.bfs.rows import prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from tests.emulation import grid_kernels
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_bfs_rows import TUNINGS
@@ -21,10 +21,10 @@ STEPS = ("pull_uncached", "alternate", "flood_and_pull", "push", "team_spills")
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
-    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)
+    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
+    monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)
     for name, stand_in in {
-        "load": grid_kernels.load,
+        "load": strict_cupy.load,
         "resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "event_milliseconds": lambda work: work() or 1.0,
@@ -34,7 +34,7 @@ def on_cpu(monkeypatch) -> None:
 
 def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=True, **constants) -> None:
     rows = encode(layout, *csr)
-    arrays = {name: grid_kernels.on_device(array) for name, array in rows.arrays.items()}
+    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
     placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
     made = prepare(placed, strategy=strategy, symmetric=symmetric, output=output, **constants)
     for source in sources_of(len(csr[0]) - 1, 2):

@@ -13,7 +13,7 @@ import pytest
 from gravel.kernels.bfs.rows import prepare
 from gravel.kernels.layouts import EncodedRows, encode
 from gravel.kernels.placement.pinned import PinnedRefused
-from tests.emulation import grid_kernels
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
@@ -26,13 +26,13 @@ SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
+    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     for module in (
         "gravel.kernels.cuda",
         "gravel.kernels.bfs.rows.cuda.streamed",
         "gravel.kernels.bfs.rows.cuda.host_rows",
     ):
-        monkeypatch.setattr(f"{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"{module}.load", strict_cupy.load)
     for name, stand_in in {
         "resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "event_milliseconds": lambda work: work() or 1.0,
@@ -46,7 +46,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def search(csr: Any, layout: str, output: str, strategy: str, **constants: Any) -> Any:
     rows = encode(layout, *csr)
-    arrays = {name: grid_kernels.on_device(array) for name, array in rows.arrays.items()}
+    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
     if strategy == "streamed":
         end = int(rows.arrays["byte_offsets"][-1])
         arrays["stream"] = rows.arrays["stream"][:end]  # as it is stored, without padding
@@ -110,7 +110,7 @@ def test_only_what_a_level_needs_is_copied() -> None:
     csr = offsets, both[:, 1].astype(numpy.uint32)
     rows = encode("varint", *csr)
     arrays = {
-        "byte_offsets": grid_kernels.on_device(rows.arrays["byte_offsets"]),
+        "byte_offsets": strict_cupy.on_device(rows.arrays["byte_offsets"]),
         "stream": rows.arrays["stream"],
     }
     placed = EncodedRows("varint", n, rows.arc_count, rows.dtype, arrays)
@@ -139,7 +139,7 @@ def test_damaged_bytes_lead_nowhere_outside(layout: str) -> None:
     for _ in range(3):
         stream = rows.arrays["stream"].copy()
         stream[random.integers(0, len(stream), 100)] = random.integers(0, 256, 100)
-        arrays = {"byte_offsets": grid_kernels.on_device(rows.arrays["byte_offsets"]), "stream": stream}
+        arrays = {"byte_offsets": strict_cupy.on_device(rows.arrays["byte_offsets"]), "stream": stream}
         placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
         result = prepare(placed, strategy="streamed", symmetric=True, buffer_bytes=2048).run(0)
         assert int(result.distance.max()) < 256

@@ -14,7 +14,7 @@ from gravel.kernels.order.community import community
 from gravel.kernels.order.community import within as on_cpu_within
 from gravel.kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
 from gravel.kernels.order.community_tree import aggregate, contracted
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import strict_cupy
 from tests.kernels.test_community import planted, with_hub
 from tests.parameters import slow_among
 
@@ -32,7 +32,7 @@ class Pinned:
 
     def view(self) -> Any:
         # As on a GPU, the memory itself and no copy of it.
-        return self.array.view(grid_kernels.Array)
+        return strict_cupy.Array(self.array)
 
 
 def sorted_rows(keys: Any, rows: int, bits: int, dtype: Any, *, keep_duplicates: bool) -> Rows:
@@ -41,15 +41,15 @@ def sorted_rows(keys: Any, rows: int, bits: int, dtype: Any, *, keep_duplicates:
     distinct = numpy.unique(numpy.asarray(keys))
     offsets = numpy.searchsorted(distinct >> numpy.uint64(bits), numpy.arange(rows + 1, dtype=numpy.uint64))
     columns = distinct & numpy.uint64((1 << bits) - 1)
-    return Rows(grid_kernels.on_device(offsets), grid_kernels.on_device(columns.astype(dtype)), 0)
+    return Rows(strict_cupy.on_device(offsets), strict_cupy.on_device(columns.astype(dtype)), 0)
 
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = numpy_as_cupy.module()
+    fake = strict_cupy.module()
     for name in ("diff", "empty_like", "full", "ones", "where"):
-        fake.__dict__[name] = numpy_as_cupy._passed_on(getattr(numpy, name))
-    fake.full = lambda count, value: grid_kernels.on_device(numpy.full(count, value))
+        fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
+    fake.full = lambda count, value: strict_cupy.on_device(numpy.full(count, value))
     fake.array = fake.asarray
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in (
@@ -58,7 +58,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         "community_bisection_cuda",
         "renumber_cuda",
     ):
-        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", strict_cupy.load)
     for module in ("community_tree_cuda", "community_ranges_cuda"):
         monkeypatch.setattr(f"gravel.kernels.order.{module}.sorted_rows", sorted_rows)
     monkeypatch.setattr("gravel.kernels.order.community_ranges_cuda.pin", Pinned)
@@ -66,7 +66,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_device(graph: Any) -> tuple[Any, Any]:
-    return grid_kernels.on_device(graph[0]), grid_kernels.on_device(graph[1])
+    return strict_cupy.on_device(graph[0]), strict_cupy.on_device(graph[1])
 
 
 GRAPHS = {"planted": lambda: planted(60, 30, 200, 400)[:2], "hub": lambda: with_hub(9)}
@@ -105,7 +105,7 @@ def test_the_graph_of_clusters_is_built_in_ranges(weighted: bool, index: Any) ->
     expected = numpy.zeros((clusters, clusters), numpy.int64)
     bounds, ends, sums = contracted(offsets, columns, weights if weighted else weights[:0], cluster, clusters)
     expected[numpy.repeat(numpy.arange(clusters), numpy.diff(bounds)), ends.astype(int)] = sums
-    device = grid_kernels.on_device
+    device = strict_cupy.on_device
     for room in (3_000, 20_000, 1 << 24):
         made = community_ranges_cuda.contracted(
             launch,
@@ -161,7 +161,7 @@ def test_arcs_within_communities_may_be_on_the_host(room: int) -> None:
 
     offsets, columns, group = planted(60, 30, 200, 400)
     cluster = group.astype(numpy.uint32)
-    found = within(*on_device((offsets, columns)), grid_kernels.on_device(cluster), room=room)
+    found = within(*on_device((offsets, columns)), strict_cupy.on_device(cluster), room=room)
     for one, other in zip(found, on_cpu_within(offsets, columns, cluster), strict=True):
         numpy.testing.assert_array_equal(one, other)
     assert (Pinned.sizes != []) == (room == 1000)

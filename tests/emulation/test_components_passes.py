@@ -12,7 +12,7 @@ import pytest
 from gravel.kernels.components import components
 from gravel.kernels.components.rows import prepare
 from gravel.kernels.layouts import LAYOUTS
-from tests.emulation import grid_kernels
+from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_components import hubs_apart
 from tests.emulation.test_components_rows import placed
 from tests.kernels.cuda_case import ZOO, fast_csr
@@ -30,13 +30,13 @@ def blocks_for(items: int, block: int, **_: Any) -> int:
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    cupy: Any = grid_kernels.cupy()
+    cupy: Any = strict_cupy.module()
     cupy.ascontiguousarray = lambda array: array
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     for name in ("cuda.passes", "rows.passes_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.components.{name}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.components.{name}.load", strict_cupy.load)
         monkeypatch.setattr(f"gravel.kernels.components.{name}.blocks_for", blocks_for)
-    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)  # which checkpoints are found with
+    monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)  # which checkpoints are found with
     monkeypatch.setattr(
         "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
     )
@@ -60,7 +60,7 @@ def test_columns(name: str, index: Any) -> None:
         csr = fast_csr(graph, symmetric=True, index=index)
         expected = scipy_components(*csr)
         for prune in (True, False):
-            given = [grid_kernels.on_device(array) for array in csr]
+            given = [strict_cupy.on_device(array) for array in csr]
             found = components(*given, symmetric=True, strategy=name, prune=prune)
             check(found, expected, name, f"{graph.name} {prune}")
 

@@ -12,7 +12,7 @@ import pytest
 from gravel.kernels.components.rows import prepare
 from gravel.kernels.components.rows.kept import MOST_KEPT, keep_first, most_kept
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from tests.emulation import grid_kernels
+from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_components import hubs_apart
 from tests.kernels.cuda_case import ZOO, fast_csr
 from tests.parameters import slow_among
@@ -25,20 +25,20 @@ BLOCK = 64
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
+    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     for name, stand_in in {
-        "cuda.load": grid_kernels.load,
+        "cuda.load": strict_cupy.load,
         "cuda.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "cuda.event_milliseconds": lambda work: work() or 1.0,
         "cuda.BLOCK": BLOCK,
-        "kept.load": grid_kernels.load,
+        "kept.load": strict_cupy.load,
     }.items():
         monkeypatch.setattr(f"gravel.kernels.components.rows.{name}", stand_in)
 
 
 def placed(csr: Any, layout: str) -> EncodedRows:
     rows = encode(layout, *csr)
-    arrays = {name: grid_kernels.on_device(array) for name, array in rows.arrays.items()}
+    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
     return EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
 
 
@@ -95,7 +95,7 @@ def test_rows_that_the_device_knows_are_not_read() -> None:
 
 def test_as_much_is_kept_as_fits() -> None:
     csr = fast_csr(hubs_apart(), symmetric=True)
-    offsets, columns = (grid_kernels.on_device(each) for each in csr)
+    offsets, columns = (strict_cupy.on_device(each) for each in csr)
     for most in (1, 2, 7):
         kept = keep_first(offsets, columns, budget(csr, most))
         assert kept is not None

@@ -12,7 +12,7 @@ import pytest
 
 from gravel.kernels.components.rows import prepare
 from gravel.kernels.layouts import EncodedRows, encode
-from tests.emulation import grid_kernels
+from tests.emulation import strict_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_components, zoo
 
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", grid_kernels.cupy())
+    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     for module in ("gravel.kernels.components.rows.streamed_cuda", "gravel.kernels.components.cuda.streamed"):
-        monkeypatch.setattr(f"{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"{module}.load", strict_cupy.load)
     monkeypatch.setattr(
         "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
     )
@@ -33,7 +33,7 @@ def labels(csr: Any, layout: str, symmetric: bool, **constants: Any) -> Any:
     rows = encode(layout, *csr)
     end = int(rows.arrays["byte_offsets"][-1])
     arrays = {
-        "byte_offsets": grid_kernels.on_device(rows.arrays["byte_offsets"]),
+        "byte_offsets": strict_cupy.on_device(rows.arrays["byte_offsets"]),
         "stream": rows.arrays["stream"][:end],
     }
     placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from tests.emulation import grid_kernels, whole_graph
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -24,7 +24,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 def measured(name: str, tiles: str) -> dict[str, float]:
     offsets, columns = rows_of(name, SIZE)
     degrees = numpy.diff(offsets)
-    placed = [grid_kernels.on_device(array) for array in (offsets, columns)]
+    placed = [strict_cupy.on_device(array) for array in (offsets, columns)]
     found = {}
     for culling, switches in CULLINGS.items():
         options = {"claim": "racing", "tiles": tiles, "block": grid_kernels.THREADS, **switches}

@@ -12,7 +12,7 @@ from gravel.kernels.csr import build
 from gravel.kernels.generate.rmat import rmat as kronecker
 from gravel.kernels.order import apply, permutation
 from gravel.stages.ingest import read_edges
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import check, csr_of, long_rows, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_cuda_bfs import ALWAYS_PULL, FAR_ROWS, TUNINGS
@@ -26,22 +26,22 @@ STEPS = ("pull_uncached", "pull_more_planes", "alternate", "flood_and_pull", "pu
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch) -> None:
-    fake = numpy_as_cupy.module()
+    fake = strict_cupy.module()
     for name in ("ascontiguousarray", "diff"):
-        setattr(fake, name, lambda given, name=name: grid_kernels.on_device(getattr(numpy, name)(given)))
+        setattr(fake, name, lambda given, name=name: strict_cupy.on_device(getattr(numpy, name)(given)))
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for name, stand_in in {
-        "direction_optimizing.load": grid_kernels.load,
+        "direction_optimizing.load": strict_cupy.load,
         "direction_optimizing.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "direction_optimizing.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "direction_optimizing.event_milliseconds": lambda work: work() or 1.0,
-        "far_rows.load": grid_kernels.load,
+        "far_rows.load": strict_cupy.load,
     }.items():
         monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{name}", stand_in)
 
 
 def search(csr, output, **constants):
-    placed = (grid_kernels.on_device(array) for array in csr)
+    placed = (strict_cupy.on_device(array) for array in csr)
     constants = {"block": grid_kernels.THREADS} | constants
     made = prepare(*placed, symmetric=True, output=output, **constants)
     for source in sources_of(len(csr[0]) - 1, 2):
@@ -65,8 +65,8 @@ def test_long_rows(output, far_rows) -> None:
 
 
 def far_rows_of(csr, kept=2) -> FarRows:
-    offsets, columns = map(grid_kernels.on_device, csr)
-    longer = grid_kernels.on_device(numpy.flatnonzero(numpy.diff(csr[0]) > 128))
+    offsets, columns = map(strict_cupy.on_device, csr)
+    longer = strict_cupy.on_device(numpy.flatnonzero(numpy.diff(csr[0]) > 128))
     return find_far_rows(offsets, columns, longer, kept=kept)
 
 

@@ -11,7 +11,7 @@ import pytest
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
 from gravel.kernels.strategy import strategies_in
-from tests.emulation import grid_kernels, whole_graph
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
@@ -48,7 +48,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def search(csr: Any, strategy: str, output: str, symmetric: bool, **constants: Any) -> Any:
-    placed = [grid_kernels.on_device(array) for array in csr]
+    placed = [strict_cupy.on_device(array) for array in csr]
     made = prepare(*placed, strategy=strategy, symmetric=symmetric, output=output, **constants)
     counting = strategy in strategies_in("gravel.kernels.bfs") and constants.get("statistics", False)
     for source in sources_of(len(csr[0]) - 1, 2):
@@ -102,7 +102,7 @@ def test_a_log_that_is_full_grows(strategy: str, monkeypatch: pytest.MonkeyPatch
     csr = graph.csr()
     statistics = {} if strategy == "host_rows" else {"statistics": True}
     constants = {**block_of(strategy), **statistics}
-    placed = [grid_kernels.on_device(array) for array in csr]
+    placed = [strict_cupy.on_device(array) for array in csr]
     roomy = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
     for module in ("cooperative", "flex", "host_rows"):
         monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 4)

@@ -16,7 +16,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.graph500 import Graph500Parameters, graph500
 from gravel.stages.sections.graph500.rules import told_rules
 from gravel.stages.stage import Machine
-from tests.emulation import grid_kernels, whole_graph
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -31,13 +31,13 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def generate(name: str, *, backend: str, **parameters: Any) -> Any:
         assert backend == "cuda"
-        return tuple(grid_kernels.on_device(ends) for ends in made(name, **parameters))
+        return tuple(strict_cupy.on_device(ends) for ends in made(name, **parameters))
 
     def build(source: Any, target: Any, vertices: int, **options: Any) -> Any:
         rows = built(source.get(), target.get(), vertices, **options)
         offsets, columns = (
-            grid_kernels.on_device(rows.row_offsets),
-            grid_kernels.on_device(rows.column_indices),
+            strict_cupy.on_device(rows.row_offsets),
+            strict_cupy.on_device(rows.column_indices),
         )
         return rows._replace(row_offsets=offsets, column_indices=columns)
 

@@ -10,18 +10,19 @@ import numpy
 import pytest
 
 from gravel.kernels.ids import cuda
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
+from gravel.kernels.ids.names_cuda import named
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = numpy_as_cupy.module()
-    fake.unique = numpy_as_cupy._passed_on(numpy.unique)
+    fake = strict_cupy.module()
+    fake.unique = strict_cupy._passed_on(numpy.unique)
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr(cuda, "load", grid_kernels.load)
+    monkeypatch.setattr(cuda, "load", strict_cupy.load)
 
 
 def check(found: Any, parts: list[numpy.ndarray], dtype: Any) -> None:
@@ -65,3 +66,17 @@ def test_ids_without_gaps_are_shifted() -> None:
     found = cuda.shifted(ids, 7, numpy.uint32)
     assert found.dtype == numpy.uint32
     assert found.tolist() == [0, 2, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", [numpy.int32, numpy.int64, numpy.uint32, numpy.uint64])
+def test_vertices_are_named(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    strict_cupy.install(monkeypatch)
+    vertices = numpy.array([2, 0, 1, 2], dtype)
+    far = numpy.array([-7, 1 << 40, 1 << 62])
+    assert named(on_device(vertices), 10, None, -1).tolist() == [12, 10, 11, 12]
+    assert named(on_device(vertices), 0, on_device(far), -1).tolist() == far[[2, 0, 1, 2]].tolist()
+    assert named(on_device(vertices[:0]), 0, None, -1).dtype == numpy.int64
+    if numpy.dtype(dtype).kind == "i":
+        vertices[1] = -1
+        least = -(1 << 63)
+        assert named(on_device(vertices), 10, None, least).tolist() == [12, least, 11, 12]

@@ -15,7 +15,7 @@ from gravel.kernels.text import lists_cuda, pairs_cuda, upload_cuda
 from gravel.stages import ingest_device
 from gravel.stages.readers import all_readers
 from gravel.stages.streams.pieces import buffer_bytes
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import strict_cupy
 from tests.stages.ingest_files import PACK
 from tests.stages.text_case import FILES, NUMBERS, OTHERS, ROOM, compare, data_files, drawn
 from tests.zoo import DATA, needs_data
@@ -29,11 +29,11 @@ class OutOfMemoryError(Exception):
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
-    fake = numpy_as_cupy.module()
-    fake.unique = numpy_as_cupy._passed_on(numpy.unique)
+    fake = strict_cupy.module()
+    fake.unique = strict_cupy._passed_on(numpy.unique)
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in (pairs_cuda, lists_cuda, ids_cuda):
-        monkeypatch.setattr(module, "load", grid_kernels.load)
+        monkeypatch.setattr(module, "load", strict_cupy.load)
     monkeypatch.setattr(upload_cuda, "pin", lambda host: host)
     monkeypatch.setattr(ingest_device, "LEAST_TEXT", 0)
     monkeypatch.setattr(ingest_device, "LEAST_PIECE", 1)
@@ -98,7 +98,7 @@ def test_compressed_files(tmp_path: Path, suffix: str, cut: int, piece: int) -> 
 
 def test_what_comes_back_does_not_lie_where_text_is_read() -> None:
     text = upload_cuda.TextBuffers(100, buffers=2, texts=1)
-    given = grid_kernels.on_device(numpy.arange(77, dtype=numpy.uint32))
+    given = strict_cupy.on_device(numpy.arange(77, dtype=numpy.uint32))
     parts = []
     for part in text.download(given):
         assert not any(numpy.shares_memory(part, buffer) for buffer in text.buffers)

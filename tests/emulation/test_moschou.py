@@ -13,7 +13,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import grid_kernels, whole_graph
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.cuda_case import fast_csr, rmat
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -37,7 +37,7 @@ class Pinned:
         self.array = array
 
     def view(self) -> Any:
-        return grid_kernels.on_device(self.array)
+        return strict_cupy.on_device(self.array)
 
 
 @pytest.fixture(autouse=True)
@@ -45,16 +45,16 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_graph.install(monkeypatch)
     monkeypatch.setattr("gravel.kernels.placement.placed.pin", Pinned)
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)
     monkeypatch.setattr("gravel.stages.searching.components.machine_name", lambda *_: "emulated")
     monkeypatch.setattr("gravel.stages.searching.bfs.machine_name", lambda *_: "emulated")
     for name in ("cuda.passes", "rows.passes_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.components.{name}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.components.{name}.load", strict_cupy.load)
     monkeypatch.setattr(
         "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
     )
     for name, stand_in in {
-        "load": grid_kernels.load,
+        "load": strict_cupy.load,
         "resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "event_milliseconds": lambda work: work() or 1.0,
         "shared_bytes": lambda: grid_kernels.SHARED_BYTES,

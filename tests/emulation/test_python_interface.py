@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,22 +11,18 @@ import pytest
 
 from gravel.conversion import arrays, arrow, cupy
 from gravel.encoded_ids import Integers
-from gravel.kernels.ids import cuda
 from gravel.searches import Search
 from gravel.stages.vertex_ids.integers import number_integers
 from gravel.vertex_ids import listed
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import Array, on_device
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import Array, on_device
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = numpy_as_cupy.module()
-    fake.unique = numpy_as_cupy._passed_on(numpy.unique)
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr(cuda, "load", grid_kernels.load)
+    strict_cupy.install(monkeypatch)
 
 
 @pytest.mark.parametrize("dtype", [numpy.uint32, numpy.int64, numpy.uint64])
@@ -84,7 +79,7 @@ def test_results_stay_on_the_device() -> None:
 
     workspace = on_device(numpy.array([0, 1, -1, 2], numpy.int32))
     before = on_device(numpy.array([-1, 0, -1, 1], numpy.int32))
-    prepared: Any = SimpleNamespace(ids=Integers(4, 10), permutation=None, lock=threading.RLock(), notes=[])
+    prepared: Any = SimpleNamespace(ids=Integers(4, 10), map=None, lock=threading.RLock(), notes=[])
     result: Any = SimpleNamespace(milliseconds=1.0, distance=workspace, predecessor=before)
     search = Search(prepared, 10, 0, result)
     search._keep()
@@ -92,7 +87,7 @@ def test_results_stay_on_the_device() -> None:
     before[:] = 9
     assert isinstance(search.distance.array, Array)
     assert isinstance(search.predecessor.array, Array)
-    assert isinstance(search.distance.cupy(), Array)
+    assert search.distance.cupy() is search.distance.array
     assert search.levels == [1, 1, 1]
     assert search.reached == 3
     assert search.path_to(13) == [10, 11, 13]

@@ -11,21 +11,21 @@ import pytest
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.order import locality, locality_cuda, permutation, renumber, renumber_cuda
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = numpy_as_cupy.module()
+    fake = strict_cupy.module()
     for name in ("diff", "empty_like"):
-        fake.__dict__[name] = numpy_as_cupy._passed_on(getattr(numpy, name))
+        fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
     fake.full = lambda count, value: on_device(numpy.full(count, value))
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in ("renumber_cuda", "locality_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", strict_cupy.load)
 
 
 def graph(dtype: type) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from gravel.kernels.components import components
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_components, zoo
@@ -36,11 +36,11 @@ class Sliced:
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = numpy_as_cupy.module()
-    fake.ascontiguousarray, fake.ndarray = fake.asarray, grid_kernels.Array
+    fake = strict_cupy.module()
+    fake.ascontiguousarray, fake.ndarray = fake.asarray, strict_cupy.Array
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in ("bfs.cuda.streamed", "bfs.cuda.kept_lines", "components.cuda.streamed"):
-        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
+        monkeypatch.setattr(f"gravel.kernels.{module}.load", strict_cupy.load)
     monkeypatch.setattr(
         "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
     )
@@ -53,7 +53,7 @@ def test_searches(output: str) -> None:
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
         for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
             made = streamed(
-                grid_kernels.on_device(csr[0]), Sliced(csr[1]), output=output, symmetric=True, **constants
+                strict_cupy.on_device(csr[0]), Sliced(csr[1]), output=output, symmetric=True, **constants
             )
             for source in sources_of(len(csr[0]) - 1, 2):
                 check(made.run(source), csr, source, output)
@@ -65,7 +65,7 @@ def test_components(symmetric: bool) -> None:
         csr = graph.csr(symmetric=symmetric)
         for constants in ({"buffer_bytes": 700, "buffers": 2}, {}):
             found = components(
-                grid_kernels.on_device(csr[0]),
+                strict_cupy.on_device(csr[0]),
                 Sliced(csr[1]),
                 symmetric=symmetric,
                 strategy="streamed",

@@ -14,8 +14,8 @@ from gravel.kernels.text import FINE, pairs_cuda
 from gravel.kernels.text.kinds import byte_kinds
 from gravel.kernels.text.pairs import parse_pairs
 from gravel.kernels.text.pairs_cuda import PairParser
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -59,8 +59,8 @@ GRAMMARS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
-    monkeypatch.setattr(pairs_cuda, "load", grid_kernels.load)
+    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
+    monkeypatch.setattr(pairs_cuda, "load", strict_cupy.load)
 
 
 def on_host(data: bytes, grammar: dict[str, Any]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from gravel.kernels.verify import check_components, check_parts
 from gravel.kernels.verify.cuda import components
 from gravel.kernels.verify.cuda.memory import MARGIN, Batch, GraphSize, plan_components
 from tests.emulation import grid_kernels
-from tests.emulation.grid_kernels import on_device
+from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import ROOM, Pool, Stored, emulate
 from tests.kernels.cuda_case import names
 from tests.kernels.verify_damage import COMPONENT_DAMAGES, HUBS, ZOO, csr_of, damaged_components

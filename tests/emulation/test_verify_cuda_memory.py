@@ -10,7 +10,7 @@ import pytest
 
 from gravel.kernels.verify.cuda import bfs, memory
 from gravel.kernels.verify.cuda.memory import Batch
-from tests.emulation.grid_kernels import on_device
+from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import FORMS, GRID, ROOM, SKEWED, Pool, Stored, check_all, emulate
 from tests.kernels.verify_damage import HUBS, csr_of, damaged, search
 

@@ -13,7 +13,7 @@ import pytest
 
 from gravel.kernels.verify import Check, check_bfs
 from gravel.kernels.verify.cuda import bfs
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import strict_cupy
 from tests.kernels.verify_damage import ZOO, search
 
 GRID = next(graph for graph in ZOO if graph.name == "grid_13x17")
@@ -45,7 +45,7 @@ class Pool:
         self.peak = max(self.peak, self.used)
         weakref.finalize(memory, self._give, size)
         array = numpy.frombuffer(memory, dtype) if size else numpy.empty(0, dtype)
-        return array.reshape(shape).view(grid_kernels.Array)
+        return strict_cupy.Array(array.reshape(shape))
 
     def _give(self, size: int) -> None:
         self.used -= size
@@ -60,9 +60,8 @@ class Pool:
 def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
-    fake: Any = numpy_as_cupy.module()
-    fake.ascontiguousarray = lambda values: numpy.ascontiguousarray(values).view(grid_kernels.Array)
-    fake.zeros_like = lambda values: numpy.zeros_like(values)
+    fake: Any = strict_cupy.module()
+    fake.ascontiguousarray = lambda values: values if values.flags.c_contiguous else values.copy()
     pool = Pool()
     # What was never written must not look like zero.
     fake.empty = lambda shape, dtype: pool.taken(shape, dtype, 0x5A)
@@ -70,7 +69,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
     fake.get_default_memory_pool = lambda: pool
     fake.cuda.runtime = SimpleNamespace(memGetInfo=lambda: (pool.limit - pool.used, pool.limit))
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.verify.cuda.launch.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.verify.cuda.launch.load", strict_cupy.load)
     return pool
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import grid_kernels, strict_cupy
 
 
 class Packed:
@@ -41,9 +41,9 @@ def _copy(target: int, source: int, size: int, *_: Any) -> None:
 
 def install(patch: pytest.MonkeyPatch) -> None:
     """Let every strategy of `gravel.kernels.bfs` for graphs in device memory run on CPU threads."""
-    fake: Any = numpy_as_cupy.module()
+    fake: Any = strict_cupy.module()
     for name in ("ascontiguousarray", "diff"):
-        setattr(fake, name, lambda given, name=name: grid_kernels.on_device(getattr(numpy, name)(given)))
+        setattr(fake, name, lambda given, name=name: strict_cupy.on_device(getattr(numpy, name)(given)))
     device = types.SimpleNamespace(
         synchronize=lambda: None,
         attributes={"ClockRate": 1, "MultiProcessorCount": grid_kernels.BLOCKS, "L2CacheSize": 1 << 20},
@@ -54,7 +54,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
     fake.cuda.runtime = types.SimpleNamespace(memcpyAsync=_copy, memcpyDeviceToHost=2)
     patch.setitem(sys.modules, "cupy", fake)
     for module in ("cooperative", "flex", "persistent", "host_rows", "kept_lines"):
-        patch.setattr(f"gravel.kernels.bfs.cuda.{module}.load", grid_kernels.load)
+        patch.setattr(f"gravel.kernels.bfs.cuda.{module}.load", strict_cupy.load)
     for module in ("cooperative", "flex", "host_rows"):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.event_milliseconds", lambda work: work() or 1.0)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import datetime
 import uuid
 
-import duckdb
 import networkx
 import numpy
 import pandas
-import polars
 import pyarrow
 import pytest
 
@@ -64,19 +62,18 @@ WAYS = {
     "pandas": lambda: pandas.DataFrame({"source": ENDS[0], "target": ENDS[1]}),
     "pandas series": lambda: (pandas.Series(ENDS[0]), pandas.Series(ENDS[1])),
     "pandas nullable": lambda: pandas.DataFrame({"source": ENDS[0], "target": ENDS[1]}, dtype="Int64"),
-    "polars": lambda: polars.DataFrame({"source": ENDS[0], "target": ENDS[1]}),
-    "polars series": lambda: (polars.Series(ENDS[0]), polars.Series(ENDS[1])),
-    "duckdb": lambda: duckdb.sql("select * from edges_of_the_test"),
+    "polars": lambda: pytest.importorskip("polars").DataFrame({"source": ENDS[0], "target": ENDS[1]}),
+    "polars series": lambda: (*map(pytest.importorskip("polars").Series, ENDS),),
+    "duckdb": lambda: in_duckdb(),
     "dlpack": lambda: (Dlpack(ENDS[0]), Dlpack(ENDS[1])),
     "networkx": lambda: networkx.from_edgelist(zip(*(each.tolist() for each in ENDS), strict=True)),
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
 def in_duckdb():
-    duckdb.register("edges_of_the_test", table())
-    yield
-    duckdb.unregister("edges_of_the_test")
+    connection = pytest.importorskip("duckdb").connect()
+    connection.register("edges_of_the_test", table())
+    return connection.sql("select * from edges_of_the_test")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -171,7 +168,7 @@ def test_ids_of_every_kind(kind, where):
     data = {
         "lists": lambda: tuple(ends),
         "pandas": lambda: pandas.DataFrame({"source": ends[0], "target": ends[1]}),
-        "polars": lambda: polars.DataFrame({"source": ends[0], "target": ends[1]}),
+        "polars": lambda: pytest.importorskip("polars").DataFrame({"source": ends[0], "target": ends[1]}),
     }[where]()
     graph = gravel.graph(data)
     source = int(ENDS[0][0])
@@ -190,7 +187,7 @@ def test_categories_are_their_values():
 
 def test_columns_are_found_by_name():
     columns = {"weight": [1.0, 2.0], "Src": ["a", "b"], "note": [None, "x"], "dst": ["b", "c"]}
-    frame = polars.DataFrame(columns)
+    frame = pytest.importorskip("polars").DataFrame(columns)
     assert gravel.graph(frame).bfs("a").levels == [1, 1, 1]
     renamed = frame.rename({"Src": "who", "dst": "whom"})
     named = gravel.graph(renamed, sources="whom", targets="who", directed=True)

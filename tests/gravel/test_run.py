@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import gravel
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.progress.events import Event
 from gravel.progress import NotebookReporter, in_notebook, reporter_for
 
@@ -116,3 +117,26 @@ def test_progress_is_shown_where_somebody_waits(monkeypatch, capsys):
     reporter.close()
     assert shown[-1] == "2 of 2 stage runs done\nthe file changed"
     assert capsys.readouterr().out == ""
+
+
+def test_a_file_of_data_is_searched_by_the_default_workflow(tmp_path):
+    (tmp_path / "edges.txt").write_text("ann bob\nbob cy\ndan ed\n")
+    options = {"cache": tmp_path / "cache", "cluster": "inline"}
+    run = gravel.run(tmp_path / "edges.txt", sources="bob", **options)
+    [search] = [each for each in (run[name] for name in run) if isinstance(each, gravel.Search)]
+    assert (search.source, search.levels) == ("bob", [1, 2])
+    run = gravel.run(tmp_path / "edges.txt", sources=["ann", "ed"], **options)
+    [searches] = [each for each in (run[name] for name in run) if isinstance(each, list)]
+    assert [each.levels for each in searches] == [[1, 1, 1], [1, 1]]
+    (tmp_path / "w.yaml").write_text(WORKFLOW)
+    with pytest.raises(RequestError, match=r"w\.yaml is a workflow"):
+        gravel.run(tmp_path / "w.yaml", sources="ann", **options)
+
+
+def test_ids_with_commas_are_sources(tmp_path):
+    (tmp_path / "edges.csv").write_text('source,target\n"a, b",c\nc,"d ""e"""\n')
+    run = gravel.run(
+        tmp_path / "edges.csv", sources=["a, b", 'd "e"'], cache=tmp_path / "cache", cluster="inline"
+    )
+    [searches] = [each for each in (run[name] for name in run) if isinstance(each, list)]
+    assert [each.source for each in searches] == ["a, b", 'd "e"']

@@ -87,7 +87,7 @@ def test_ends_and_offsets_of_encoded_rows(on_device: OnDevice, layout: str) -> N
     numpy.testing.assert_array_equal(counting.edge_ends(rows, found).get(), expected)
 
 
-@pytest.mark.parametrize("depth", [0, 1, 6, 3000])
+@pytest.mark.parametrize("depth", [0, 1, 6, 1023, 1024, 3000])
 @pytest.mark.parametrize("halves", [False, True])
 def test_sums_of_levels(on_device: OnDevice, depth: int, halves: bool) -> None:
     random = numpy.random.default_rng(depth)
@@ -105,6 +105,11 @@ def test_sums_of_levels(on_device: OnDevice, depth: int, halves: bool) -> None:
     numpy.testing.assert_array_equal(found[0], vertices)
     numpy.testing.assert_array_equal(found[1], arcs)
     assert found[2] == summed
+    # Distances that are halves of keys lie two apart.
+    pairs = on_device(numpy.stack([distance + 7, distance], axis=1))
+    found = level_statistics_cuda.level_sums(pairs[:, 1], None)
+    numpy.testing.assert_array_equal(found[0], vertices)
+    assert not found[1].any()
 
 
 def test_nothing_reached_has_no_levels(on_device: OnDevice) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from blake3 import blake3
 
 from gravel.pipeline.store.artifact_transfer import read_artifact_record
@@ -21,10 +22,9 @@ from gravel.pipeline.store.selecting import read_recipe
 @contextmanager
 def s3_server() -> Iterator[str]:
     """Run moto's server on a free port and yield its address."""
-    from moto.server import ThreadedMotoServer
-
+    moto = pytest.importorskip("moto.server")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     try:

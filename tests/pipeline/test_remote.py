@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
-from botocore.exceptions import UnauthorizedSSOTokenError
 from click.testing import CliRunner
-from obstore.auth.boto3 import Boto3CredentialProvider
 
 import gravel.pipeline.store.remote
 import gravel.pipeline.store.s3
@@ -30,6 +28,10 @@ from gravel.pipeline.store.writer import ArtifactWriter
 from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
+
+pytest.importorskip("moto")
+UnauthorizedSSOTokenError = pytest.importorskip("botocore.exceptions").UnauthorizedSSOTokenError
+Boto3CredentialProvider = pytest.importorskip("obstore.auth.boto3").Boto3CredentialProvider
 
 URL = "s3://bucket/caches/one"
 

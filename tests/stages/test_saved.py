@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import json
+import uuid
 from pathlib import Path
 
 import numpy
@@ -32,6 +35,42 @@ def test_a_graph_and_its_ids(tmp_path):
     graph, ids = read(tmp_path / "h")
     assert not graph.symmetric
     assert (ids.ids, ids.first, ids.vertex_count) == (None, 5, 2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda number: uuid.UUID(int=number * 7919**9),
+        lambda number: datetime.date(1999, 12, 31) + datetime.timedelta(days=number),
+        lambda number: datetime.datetime(2026, 1, 1) + datetime.timedelta(seconds=number / 2),
+    ],
+    ids=["UUIDs", "dates", "times"],
+)
+def test_ids_that_workflows_do_not_have_become_strings(tmp_path, make):
+    names = [make(number) for number in (5, 900, 31, 4)]
+    gravel.graph((names[:3], names[1:])).save(tmp_path / "g")
+    (tmp_path / "w.yaml").write_text(
+        f"workflow: w\nstages:\n  graph: {{stage: saved, folder: {tmp_path / 'g'}}}\n"
+        f"  bfs: {{stage: traverse, input: graph, sources: ['{names[0]}']}}\n"
+    )
+    ids = read(tmp_path / "g")[1]
+    text, ends = ids.text.tobytes().decode(), ids.offsets.tolist()
+    stored = [text[begin:end] for begin, end in itertools.pairwise(ends)]
+    assert stored == sorted(stored)
+    assert len(stored) == ids.vertex_count == 4
+    if not isinstance(names[0], datetime.datetime):
+        assert stored == sorted(map(str, names))
+        run = gravel.run(tmp_path / "w.yaml", cache=tmp_path / "cache", cluster="inline")
+        assert run["bfs"].path_to(str(names[3])) == [str(name) for name in names]
+    (tmp_path / "g" / "ids.arrow").write_bytes(b"other")
+    with pytest.raises(StageError, match="not those that were saved"):
+        read(tmp_path / "g")
+
+
+def test_ids_that_have_no_strings_in_their_order(tmp_path):
+    gravel.graph(([b"a", b"\xff"], [b"b", b"a"])).save(tmp_path / "g")
+    with pytest.raises(StageError, match="of type large_binary, are in no order that strings have"):
+        read(tmp_path / "g")
 
 
 def test_its_need_is_known_before(tmp_path):

@@ -252,7 +252,7 @@ class DirectionOptimizing:
         return BFSResult(source, distance, predecessor, taken, self._directions())
 
     def _directions(self) -> tuple[str, ...]:
-        levels, changes, _, *log = (int(word) for word in self._log[:TRACE].get())
+        levels, changes, _, *log = self._log[:TRACE].get().tolist()
         starts = [word >> 1 for word in log[:changes]] + [levels]
         names: list[str] = []
         for i in range(changes):

@@ -181,7 +181,7 @@ class HostRowsSearch:
         last = numpy.uint64(self._logged), numpy.uint64(source)
         arguments = (*self._tables, self._log, *self._numbers, *last)
         taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
-        levels, host, _, *pulled = (int(word) for word in self._log[: LOG_FIRST + 256].get())
+        levels, host, _, *pulled = self._log[: LOG_FIRST + 256].get().tolist()
         if levels > self._logged:
             self._allocate_log(longer(levels))
             return self.run(source)

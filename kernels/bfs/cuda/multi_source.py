@@ -154,7 +154,7 @@ class MultiSource:
         return BatchResult(checked, distance, predecessor, taken, self._directions())
 
     def _directions(self) -> tuple[str, ...]:
-        levels, changes, *log = (int(word) for word in self._log.get())
+        levels, changes, *log = self._log.get().tolist()
         starts = [word >> 1 for word in log[:changes]] + [levels]
         names: list[str] = []
         for i in range(changes):

@@ -1,0 +1,53 @@
+"""A script that runs a workflow on worker processes, as somebody writes it who knows nothing of processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from multiprocessing import spawn
+from pathlib import Path
+
+import pytest
+
+from gravel.pipeline.workers.without_main import WORKER, start_without_main
+from tests.gravel.test_run import WORKFLOW
+
+SCRIPT = """
+import gravel
+
+print("starts")
+run = gravel.run({workflow!r}, cache={cache!r}, cluster={cluster!r}, workers=2)
+print(run["one"].levels)
+"""
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [pytest.param("local", marks=pytest.mark.slow), pytest.param("cuda", marks=pytest.mark.gpu)],
+)
+def test_a_script_without_a_guard_runs_once(tmp_path: Path, cluster: str) -> None:
+    (tmp_path / "edges.txt").write_text("10 20\n20 30\n40 50\n")
+    workflow = tmp_path / "w.yaml"
+    workflow.write_text(WORKFLOW.replace("edges.txt", str(tmp_path / "edges.txt")))
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(workflow=str(workflow), cache=str(tmp_path / "cache"), cluster=cluster))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["starts", "[1, 2]"]
+
+
+def test_workers_alone_start_without_the_main_module() -> None:
+    worker = f"{WORKER} (from Nanny)"
+    main = spawn.get_preparation_data(worker).keys() & {"init_main_from_path", "init_main_from_name"}
+    assert main
+    first, second = start_without_main(), start_without_main()
+    first()
+    # Another run of this process has workers still.
+    assert not main & spawn.get_preparation_data(worker).keys()
+    assert main < spawn.get_preparation_data("SpawnProcess-1").keys()
+    second()
+    assert main < spawn.get_preparation_data(worker).keys()
