@@ -9,6 +9,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.searching.encoded import encoded_record, prepare_encoded
 from gravel.stages.searching.executed import executed
 from gravel.stages.searching.placed import placement_record, prepare_placed
+from gravel.stages.searching.sizes import batch_of
 from gravel.stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def prepare_search(
     try:
         choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
         constants, notes = checked_tuning("gravel.kernels.bfs", choice.strategy, graph.backend, tuning)
+        if choice.strategy == "multi_source":
+            constants["batch"] = batch_of(parameters)
         search = prepare(
             graph.row_offsets,
             graph.columns,

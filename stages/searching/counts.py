@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.searching.device_need import COUNTED_AT_ONCE
 from gravel.stages.searching.rows import on_host
 
 if TYPE_CHECKING:
@@ -59,13 +60,21 @@ def _sums_on_device(
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Count as `level_sums` does; sums of less than 2^53 arcs are exact."""
     import cupy
+    import numpy
 
-    degrees, ends = graph.counts_on_device
-    levels = distance.astype(cupy.int64) + 1  # 0 is what was not reached
-    vertices = cupy.bincount(levels, minlength=depth + 2)[1:]
-    arcs = cupy.bincount(levels, weights=degrees, minlength=depth + 2)[1:].astype(cupy.int64)
-    summed = 0 if ends is None else int(ends[levels > 0].sum())
-    return vertices.get(), arcs.get(), summed
+    vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
+    # Offsets that are searched are there already.
+    offsets = graph.row_offsets if graph.permutation is None else graph.first_offsets
+    summed = 0
+    for first in range(0, len(distance), COUNTED_AT_ONCE):
+        part = slice(first, min(first + COUNTED_AT_ONCE, len(distance)))
+        degrees = cupy.diff(cupy.asarray(offsets[part.start : part.stop + 1])).astype(cupy.float64)
+        levels = distance[part].astype(cupy.int64) + 1  # 0 is what was not reached
+        vertices += cupy.bincount(levels, minlength=depth + 2)[1:].get()
+        arcs += cupy.bincount(levels, weights=degrees, minlength=depth + 2)[1:].get().astype(numpy.int64)
+        if graph.ends is not None:
+            summed += int(cupy.asarray(graph.ends[part])[levels > 0].sum())
+    return vertices, arcs, summed
 
 
 def add_statistics(

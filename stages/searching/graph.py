@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
@@ -63,14 +62,6 @@ class SearchedGraph:
             "symmetric": self.symmetric,
             "digest": hashlib.blake2b(offsets.data, digest_size=8).hexdigest(),
         }
-
-    @cached_property
-    def counts_on_device(self) -> tuple[Any, Any | None]:
-        """Arcs (float64) and ends of distinct edges per vertex, in `symmetrize`'s numbering, on the GPU."""
-        import cupy
-
-        degrees = cupy.diff(cupy.asarray(self.first_offsets)).astype(cupy.float64)
-        return degrees, None if self.ends is None else cupy.asarray(self.ends)
 
     @property
     def placement(self) -> str:

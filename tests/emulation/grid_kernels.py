@@ -24,10 +24,12 @@ SHARED_BYTES = 8 * ARENA_WORDS
 _WRAPPER = """
 static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
 extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) {{
-    emulated::Grid grid;
-    for (unsigned b = 0; b < blocks; ++b)
-        grid.blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
-    for (auto& block : grid.blocks) block.join();
+    for (unsigned first = 0; first < blocks; first += {at_once}) {{
+        emulated::Grid grid;
+        for (unsigned b = first; b < std::min(blocks, first + {at_once}); ++b)
+            grid.blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
+        for (auto& block : grid.blocks) block.join();
+    }}
 }}
 """
 
@@ -42,16 +44,21 @@ def _wrapper(name: str, parameters: str) -> str:
     plain = parameters.replace("__restrict__", "")
     kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in plain.split(",")]
     unpacked = ", ".join(f"*static_cast<{kind}*>(arguments[{i}])" for i, kind in enumerate(kinds))
-    return _WRAPPER.format(name=name, unpacked=unpacked)
+    return _WRAPPER.format(name=name, unpacked=unpacked, at_once=BLOCKS)
 
 
 @cache
 def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
-    text = _without_assembly(read_source(path))
-    defined = [
-        option for option in compiler_options(read_source(path), dict(macros)) if option.startswith("-D")
-    ]
-    text = _ARENA.sub(_own_arena, text)
+    text = read_source(path)
+    return compiled(
+        text, tuple(each for each in compiler_options(text, dict(macros)) if each.startswith("-D"))
+    )
+
+
+@cache
+def compiled(text: str, defined: tuple[str, ...]) -> ctypes.CDLL:
+    """Compile the text of a kernel file; kept for the process."""
+    text = _ARENA.sub(_own_arena, _without_assembly(text))
     kernels = _KERNEL.findall(build.expanded(text, defined))
     return build.library(text + "".join(_wrapper(*kernel) for kernel in kernels), defined)
 
@@ -76,6 +83,9 @@ class GridKernel:
             else:
                 values.append(ctypes.c_uint64(int(given)))
         pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        self._launch(grid, block, pointers)
+
+    def _launch(self, grid: Any, block: Any, pointers: Any) -> None:
         self._run(min(grid[0], BLOCKS), min(block[0], THREADS), pointers)
 
 

@@ -45,8 +45,11 @@ def stated(name: str, scale: int, backend: str, inputs: Sizes, folder: Path) -> 
     return stage.estimate(parameters, inputs, machine_of(backend, case))
 
 
-def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]:
-    """Run a case once; returns what was stated and taken, and the sizes of its inputs."""
+def measure(folder: Path, name: str, scale: int, backend: str, looking: Any = None) -> dict[str, Any]:
+    """Run a case once; returns what was stated and taken, and the sizes of its inputs.
+
+    `looking` measures instead of `gravel.pipeline.workers.peak.Peak`.
+    """
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.peak import Peak
     from gravel.stages.stage import all_stages
@@ -64,7 +67,7 @@ def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]
     context = MappingContext(machine_of(backend, case), reserved=case.reserved)
     with cache.writer() as writer:
         context.sink = writer.sink  # type: ignore[method-assign, assignment]
-        with Peak(0.005, device=backend == "cuda") as peak:
+        with looking or Peak(0.005, device=backend == "cuda") as peak:
             results = stage.run(context, parameters, **inputs)
         first = results[0] if isinstance(results, tuple) else results
         (folder / f"{name} {scale}.id").write_text(writer.publish(first).id)
