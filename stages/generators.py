@@ -211,8 +211,16 @@ def generated_device_bytes(source: GeneratorSource) -> int:
     if source.name not in ON_DEVICE:
         return 0
     vertices, edges = size(source.name, **source.arguments())
-    ends = 2 * (4 if vertices < 1 << 32 else 8) * edges
-    return ends + (DEVICE_BYTES_PER_VERTEX * vertices if source.name == "communities" else 0)
+    return 2 * (4 if vertices < 1 << 32 else 8) * edges + table_device_bytes(source)
+
+
+def table_device_bytes(source: GeneratorSource) -> int:
+    """Return the bytes that a GPU takes beside the edges that it makes."""
+    from gravel.kernels.generate import size
+
+    if source.name != "communities":
+        return 0
+    return DEVICE_BYTES_PER_VERTEX * size(source.name, **source.arguments()).vertices
 
 
 def fits_device(source: GeneratorSource, machine: Machine) -> bool:

@@ -34,8 +34,11 @@ RECORD_HEADS = 8
 PERSISTENT_BYTES = 20 << 20
 """Queues of its blocks, half as large as the shared memory of all multiprocessors: 15 MiB on an H100."""
 
-LOG_BYTES = 1 << 20
-"""A search's log of 2^16 levels, its counters and what allocations are rounded up by."""
+SMALL_BYTES = 64 << 10
+"""Of a search: counters, a short log, and what allocations are rounded up by."""
+
+LOG_BYTES = 8 << 16
+"""Of a search that counts the arcs of its levels: those of 2^16 levels."""
 
 COUNTED_AT_ONCE = 1 << 20
 """Vertices whose levels are counted at once (gravel.stages.searching.counts)."""
@@ -71,11 +74,12 @@ def _search(parameters: TraverseParameters, graph: Extent, stream: int | None) -
         if stream is not None:
             return encoded_search_bytes(n, m, stream, width=width, labels=labels)
         tree = parameters.output != "distance"
-        return search_bytes(
+        taken = search_bytes(
             parameters.strategy, n, m, width=width, labels=labels, tree=tree, batch=batch_of(parameters)
         )
+        return taken + (LOG_BYTES if parameters.statistics else 0)
     # Labels, roots of tiles, long rows, and bits of who is alone.
-    taken = width * (n + n // 8 + m // 4096) + n // 8 + LOG_BYTES
+    taken = width * (n + n // 8 + m // 4096) + n // 8 + SMALL_BYTES
     if stream is not None:
         # First two neighbours, bits of who has arcs, long rows; passes over all arcs have checkpoints instead.
         taken += max(2 * width * n + n // 8 + width * (m // HUB_ARCS), width * stream // UNIT_BYTES)
@@ -121,8 +125,8 @@ def search_bytes(
     entries = n + m // ENTRY_ARCS
     if strategy == "multi_source":
         # Two words of a vertex, a queue, and entries twice with their vertices.
-        return batch * labels * n + (16 + width) * n + (16 + width) * entries + LOG_BYTES
-    beside = labels * n + n // 8 + LOG_BYTES
+        return batch * labels * n + (16 + width) * n + (16 + width) * entries + SMALL_BYTES
+    beside = labels * n + n // 8 + SMALL_BYTES
     if strategy == "direction_optimizing":
         # First neighbours, three bitmaps, entries with the vertices that they were found from, long rows.
         behind = min(PLANES * PLANE_HEADS * width * n, width * m // 2)
@@ -139,7 +143,7 @@ def encoded_search_bytes(vertices: int, arcs: int, stream: int, *, width: int, l
     # Entries of a row's units, and checkpoints of the units; the rest is as for columns.
     units = 8 * vertices + stream // 8
     behind = min(PLANES * PLANE_HEADS * width * vertices, width * arcs // 2)
-    return (labels + 2 * width) * vertices + behind + vertices // 2 + units + LOG_BYTES
+    return (labels + 2 * width) * vertices + behind + vertices // 2 + units + SMALL_BYTES
 
 
 def ordering_bytes(vertices: int, arcs: int, *, width: int) -> int:

@@ -27,14 +27,29 @@ SORT_BYTES_PER_TILE = 1024
 """Counters of a tile: 256 words."""
 
 
-LEFT_OUT = {"wake", "gather"}
+LEFT_OUT = {"wake"}
 """Kernels that no result of a stage depends on, and that the host's compiler does not take."""
+
+PAIRS = "struct alignas(16) longlong2 { long long x, y; };\n"
 
 
 def sort_bytes(count: int, key: int, value: int = 0) -> int:
     """Bytes that Thrust's sort takes beside keys and values: a copy of both, and counters of its tiles."""
     tile = SORT_TILE * 8 // (key + value)
     return (key + value) * count + SORT_BYTES_PER_TILE * (count // tile + 1)
+
+
+class _Pointer:
+    """Where an array begins."""
+
+    def __init__(self, array: Any) -> None:
+        self.ptr = array.ctypes.data
+
+    def copy_from_device_async(self, source: Any, size: int, stream: Any) -> None:
+        ctypes.memmove(self.ptr, source.ptr, size)
+
+    def memset_async(self, value: int, size: int, stream: Any) -> None:
+        ctypes.memset(self.ptr, value, size)
 
 
 class Array(numpy.ndarray):
@@ -55,9 +70,25 @@ class Array(numpy.ndarray):
         if self.flags.owndata and self.nbytes:
             weakref.finalize(self, POOL.give, POOL.take(self.nbytes)).atexit = False
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, out: Any = None, **named: Any) -> Any:
+        # NumPy would wrap what it has allocated as an array of its own.
+        if out is not None:
+            named["out"] = tuple(map(_plain, out))
+        found = getattr(ufunc, method)(*map(_plain, given), **named)
+        if out is not None:
+            return out[0] if len(out) == 1 else out
+        return _passed(found)
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(each, numpy.ndarray) for each in keys):
+            plain = tuple(map(_plain, keys))
+            return _passed(self.view(numpy.ndarray)[plain if isinstance(key, tuple) else plain[0]])
+        return super().__getitem__(key)
+
     @property
     def data(self) -> Any:  # type: ignore[override]
-        return types.SimpleNamespace(ptr=self.ctypes.data)
+        return _Pointer(self)
 
     @property
     def device(self) -> Any:  # type: ignore[override]
@@ -106,6 +137,17 @@ def on_device(values: Any) -> Array:
     return made
 
 
+def _plain(given: Any) -> Any:
+    return given.view(numpy.ndarray) if isinstance(given, Array) else given
+
+
+def _passed(found: Any) -> Any:
+    """Have what NumPy made be the device's."""
+    if isinstance(found, tuple):
+        return tuple(map(_passed, found))
+    return on_device(found) if type(found) is numpy.ndarray else found
+
+
 def _asarray(values: Any, dtype: Any = None) -> Array:
     if isinstance(values, Array) and dtype in (None, values.dtype):
         return values
@@ -133,18 +175,15 @@ def _counted_nonzero(values: Any) -> tuple[numpy.ndarray, ...]:
 
 
 def _passed_on(function: Any) -> Any:
-    def call(*given: Any, **named: Any) -> Any:
-        found = function(*given, **named)
-        return on_device(found) if type(found) is numpy.ndarray else found
-
-    return call
+    return lambda *given, **named: _passed(function(*given, **named))
 
 
 class RawModule:
     """A kernel file compiled for the CPU."""
 
     def __init__(self, code: str, options: Any = (), enable_cooperative_groups: bool = False) -> None:
-        self._code, self._defined = code, tuple(each for each in options if each.startswith("-D"))
+        self._code = PAIRS + code if "longlong2" in code else code
+        self._defined = tuple(each for each in options if each.startswith("-D"))
 
     def compile(self) -> None:
         pass
@@ -282,7 +321,7 @@ def module() -> types.ModuleType:
     fake.empty_like = lambda values: Array(values.shape, values.dtype)
     for name in (
         *("arange", "bincount", "bitwise_or", "clip", "concatenate", "count_nonzero", "cumsum", "diff", "full"),
-        *("minimum", "maximum", "ones", "packbits", "searchsorted", "unique", "unpackbits", "where", "zeros"),
+        *("minimum", "maximum", "ones", "packbits", "abs", "searchsorted", "unique", "unpackbits", "where", "zeros"),
         *("zeros_like", "any", "all", "add"),
     ):
         fake.__dict__[name] = _passed_on(getattr(numpy, name))

@@ -15,7 +15,7 @@ from tests.emulation import build
 from tests.emulation.kernel_library import _without_assembly
 
 _KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')
-_ARENA = re.compile(r"extern __shared__ (\w+) arena\[\];")
+_ARENA = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 BLOCKS, THREADS = 2, 64
 ARENA_WORDS = 1 << 15
 """64-bit words of shared memory of a block: what `SHARED_BYTES` promises."""
@@ -37,7 +37,9 @@ extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) 
 def _own_arena(found: re.Match[str]) -> str:
     """Give a block of its own what kernels have as dynamic shared memory."""
     words = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];"
-    return f"{words}\n#define arena (reinterpret_cast<{found[1]}*>(shared_words))"
+    if found[2] == "arena":
+        return f"{words}\n#define arena (reinterpret_cast<{found[1]}*>(shared_words))"
+    return f"{words}\n{found[1]}* {found[2]} = reinterpret_cast<{found[1]}*>(shared_words);"
 
 
 def _wrapper(name: str, parameters: str) -> str:

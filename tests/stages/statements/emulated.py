@@ -1,7 +1,7 @@
-"""Cases on an emulated GPU, in this process: `python -m tests.stages.statements.emulated FOLDER SCALE NAME ...`.
+"""Cases on an emulated GPU: `python -m tests.stages.statements.emulated FOLDER SCALE NAME ...`.
 
-Arrays are as large as on a GPU, and CuPy's pool is counted (`tests.emulation.device_pool`). It prints a line
-for each case: what is stated, what the pool held at most, and what arrays held at most.
+Arrays are as large as on a GPU, and CuPy's pool is counted (`tests.emulation.device_pool`). It prints what
+is stated for each case, what the pool held at most, and what arrays held at most.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from typing import Any
 from tests.emulation import device_cupy
 
 if __name__ == "__main__":
+    # Before any module of gravel finds that there is none.
     device_cupy.install()
 
 from tests.emulation.device_cupy import POOL
+from tests.stages.statements.cases import CASES, filled
+from tests.stages.statements.files import write_files
 from tests.stages.statements.measuring import measure
 
 
@@ -38,9 +41,10 @@ class PoolPeak:
 
 def emulated(folder: Path, name: str, scale: int) -> dict[str, Any]:
     """Run a case on an emulated GPU; returns bytes stated, bytes of the pool and bytes of arrays."""
+    write_files(filled(CASES[name].parameters, scale, str(folder)), scale)
     peak = PoolPeak()
     stated, taken = measure(folder, name, scale, "cuda", peak)["device"]
-    return {"name": name, "scale": scale, "device": [stated, taken], "arrays": peak.used_bytes}
+    return {"name": name, "device": [stated, taken], "arrays": peak.used_bytes}
 
 
 if __name__ == "__main__":
