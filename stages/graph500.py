@@ -31,7 +31,7 @@ COMPILED_CUDA = 240 << 20
 """The same of a run on a GPU, with its compiler, and parts under way."""
 
 VALIDATED_AT_ONCE = 1 << 25
-"""Edges of the list that are looked up at a time on a GPU: EDGES_AT_ONCE of `gravel.kernels.verify.edge_list`."""
+"""Edges of the list that a GPU looks up at a time: EDGES_AT_ONCE of `gravel.kernels.verify.edge_list`."""
 
 VALIDATION_BYTES_PER_EDGE = 20
 """Levels of both ends, their difference and its size, and what is found of them."""

@@ -30,8 +30,8 @@ FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
 
 DEVICE_BYTES_PER_ARC = 8 + SORT_BYTES_PER_KEY
-"""Peak of `gravel.kernels.csr.cuda.build` beside the edges: a 64-bit key, and what sorts it. Columns come when
-that is free again."""
+"""Peak of `gravel.kernels.csr.cuda.build` beside the edges: a 64-bit key, and what sorts it. Columns come
+when that is free again."""
 
 DEVICE_BYTES_PER_ROW = 8
 """Its offset."""

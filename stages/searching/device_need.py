@@ -81,7 +81,7 @@ def _search(parameters: TraverseParameters, graph: Extent, stream: int | None) -
     # Labels, roots of tiles, long rows, and bits of who is alone.
     taken = width * (n + n // 8 + m // 4096) + n // 8 + SMALL_BYTES
     if stream is not None:
-        # First two neighbours, bits of who has arcs, long rows; passes over all arcs have checkpoints instead.
+        # First two neighbours, bits of who has arcs, long rows; passes over all arcs have checkpoints.
         taken += max(2 * width * n + n // 8 + width * (m // HUB_ARCS), width * stream // UNIT_BYTES)
     return taken
 
@@ -89,8 +89,8 @@ def _search(parameters: TraverseParameters, graph: Extent, stream: int | None) -
 def bringing_bytes(parameters: TraverseParameters, graph: Extent) -> int:
     """Count what bringing the labels of one search to the host takes, and counting its levels.
 
-    Labels of a renumbered graph go back through the permutation, with its inverse or with labels twice. Others
-    leave as they are, but for halves of 64-bit keys, which CuPy gathers first.
+    Labels of a renumbered graph go back through the permutation, with its inverse or with labels twice.
+    Others leave as they are, but for halves of 64-bit keys, which CuPy gathers first.
     """
     n = graph.vertices
     width = width_of(n)

@@ -315,13 +315,36 @@ def module() -> types.ModuleType:
     fake.empty = Array
     fake.asarray, fake.array = _asarray, lambda values, dtype=None: on_device(numpy.asarray(values, dtype))
     fake.ascontiguousarray = lambda values: values if values.flags.c_contiguous else on_device(values)
-    fake.asnumpy = lambda values, out=None: values.get() if isinstance(values, Array) else numpy.asarray(values)
+    fake.asnumpy = lambda values, out=None: (
+        values.get() if isinstance(values, Array) else numpy.asarray(values)
+    )
     fake.argsort = _argsort
     fake.flatnonzero = lambda values: on_device(_counted_nonzero(values.reshape(-1))[0])
     fake.empty_like = lambda values: Array(values.shape, values.dtype)
     for name in (
-        *("arange", "bincount", "bitwise_or", "clip", "concatenate", "count_nonzero", "cumsum", "diff", "full"),
-        *("minimum", "maximum", "ones", "packbits", "abs", "searchsorted", "unique", "unpackbits", "where", "zeros"),
+        *(
+            "arange",
+            "bincount",
+            "bitwise_or",
+            "clip",
+            "concatenate",
+            "count_nonzero",
+            "cumsum",
+            "diff",
+            "full",
+        ),
+        *(
+            "minimum",
+            "maximum",
+            "ones",
+            "packbits",
+            "abs",
+            "searchsorted",
+            "unique",
+            "unpackbits",
+            "where",
+            "zeros",
+        ),
         *("zeros_like", "any", "all", "add"),
     ):
         fake.__dict__[name] = _passed_on(getattr(numpy, name))

@@ -7,7 +7,6 @@ block that suffices is cut, its rest stays free, and neighbours within one alloc
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 UNIT = 512
@@ -26,12 +25,11 @@ class Block:
 
 
 class DevicePool:
-    """Blocks that are taken and given back; `total_bytes` is what the device lacks, `used_bytes` what is held."""
+    """Blocks that are taken and given back; `peak` and `most_used` are the most since `restart`."""
 
     def __init__(self) -> None:
         self._free: list[tuple[int, int, Block]] = []
         self._count = self._total = self._used = self.peak = self.most_used = 0
-        self.told: Callable[[int], None] = lambda size: None
 
     def take(self, size: int) -> Block:
         """Take a block of so many bytes."""
@@ -44,7 +42,6 @@ class DevicePool:
             self.peak = max(self.peak, self._total)
         self._used += block.size
         self.most_used = max(self.most_used, self._used)
-        self.told(size)
         return block
 
     def give(self, block: Block) -> None:

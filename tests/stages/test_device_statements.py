@@ -33,7 +33,7 @@ FIXED = 3 << 19
 MORE_FIXED = {
     "persistent": (21 << 20, "queues of 132 multiprocessors, of which an emulated GPU has two"),
     "verify": (5 << 20, "a margin"),
-    "compress": (4 << 20, "codecs of which the largest is stated"),
+    "compress": (24 << 20, "codecs of which the largest is stated, and parts of a fixed size"),
 }
 """By a word of their names, and why."""
 
@@ -47,7 +47,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def found(folder: Path, chosen: list[str], scale: int) -> list[str]:
-    """Run cases on an emulated GPU, print a line for each, and say which statements are wrong."""
+    """Run cases on an emulated GPU, print a line for each, and say which statements are wrong.
+
+    Results that stay there are counted twice where they are what takes most, so that is no fault.
+    """
     for name in chosen:
         for given in CASES[name].inputs.values():
             for each in names(given):
@@ -59,11 +62,11 @@ def found(folder: Path, chosen: list[str], scale: int) -> list[str]:
     for line in done.stdout.splitlines():
         case = json.loads(line)
         name, (stated, taken) = case["name"], case["device"]
-        told = table_line(name, {str(scale): [stated, taken]})
+        told = table_line(f"{name}, kept" if case["keeps"] else name, {str(scale): [stated, taken]})
         print(told)
         if taken > NOISE * stated:
             wrong.append(f"{told}: too small")
-        elif stated > ROOM * taken + fixed(name):
+        elif not case["keeps"] and stated > ROOM * taken + fixed(name):
             wrong.append(f"{told}: too large")
     return wrong
 

@@ -1,7 +1,8 @@
 """Cases on an emulated GPU: `python -m tests.stages.statements.emulated FOLDER SCALE NAME ...`.
 
 Arrays are as large as on a GPU, and CuPy's pool is counted (`tests.emulation.device_pool`). It prints what
-is stated for each case, what the pool held at most, and what arrays held at most.
+is stated for each case, what the pool held at most, and what arrays held at most; then the same where
+results stay on the device.
 """
 
 from __future__ import annotations
@@ -39,15 +40,17 @@ class PoolPeak:
         self.used_bytes = POOL.most_used - self._before
 
 
-def emulated(folder: Path, name: str, scale: int) -> dict[str, Any]:
+def emulated(folder: Path, name: str, scale: int, *, keeps: bool) -> dict[str, Any]:
     """Run a case on an emulated GPU; returns bytes stated, bytes of the pool and bytes of arrays."""
     write_files(filled(CASES[name].parameters, scale, str(folder)), scale)
     peak = PoolPeak()
-    stated, taken = measure(folder, name, scale, "cuda", peak)["device"]
-    return {"name": name, "device": [stated, taken], "arrays": peak.used_bytes}
+    stated, taken = measure(folder, name, scale, "cuda", peak, keeps=keeps)["device"]
+    return {"name": name, "keeps": keeps, "device": [stated, taken], "arrays": peak.used_bytes}
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     for name in sys.argv[3:]:
-        print(json.dumps(emulated(Path(sys.argv[1]), name, int(sys.argv[2]))), flush=True)
+        for keeps in (False, True):
+            found = emulated(Path(sys.argv[1]), name, int(sys.argv[2]), keeps=keeps)
+            print(json.dumps(found), flush=True)

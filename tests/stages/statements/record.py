@@ -55,7 +55,10 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("bfs dense partition", "host"): (64 << 20, "what goes to other ranks, had every arc another end"),
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),
     ("parquet", "host"): (64 << 20, "row groups of files that others wrote"),
-    **{(name, "device"): _CHOICE for name in ("bfs", "bfs sparse", "bfs split", "counters", "graph500", "probe")},
+    **{
+        (name, "device"): _CHOICE
+        for name in ("bfs", "bfs sparse", "bfs split", "counters", "graph500", "probe")
+    },
     ("bfs statistics", "device"): _CHOICE,
     ("reorder auto", "device"): _ORDER,
 }
