@@ -120,8 +120,7 @@ def search_bytes(
     """
     n, m = vertices, arcs
     if strategy == "auto":
-        options = {"width": width, "labels": labels, "tree": tree}
-        return max(search_bytes(each, n, m, **options) for each in CHOSEN)
+        return max(search_bytes(each, n, m, width=width, labels=labels, tree=tree) for each in CHOSEN)
     entries = n + m // ENTRY_ARCS
     if strategy == "multi_source":
         # Two words of a vertex, a queue, and entries twice with their vertices.
