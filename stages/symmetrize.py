@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
+from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY, give_free_blocks_back
 from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
@@ -188,6 +188,8 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
         del pair
         _download(rows, output)
         del rows
+        # The next range has other sizes.
+        give_free_blocks_back()
 
 
 def device_bytes(vertices: int, edges: int, arcs: int, width: int) -> int:

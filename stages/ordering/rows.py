@@ -167,5 +167,7 @@ def _on_device(
             out = staging[: len(there)] if len(there) <= len(staging) else None
             yield NewRows(part, there.get(out=out), measured)
             measured = OrderStatistics()
-        del made
+        del made, there
+        # The next range has other sizes.
+        give_free_blocks_back()
     del pinned
