@@ -100,8 +100,9 @@ def bringing_bytes(parameters: TraverseParameters, graph: Extent) -> int:
     counted = COUNTED_BYTES * min(n, COUNTED_AT_ONCE)
     if renumbered:
         return (2 * width + device_label_bytes(parameters, width)) * n + counted
+    # All distances, to find the largest, then parts of them.
     gathered = 4 * n if parameters.output != "distance" else 0
-    return max(gathered, counted)
+    return gathered + counted
 
 
 def search_bytes(

@@ -269,17 +269,16 @@ def _parts(
     batch = max(0, batch_of(parameters) - 1)
     # The latest level of each vertex and the order of the reached ones; a GPU's graph comes to the host.
     counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
-    # The graph in its first numbering, in its own again, and the keys that a GPU sorts for this.
+    # The graph in its first numbering, and in its own again.
     ordering = 2 * csr if parameters.statistics and graph.kind == "Ordering" else 0
-    ordering += 16 * m if ordering and backend == "cuda" else 0
     columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0
-    uploading = decoding
+    # Rows that are decoded on a GPU lie there encoded first.
+    uploading = 0 if encoded else decoding
     if encoded:
         # Degrees before they are summed up, a part of the stream as it is read, and the rows decoded for
         # statistics.
         columns = max(0, graph.bytes - 8 * n)
         decoding = 8 * n + min(columns, PIECE_BYTES)
-        uploading = 8 * n
         counting += csr if counting and backend == "cpu" else 0
     return _Parts(
         offsets=(16 if encoded else 8) * n,

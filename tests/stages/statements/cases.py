@@ -161,6 +161,7 @@ CASES |= {
     "components varint pinned": Case(
         "traverse", {**LABELS, "placement": "pinned"}, {"input": "compress varint"}, gpu=True, cpu=False
     ),
+    "bfs dense on a GPU": _on_gpus("traverse", {**TWO, "strategy": "direction_optimizing"}, "dense"),
     "bfs on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition"),
     "bfs on GPUs by NCCL": _on_gpus("traverse", {**TWO, **CUDA, "transport": "nccl"}, "partition"),
     "bfs striped on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition striped"),
