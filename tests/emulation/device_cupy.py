@@ -32,6 +32,12 @@ LEFT_OUT = {"wake"}
 
 PAIRS = "struct alignas(16) longlong2 { long long x, y; };\n"
 
+SAME_AS_NUMPY = (
+    "abs all any arange bincount bitwise_or clip concatenate count_nonzero cumsum diff full maximum "
+    "minimum ones packbits searchsorted unpackbits where zeros zeros_like"
+)
+"""Functions that take nothing beside their results."""
+
 
 def sort_bytes(count: int, key: int, value: int = 0) -> int:
     """Bytes that Thrust's sort takes beside keys and values: a copy of both, and counters of its tiles."""
@@ -162,6 +168,16 @@ def _argsort(values: Any, axis: int = -1, kind: Any = None) -> Array:
     places[...] = numpy.argsort(copy.view(numpy.ndarray), kind="stable")
     POOL.give(block)
     return places
+
+
+def _unique(values: Any) -> Array:
+    """As CuPy's: a sorted copy, marks of what differs from the one before, and the places of these."""
+    copy = on_device(values.reshape(-1).view(numpy.ndarray))
+    copy.sort()
+    marks = Array(copy.shape, numpy.bool_)
+    marks[...] = True
+    marks[1:] = copy.view(numpy.ndarray)[1:] != copy.view(numpy.ndarray)[:-1]
+    return copy[on_device(_counted_nonzero(marks)[0])]
 
 
 def _counted_nonzero(values: Any) -> tuple[numpy.ndarray, ...]:
@@ -318,35 +334,10 @@ def module() -> types.ModuleType:
     fake.asnumpy = lambda values, out=None: (
         values.get() if isinstance(values, Array) else numpy.asarray(values)
     )
-    fake.argsort = _argsort
+    fake.argsort, fake.unique = _argsort, _unique
     fake.flatnonzero = lambda values: on_device(_counted_nonzero(values.reshape(-1))[0])
     fake.empty_like = lambda values: Array(values.shape, values.dtype)
-    for name in (
-        *(
-            "arange",
-            "bincount",
-            "bitwise_or",
-            "clip",
-            "concatenate",
-            "count_nonzero",
-            "cumsum",
-            "diff",
-            "full",
-        ),
-        *(
-            "minimum",
-            "maximum",
-            "ones",
-            "packbits",
-            "abs",
-            "searchsorted",
-            "unique",
-            "unpackbits",
-            "where",
-            "zeros",
-        ),
-        *("zeros_like", "any", "all", "add"),
-    ):
+    for name in SAME_AS_NUMPY.split():
         fake.__dict__[name] = _passed_on(getattr(numpy, name))
     fake.add = numpy.add
     for name in ("int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64", "bool_"):
