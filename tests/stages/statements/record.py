@@ -61,6 +61,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     },
     ("bfs statistics", "device"): _CHOICE,
     ("reorder auto", "device"): _ORDER,
+    ("text anywhere", "device"): (ANY, "ids that may all be distinct, and are sorted"),
 }
 """Cases with more, and why."""
 
