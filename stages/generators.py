@@ -180,8 +180,8 @@ class GeneratorSource(Parameters):
         return values
 
 
-DEVICE_BYTES_PER_VERTEX = 32
-"""Bytes of the device that the tables of `communities` take, for each vertex."""
+TABLE_BYTES = 1 << 19
+"""Of the device: tables of `communities`, of at most 17 levels with bins for each of at most 48 octaves."""
 
 
 def part_edges(memory: int, threads: int) -> int:
@@ -216,11 +216,7 @@ def generated_device_bytes(source: GeneratorSource) -> int:
 
 def table_device_bytes(source: GeneratorSource) -> int:
     """Return the bytes that a GPU takes beside the edges that it makes."""
-    from gravel.kernels.generate import size
-
-    if source.name != "communities":
-        return 0
-    return DEVICE_BYTES_PER_VERTEX * size(source.name, **source.arguments()).vertices
+    return TABLE_BYTES if source.name == "communities" else 0
 
 
 def fits_device(source: GeneratorSource, machine: Machine) -> bool:

@@ -33,6 +33,7 @@ MORE_FIXED = {
     "bfs": (3 << 20, "levels are counted on the device, in pieces as large as these graphs, if results stay"),
     "persistent": (21 << 20, "queues of 132 multiprocessors, of which an emulated GPU has two"),
     "verify": (5 << 20, "a margin"),
+    "pinned": (1 << 19, "a log of many levels, which components have none of"),
     "compress": (24 << 20, "codecs of which the largest is stated, and parts of a fixed size"),
 }
 """By a word of their names, and why."""
