@@ -72,6 +72,7 @@ def searched_graph(graph: Graph, strategy: str) -> tuple[SearchedGraph, str]:
 def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
     from pydantic import ValidationError
 
+    from gravel.stages.searching.sizes import MOST_SEARCHES
     from gravel.stages.traverse import TraverseParameters, VertexSources
 
     placement = "auto" if graph._placement == "host" else graph._placement
@@ -79,7 +80,9 @@ def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
         # The rows are in memory, so that no less of it is taken by reading them in parts.
         placement = "device"
     if asked.get("algorithm") != "components":
-        asked["sources"] = VertexSources(vertices=(0,))
+        # As many as may come at once, for which a batch makes room.
+        several = MOST_SEARCHES if asked["strategy"] == "multi_source" else 1
+        asked["sources"] = VertexSources(vertices=(0,) * several)
     try:
         return TraverseParameters(placement=placement, **asked)
     except ValidationError as error:

@@ -70,12 +70,12 @@ def _on_device(converted: Edges, directed: bool, machine: Machine) -> Graph:
     from gravel.kernels.csr import build
     from gravel.kernels.index import index_dtype
     from gravel.memory import refuse_device
-    from gravel.stages.symmetrize import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW
+    from gravel.stages.symmetrize import device_bytes
 
     count = converted.ids.count
     dtype = numpy.dtype(index_dtype(count))
     arcs = len(converted.source) * (1 if directed else 2)
-    needed = (DEVICE_BYTES_PER_ARC + 2 * dtype.itemsize) * arcs + DEVICE_BYTES_PER_ROW * count
+    needed = device_bytes(count, len(converted.source), arcs, dtype.itemsize)
     refuse_device(f"a graph of {count:,} vertices and {arcs:,} arcs", needed, machine)
     source, target = (each.astype(dtype, copy=False) for each in (converted.source, converted.target))
     rows = build(source, target, count, direction="as_given" if directed else "both")

@@ -4,9 +4,9 @@
 // Contract: rows are `row_offsets` i64 (rows + 1) and `columns` VERTEX, each row ascending, the first of them row
 // `first_row` of its graph. `ends` i64 (rows) counts the distinct neighbours of each row, a self-loop twice. Distances
 // are i32, that of vertex v at v * stride, -1 for what was not reached. `vertices` and `arcs` u64 (room) and `totals`
-// u64 (2) start at 0; room is at least NEAR. They get the vertices and stored arcs of the levels below room, the sum of
-// `halves` i64 (vertices) over what was reached, and the number of levels. `row_offsets` and `halves` may be null. Any
-// block of whole warps.
+// u64 (2) start at 0; room is at least NEAR. They get the vertices and stored arcs of the levels below room (arcs of vertex
+// v: `degrees` u32), the sum of `extra_ends` i32 (vertices) over what was reached, and the number of levels. `degrees`
+// and `extra_ends` may be null. Any block of whole warps.
 //
 // variants VERTEX: u32 u64
 
@@ -29,7 +29,7 @@ constexpr u32 NEAR = 1024;  // levels that a block keeps in 16 KiB, which leaves
 // A warp adds up what its lanes have of each level that occurs among them, which are few in a shallow search: lanes
 // that add to the same place one by one would wait for each other. Levels from NEAR on are those of deep searches,
 // whose vertices are spread over many.
-extern "C" __global__ void level_sums(const i32* distance, i64 stride, const i64* row_offsets, const i64* halves, u64 count,
+extern "C" __global__ void level_sums(const i32* distance, i64 stride, const u32* degrees, const i32* extra_ends, u64 count,
                                       u64 room, u64* vertices, u64* arcs, u64* totals) {
     __shared__ u64 near_vertices[NEAR], near_arcs[NEAR];
     __shared__ u32 levels;
@@ -40,8 +40,8 @@ extern "C" __global__ void level_sums(const i32* distance, i64 stride, const i64
     u32 most = 0;
     for (u64 v = global_thread(); v < whole; v += global_threads()) {
         i32 level = v < count ? distance[i64(v) * stride] : -1;
-        u64 degree = level < 0 || !row_offsets ? 0 : u64(row_offsets[v + 1] - row_offsets[v]);
-        if (level >= 0 && halves) total += u64(halves[v]);
+        u64 degree = level < 0 || !degrees ? 0 : u64(degrees[v]);
+        if (level >= 0 && extra_ends) total += u64(i64(extra_ends[v]));
         if (level >= 0 && u32(level) >= most) most = u32(level) + 1;
         u32 left = __ballot_sync(ALL_LANES, level >= 0);
         while (left) {

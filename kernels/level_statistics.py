@@ -15,13 +15,14 @@ from gravel.kernels.strategy import backend_of
 def level_sums(
     distance: NDArray[Any],
     row_offsets: NDArray[Any],
-    halves: NDArray[Any],
+    extra_ends: NDArray[Any],
     vertices: NDArray[Any],
     arcs: NDArray[Any],
 ) -> int:
     """Count vertices and stored arcs of each level, into arrays that are as long as there are levels.
 
-    Returns the sum of `halves`, edge ends per vertex, over the reached vertices; 0 where `halves` is empty.
+    Returns the sum of `extra_ends`, ends of distinct edges less arcs of each vertex, over the reached
+    vertices; 0 where `extra_ends` is empty.
     """
     total = 0
     for v in range(len(distance)):
@@ -29,8 +30,8 @@ def level_sums(
         if level >= 0:
             vertices[level] += 1
             arcs[level] += row_offsets[v + 1] - row_offsets[v]
-            if len(halves) > 0:
-                total += halves[v]
+            if len(extra_ends) > 0:
+                total += extra_ends[v]
     return total
 
 

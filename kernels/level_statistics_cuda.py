@@ -37,13 +37,13 @@ def edge_ends(row_offsets: Any, column_indices: Any, first_row: int = 0) -> Any:
 
 
 def level_sums(
-    distance: Any, row_offsets: Any | None, halves: Any | None = None, *, room: int = ROOM
+    distance: Any, degrees: Any | None, extra_ends: Any | None = None, *, room: int = ROOM
 ) -> tuple[Any, Any, int]:
     """Count vertices and stored arcs of each level; see `gravel.kernels.level_statistics.level_sums`.
 
-    Arrays are CuPy's: `distance` int32 (vertices,) of any stride, `row_offsets` int64 (vertices + 1,), and
-    `halves` int64 (vertices,). Without row offsets there are no arcs. Returns two NumPy arrays int64 (levels,)
-    and the sum of `halves` over what is reached.
+    Arrays are CuPy's: `distance` int32 (vertices,) of any stride, `degrees` uint32 (vertices,), and
+    `extra_ends` int32 (vertices,). Without degrees there are no arcs. Returns two NumPy arrays int64
+    (levels,) and the sum of `extra_ends` over what is reached.
     """
     import cupy
 
@@ -55,7 +55,7 @@ def level_sums(
         (
             numpy.uint64(distance.data.ptr),
             numpy.int64(distance.strides[0] // distance.itemsize),
-            *(numpy.uint64(0) if each is None else each for each in (row_offsets, halves)),
+            *(numpy.uint64(0) if each is None else each for each in (degrees, extra_ends)),
             numpy.uint64(count),
             numpy.uint64(room),
             sums,
@@ -66,5 +66,5 @@ def level_sums(
     found = sums.get().astype(numpy.int64)
     levels = int(found[-1])
     if levels > room:
-        return level_sums(distance, row_offsets, halves, room=levels)
+        return level_sums(distance, degrees, extra_ends, room=levels)
     return found[:levels], found[room : room + levels], int(found[-2])

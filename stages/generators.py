@@ -180,8 +180,8 @@ class GeneratorSource(Parameters):
         return values
 
 
-DEVICE_BYTES_PER_VERTEX = 32
-"""Bytes of the device that the tables of `communities` take, for each vertex."""
+TABLE_BYTES = 1 << 19
+"""Of the device: tables of `communities`, of at most 17 levels with bins for each of at most 48 octaves."""
 
 
 def part_edges(memory: int, threads: int) -> int:
@@ -211,8 +211,12 @@ def generated_device_bytes(source: GeneratorSource) -> int:
     if source.name not in ON_DEVICE:
         return 0
     vertices, edges = size(source.name, **source.arguments())
-    ends = 2 * (4 if vertices < 1 << 32 else 8) * edges
-    return ends + (DEVICE_BYTES_PER_VERTEX * vertices if source.name == "communities" else 0)
+    return 2 * (4 if vertices < 1 << 32 else 8) * edges + table_device_bytes(source)
+
+
+def table_device_bytes(source: GeneratorSource) -> int:
+    """Return the bytes that a GPU takes beside the edges that it makes."""
+    return TABLE_BYTES if source.name == "communities" else 0
 
 
 def fits_device(source: GeneratorSource, machine: Machine) -> bool:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from gravel.stages.searching.device_need import search_bytes
 from gravel.stages.searching.spreading import batched
 from gravel.stages.searching.strategy import cannot_run, checked_strategy
 from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Stage
+from gravel.stages.symmetrize import device_bytes
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
 if TYPE_CHECKING:
@@ -28,11 +30,14 @@ COMPILED = 124 << 20
 COMPILED_CUDA = 240 << 20
 """The same of a run on a GPU, with its compiler, and parts under way."""
 
-SORTING_BYTES_PER_ARC = 24
-"""Peak of `gravel.kernels.csr.cuda.build` for each arc: a 64-bit key sorted out of place, and the edge."""
+VALIDATED_AT_ONCE = 1 << 25
+"""Edges of the list that a GPU looks up at a time: EDGES_AT_ONCE of `gravel.kernels.verify.edge_list`."""
 
-VALIDATION_BYTES = 2 << 30
-"""Of device memory: edges of the list that are looked up at a time, with what is found of them."""
+VALIDATION_BYTES_PER_EDGE = 20
+"""Levels of both ends, their difference and its size, and what is found of them."""
+
+VALIDATION_BYTES_PER_ROW = 20
+"""Predecessors in a row, levels, those of the predecessors, and marks."""
 
 
 class Graph500Parameters(Parameters):
@@ -113,9 +118,11 @@ def _estimate(
     searching = (2 * width + 4 + 8 + width + 8 + 1 + 5) * n
     outputs = (Extent(kind="Measurement", bytes=0), Extent(kind="Verification", bytes=4096))
     if machine.backend == "cuda" and parameters.backend != "cpu":
-        building = listed + SORTING_BYTES_PER_ARC * 2 * edges + 24 * n
-        # Neighbours that are kept apart for bottom-up levels take at most half of the columns.
-        searched = listed + rows + width * edges + searching + VALIDATION_BYTES
+        building = device_bytes(n, edges, 2 * edges, width)
+        labels = 8 if width == 4 else 20
+        search = search_bytes(parameters.strategy, n, 2 * edges, width=width, labels=labels, tree=True)
+        validating = VALIDATION_BYTES_PER_EDGE * min(edges, VALIDATED_AT_ONCE) + VALIDATION_BYTES_PER_ROW * n
+        searched = listed + rows + search + validating
         return Need(COMPILED_CUDA + 24 * n, max(building, searched), outputs)
     # Degrees, of which keys are drawn, beside.
     return Need(COMPILED + listed + rows + searching + 8 * n, 0, outputs)

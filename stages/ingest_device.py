@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
+
 if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.parsing.device import DeviceText
@@ -94,7 +96,7 @@ def device_need(
     edges: int,
     weights: bool,
 ) -> int:
-    """State the bytes of the device: text, edges by file id, and a bitmap of ids that lie close together."""
+    """State the bytes of the device: text, edges by file id, and the set of their ids."""
     if machine.backend != "cuda" or not reader.on_device or (stored is not None and stored < LEAST_TEXT):
         return 0
     content = head.content(b"#%c")
@@ -103,6 +105,8 @@ def device_need(
     weighted = weights and any(len(line) > 2 for line in fields)
     # Two ids, perhaps a weight, and one of these columns once more while its parts are joined.
     width, weight = 8 if wide else 4, 8 if weighted else 0
-    columns = edges * (2 * width + weight + max(width, weight))
+    # Ids from anywhere are sorted before.
+    numbering = TABLE_BYTES_PER_EDGE if wide else 0
+    columns = edges * (2 * width + weight + max(width, weight, numbering))
     wanted = text_bytes(piece_bytes(memory, stored)) + columns + edges // 4
     return min(wanted, machine.device_memory)

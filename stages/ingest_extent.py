@@ -53,7 +53,7 @@ def estimate(
     memory = working_memory(parameters, machine)
     if parameters.source is not None:
         from gravel.kernels.generate import size
-        from gravel.stages.generators import fits_device, generated_device_bytes, part_edges
+        from gravel.stages.generators import fits_device, part_edges, table_device_bytes
 
         vertices, edges = size(parameters.source.name, **parameters.source.arguments())
         width = 4 if vertices < 1 << 32 else 8
@@ -64,9 +64,8 @@ def estimate(
         working = min(memory, 2 * width * min(edges, 2 * machine.threads * part))
         working += sink_bytes(width * edges, width * edges)
         base = COMPILED_GENERATORS + HELPER_BYTES * (min(machine.threads, MOST_MAKERS) - 1)
-        on_device = (
-            generated_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
-        )
+        # Edges are made on a GPU where they stay there, and are counted as what stays.
+        on_device = table_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
         return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))
     assert parameters.file is not None
     found = _file_size(parameters, parameters.file, machine)

@@ -16,6 +16,9 @@ DENSE = 8
 NARROW = 1 << 32
 """Ids below it are set aside in 32 bits."""
 
+TABLE_BYTES_PER_EDGE = 80
+"""Of a GPU while ids from anywhere are sorted: both ends of 8 bytes, a copy, and what sorting them takes."""
+
 
 class FileSize(NamedTuple):
     """Bounds of a file's vertices and edges, of its bytes decompressed (0: unknown), and of the device's.

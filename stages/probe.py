@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
+from gravel.stages.searching.device_need import search_bytes
 from gravel.stages.searching.need import COMPILED_BFS
 from gravel.stages.searching.strategy import checked_strategy, without_cpu_code
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
@@ -102,8 +103,9 @@ def _estimate(
     levels = (4 + 8 + 16 + 4 + 4) * n
     outputs = (Extent(kind="Probe", bytes=0),)
     if machine.backend == "cuda":
-        # First neighbours, queue and bitmaps of a search; places of the rows; the edge frontiers.
-        device = csr + (2 * width + 4 + 8 + width + 8 + 1) * n + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
+        # Ranges and places of the rows, labels and bits with their starts, stamps; the edge frontiers.
+        device = csr + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
+        device += search_bytes(parameters.strategy, n, m, width=width, labels=4, tree=False)
         return Need(COMPILED_BFS + COMPILED_PROBES + csr + levels, device, outputs)
     # The levels of a search go when those of the next one are there.
     frontiers = 2 * width * m

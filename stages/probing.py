@@ -72,6 +72,7 @@ def probe_all(
             first, floor = _plain(record), probes.floor_milliseconds
             counted = _counted(parts, levels, graph.columns.dtype, parameters.block)
         context.progress(done + 1, len(sources), "searches")
+        del probes  # whose edges are as many as the next one's
     return Probe(
         measure=parameters.measure,
         backend=graph.backend,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
+from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY, give_free_blocks_back
 from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
@@ -28,10 +29,12 @@ source ranges, later a block of those that is read again and chunks that are wri
 FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
 
-DEVICE_BYTES_PER_ARC = 16
-"""Peak of `gravel.kernels.csr.cuda.build` beside the edge: a 64-bit key, sorted out of place."""
+DEVICE_BYTES_PER_ARC = 8 + SORT_BYTES_PER_KEY
+"""Peak of `gravel.kernels.csr.cuda.build` beside the edges: a 64-bit key, and what sorts it. Columns come
+when that is free again."""
 
-DEVICE_BYTES_PER_ROW = 24
+DEVICE_BYTES_PER_ROW = 8
+"""Its offset."""
 
 
 class SymmetrizeParameters(Parameters):
@@ -157,9 +160,8 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
     from gravel.kernels.csr import build
 
     budget = context.machine.device_memory
-    twice = 1 + (edges.direction == "both")
-    per_arc = DEVICE_BYTES_PER_ARC + 2 * edges.dtype.itemsize
-    if per_arc * twice * edges.count + DEVICE_BYTES_PER_ROW * edges.vertices <= budget:
+    arcs = edges.count * (1 + (edges.direction == "both"))
+    if device_bytes(edges.vertices, edges.count, arcs, edges.dtype.itemsize) <= budget:
         pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
         rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
         del pair
@@ -169,6 +171,8 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
             _download(rows, output)
         return
     counts = _counted(edges)
+    # Arcs of a range come as edges of their own.
+    per_arc = DEVICE_BYTES_PER_ARC + 2 * edges.dtype.itemsize
     ranges = _spooled(context, edges, counts[2:], budget, per_arc, DEVICE_BYTES_PER_ROW)
     for first, last, blocks in ranges:
         pair = _upload(blocks, int(counts[2 + first : 2 + last].sum()), edges.dtype)
@@ -184,6 +188,13 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
         del pair
         _download(rows, output)
         del rows
+        # The next range has other sizes.
+        give_free_blocks_back()
+
+
+def device_bytes(vertices: int, edges: int, arcs: int, width: int) -> int:
+    """Count what building all rows at once takes on the device: both ends of each edge, arcs and rows."""
+    return 2 * width * edges + DEVICE_BYTES_PER_ARC * arcs + DEVICE_BYTES_PER_ROW * vertices
 
 
 def _upload(parts: Iterator[tuple[NDArray[Any], NDArray[Any]]], count: int, dtype: Any) -> tuple[Any, Any]:
@@ -257,7 +268,7 @@ def _estimate(
     if WORKING_BYTES + offsets + columns > machine.host_memory:
         on_host = max(WORKING_BYTES + offsets + (offsets + columns) // FEWEST_SHARES, machine.host_memory)
     if machine.backend == "cuda":
-        rows = DEVICE_BYTES_PER_ROW * n + (DEVICE_BYTES_PER_ARC + 2 * width) * arcs
+        rows = device_bytes(n, edges.arcs, arcs, width)
         on_device = max(rows // FEWEST_SHARES, min(rows, machine.device_memory))
         on_host = WORKING_BYTES + offsets + 8 * n
     return Need(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gravel.kernels.cuda.room import give_free_blocks_back
 from gravel.kernels.order.community import COMMUNITY_SIZE
 from gravel.kernels.order.community_bisection import ROUNDS
 from gravel.kernels.order.community_bisection_cuda import refine
@@ -21,6 +22,8 @@ def community(row_offsets: Any, column_indices: Any, *, rounds: int = ROUNDS, ro
     memory.
     """
     walk = number(aggregate(row_offsets, column_indices, room=room), row_offsets)
+    # No graph of clusters is as large as the copy that is made now.
+    give_free_blocks_back()
     return refine(row_offsets, column_indices, walk, rounds=rounds, room=room)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.csr.cuda import sorted_rows
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
 from gravel.kernels.placement.pinned import Pinned, buffer, pin
 
 SOURCE = "kernels/order/community_ranges.cu"
@@ -29,7 +30,7 @@ BYTES_PER_ROW = 64
 
 def range_bytes_per_arc(width: int, weight: int) -> int:
     """Count what a range takes for each arc: copies, keys sorted out of place, and what comes of them."""
-    return 2 * (width + weight) + 16
+    return 2 * (width + weight) + 8 + SORT_BYTES_PER_KEY
 
 
 class RangesBuilder:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda.room import give_free_blocks_back
 
 SOURCE = "kernels/order/renumber.cu"
 LONG_ROW = 1024  # arcs from which a block copies a row, not a warp
@@ -141,4 +142,7 @@ def apply(
         upto = int(renumbering.row_offsets[last])
         renumbering.rows(first, last, out=columns[done:upto])
         done = upto
+        if last < len(row_offsets) - 1:
+            # The next range has other sizes.
+            give_free_blocks_back()
     return renumbering.row_offsets, columns

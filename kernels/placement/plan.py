@@ -196,8 +196,10 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
         buffer = min(buffer, (limits.device - sizes.beside) // BUFFERS)
     buffer = max(LEAST_BUFFER, buffer // LEAST_BUFFER * LEAST_BUFFER)
     taken = BUFFERS * buffer
+    # On the device no buffer is larger than the rows.
+    there = BUFFERS * min(buffer, max(LEAST_BUFFER, sizes.rows))
     reason = "the rows exceed host memory"
-    return Plan(name, sizes.beside + taken, taken, reason, buffer_bytes=buffer)
+    return Plan(name, sizes.beside + there, taken, reason, buffer_bytes=buffer)
 
 
 def _shares(sizes: Sizes, limits: Limits) -> tuple[int, int]:

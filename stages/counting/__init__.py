@@ -93,6 +93,7 @@ def _searched(
     from gravel.stages.searching.bfs import prepare_search, search_all
     from gravel.stages.searching.prepared import prepared
     from gravel.stages.searching.reading import read_searched, sources_of
+    from gravel.stages.searching.sizes import batch_of
 
     plain = PlainContext(context.machine, context.scratch)  # its labels are not kept
     asked = parameters.searched()
@@ -102,7 +103,7 @@ def _searched(
     starts = (sources if graph.permutation is None else graph.permutation[sources]).tolist()
     notes = list(measurement.notes)
     if starts:
-        counting, _ = prepare_search(plain, graph, asked, statistics=True)
+        counting, _ = prepare_search(plain, graph, asked, statistics=True, batch=batch_of(asked))
         notes += add_gathered(graph, counting, starts, measurement.searches)
         del counting
     context.progress(1, 2, "searches")

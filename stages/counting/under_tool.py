@@ -29,6 +29,7 @@ def main(folder: Path) -> None:
     from gravel.stages.context import PlainContext
     from gravel.stages.searching.bfs import prepare_search
     from gravel.stages.searching.reading import read_searched
+    from gravel.stages.searching.sizes import batch_of
 
     asked = json.loads((folder / ASKED).read_text())
     # Whoever started this process may be gone.
@@ -37,7 +38,7 @@ def main(folder: Path) -> None:
     machine = Machine(**asked["machine"])
     parameters = CountersParameters.model_validate_json(asked["parameters"]).searched()
     graph = read_searched(parameters, read_stored(folder / GRAPH), machine)
-    search, _ = prepare_search(PlainContext(machine, folder), graph, parameters)
+    search, _ = prepare_search(PlainContext(machine, folder), graph, parameters, batch=batch_of(parameters))
     first = [_labels(search.run(start)) for start in asked["starts"]]
     same = True
     device = cupy.cuda.Device()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
 from gravel.stages.stage import Machine
 
-DEVICE_BYTES_PER_ARC = 16
-"""Peak of `gravel.kernels.order.renumber_cuda` beside both graphs: a 64-bit key, sorted out of place."""
+DEVICE_BYTES_PER_ARC = 8 + SORT_BYTES_PER_KEY
+"""Peak of `gravel.kernels.order.renumber_cuda` beside both graphs: a 64-bit key, and what sorts it."""
 
 DEVICE_ARCS_AT_ONCE = 1 << 29
 """Arcs of new rows that are sorted at once where memory does not ask for fewer."""
@@ -89,12 +90,18 @@ def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
             return "device"
         return "pinned" if beside <= machine.device_memory else "host"
     if method in COMMUNITY:
-        needed = COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs
-        if needed <= machine.device_memory:
+        if community_bytes(vertices, arcs) <= machine.device_memory:
             return "device"
         return "pinned" if community_room(method, machine, vertices) >= LEAST_ROOM else "host"
     # The others read no columns.
     return "device" if DEVICE_BYTES_PER_ROW * vertices <= machine.device_memory else "host"
+
+
+def community_bytes(vertices: int, arcs: int) -> int:
+    """Device memory that finding communities takes: the host's, and what sorting keys takes beside them."""
+    width = 4 if vertices < 1 << 32 else 8
+    sorting = (SORT_BYTES_PER_KEY - 8) * arcs
+    return COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs + sorting
 
 
 def community_room(method: str, machine: Machine, vertices: int) -> int:
@@ -115,5 +122,5 @@ def order_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
     if method in COMMUNITY:
         if place == "pinned":
             return machine.device_memory
-        return COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs
+        return community_bytes(vertices, arcs)
     return DEVICE_BYTES_PER_ROW * vertices

@@ -141,11 +141,14 @@ def _on_device(
     """Make the rows on the device; with `whole` at once, if they fit, in memory of their own."""
     import cupy
 
+    from gravel.kernels.cuda.room import give_free_blocks_back
     from gravel.kernels.order import OrderStatistics, statistics
     from gravel.kernels.order.renumber_cuda import Renumbering
     from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 
+    # Finding the order has left blocks of the sizes of vertices behind.
+    give_free_blocks_back()
     renumbering = Renumbering(on_device(offsets), columns, cupy.asarray(permutation))
     ranges = list(renumbering.ranges(at_once))
     if whole and len(ranges) == 1:
@@ -169,5 +172,7 @@ def _on_device(
             out = staging[: len(there)] if len(there) <= len(staging) else None
             yield NewRows(part, there.get(out=out), measured)
             measured = OrderStatistics()
-        del made
+        del made, there
+        # The next range has other sizes.
+        give_free_blocks_back()
     del pinned

@@ -9,6 +9,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.searching.encoded import encoded_record, prepare_encoded
 from gravel.stages.searching.executed import executed
 from gravel.stages.searching.placed import placement_record, prepare_placed
+from gravel.stages.searching.sizes import batch_of
 from gravel.stages.searching.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def search_all(
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
     # What compiles while a graph is prepared must not count as its preparation.
-    prepare_search(context, graph, parameters)
-    search, notes = prepare_search(context, graph, parameters)
+    batch = batch_of(parameters)
+    prepare_search(context, graph, parameters, batch=batch)
+    search, notes = prepare_search(context, graph, parameters, batch=batch)
     rows = Rows(context, graph, parameters.output, len(starts))
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
@@ -76,7 +78,7 @@ def search_all(
         if graph.placement == "streamed":
             notes.append("a streamed search does not count the arcs that it gathers")
         elif graph.partition is None:
-            counting, _ = prepare_search(context, graph, parameters, statistics=True)
+            counting, _ = prepare_search(context, graph, parameters, statistics=True, batch=batch)
             notes += add_statistics(graph, counting, starts, records, parameters.max_depth)
         else:
             notes.append("the searches of a partition do not count the arcs that they gather")
@@ -137,9 +139,18 @@ def labelled(
 
 
 def prepare_search(
-    context: Context, graph: SearchedGraph, parameters: TraverseParameters, *, statistics: bool = False
+    context: Context,
+    graph: SearchedGraph,
+    parameters: TraverseParameters,
+    *,
+    statistics: bool = False,
+    batch: int | None = None,
 ) -> tuple[Search, list[str]]:
-    """Return a search and sentences about what it leaves out."""
+    """Return a search and sentences about what it leaves out.
+
+    `batch` is how many searches come at once, if that is known: a strategy with labels for each of a batch
+    makes room for no more.
+    """
     strategy, tuning = parameters.strategy, parameters.tuning
     if graph.partition is not None:
         from gravel.stages.searching.partitioned import prepare_ranks
@@ -158,6 +169,8 @@ def prepare_search(
     try:
         choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
         constants, notes = checked_tuning("gravel.kernels.bfs", choice.strategy, graph.backend, tuning)
+        if choice.strategy == "multi_source" and batch is not None:
+            constants["batch"] = batch
         search = prepare(
             graph.row_offsets,
             graph.columns,

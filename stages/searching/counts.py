@@ -37,13 +37,11 @@ def reached(
     else:
         depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
-        ends = on_host(graph.ends) if graph.ends is not None else numpy.empty(0, numpy.int64)
-        summed = level_sums(distance, graph.first_offsets, ends, vertices, arcs)
+        extra = numpy.empty(0, numpy.int32) if graph.extra_ends is None else on_host(graph.extra_ends)
+        summed = level_sums(distance, graph.first_offsets, extra, vertices, arcs)
     pulled = [level for level, way in enumerate(result.directions[: len(vertices)]) if way == "pull"]
     total = int(arcs.sum())
-    edges = total
-    if graph.symmetric:
-        edges = (int(summed) if graph.ends is not None else total) // 2
+    edges = (total + int(summed)) // 2 if graph.symmetric else total
     return {
         "reached": int(vertices.sum()),
         "arcs": total,

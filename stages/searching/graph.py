@@ -12,6 +12,7 @@ from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.searching.encoded import DECODED
 from gravel.stages.searching.placing import COLUMNS, place_columns
+from gravel.stages.searching.sizes import DEGREES_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,9 +33,9 @@ class SearchedGraph:
     `row_offsets` and `columns` live where the search runs, in the numbering that is searched; columns may be
     pinned host memory that a GPU reads, or be read in slices, as `placement` says. Of a compressed graph
     that is searched as it is, `rows` live there, and `row_offsets` is a NumPy array. `permutation` (old ->
-    new, or None) is one too, and in `symmetrize`'s numbering `first_offsets`, the row offsets. `ends`, in
-    that numbering too, are the ends of distinct edges per vertex where degrees do not tell; they lie where
-    they were counted.
+    new, or None) is one too, and in `symmetrize`'s numbering `first_offsets`, the row offsets. `extra_ends`,
+    int32 in that numbering too, are the ends of distinct edges of each vertex less its arcs, where there are
+    self-loops or duplicates; they lie where they were counted.
     """
 
     vertex_count: int
@@ -42,7 +43,7 @@ class SearchedGraph:
     symmetric: bool
     backend: str
     first_offsets: NDArray[Any]
-    ends: Any | None
+    extra_ends: Any | None
     permutation: NDArray[Any] | None
     row_offsets: Any
     columns: Any
@@ -69,10 +70,15 @@ class SearchedGraph:
 
     @cached_property
     def counts_on_device(self) -> tuple[Any, Any | None]:
-        """`first_offsets` and `ends` on the GPU."""
+        """Arcs, uint32, and `extra_ends`, per vertex in `symmetrize`'s numbering, on the GPU."""
         import cupy
 
-        return cupy.asarray(self.first_offsets), None if self.ends is None else cupy.asarray(self.ends)
+        degrees = cupy.empty(self.vertex_count, cupy.uint32)
+        for first in range(0, self.vertex_count, DEGREES_AT_ONCE):
+            part = degrees[first : first + DEGREES_AT_ONCE]
+            offsets = cupy.asarray(self.first_offsets[first : first + len(part) + 1])
+            cupy.subtract(offsets[1:], offsets[:-1], out=part, casting="unsafe")
+        return degrees, None if self.extra_ends is None else cupy.asarray(self.extra_ends)
 
     @property
     def placement(self) -> str:
@@ -189,7 +195,7 @@ def _read_encoded(
         symmetric=stored.symmetric,
         backend=machine.backend,
         first_offsets=_first_offsets(offsets, permutation),
-        ends=_first(ends, permutation),
+        extra_ends=_extra_ends(ends, offsets, permutation),
         permutation=permutation,
         row_offsets=on_host(offsets),
         columns=None,
@@ -234,13 +240,15 @@ def _read_csr(
         host_offsets = cupy.asnumpy(offsets)
         offsets = on_device(offsets)
         columns = on_device(columns) if whole else columns
+    offsets_there = offsets if whole else host_offsets
+    ends = _edge_ends(plain, offsets_there, columns, placed)
     return SearchedGraph(
         vertex_count=plain.vertex_count,
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend=machine.backend,
         first_offsets=_first_offsets(offsets if permutation is not None else host_offsets, permutation),
-        ends=_first(_edge_ends(plain, offsets if whole else host_offsets, columns, placed), permutation),
+        extra_ends=_extra_ends(ends, offsets_there, permutation),
         permutation=permutation,
         row_offsets=offsets,
         columns=columns,
@@ -275,7 +283,7 @@ def _read_partition(
         symmetric=plain.symmetric,
         backend="cpu",
         first_offsets=_first_offsets(offsets, permutation),
-        ends=_first(ends, permutation),
+        extra_ends=_extra_ends(ends, offsets, permutation),
         permutation=permutation,
         row_offsets=None,
         columns=None,
@@ -303,15 +311,18 @@ def _first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[An
     return found  # type: ignore[no-any-return]
 
 
-def _first(values: Any | None, permutation: NDArray[Any] | None) -> Any | None:
-    """Bring counts per vertex to `symmetrize`'s numbering, where they lie."""
-    if values is None or permutation is None:
-        return values
-    if backend_of(values) == "cuda":
+def _extra_ends(ends: Any | None, offsets: Any, permutation: NDArray[Any] | None) -> Any | None:
+    """Take arcs from ends of distinct edges per vertex, in `symmetrize`'s numbering, where they lie."""
+    if ends is None:
+        return None
+    extra = (ends - (offsets[1:] - offsets[:-1])).astype("int32")
+    if permutation is None:
+        return extra
+    if backend_of(extra) == "cuda":
         from gravel.kernels.placement.device_copies import on_device
 
-        return values[on_device(permutation)]
-    return values[permutation]
+        permutation = on_device(permutation)
+    return extra[permutation]
 
 
 def _has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool:

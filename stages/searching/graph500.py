@@ -118,7 +118,7 @@ def in_memory(rows: tuple[Any, Any], machine: Machine) -> SearchedGraph:
         symmetric=True,
         backend=machine.backend,
         first_offsets=offsets.get() if machine.backend == "cuda" else offsets,
-        ends=None,
+        extra_ends=None,
         permutation=None,
         row_offsets=offsets,
         columns=columns,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.bfs.rows.parts import ROOM
 from gravel.kernels.placement.pinned import PIECE_BYTES
 from gravel.kernels.placement.plan import BUFFERS, DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from gravel.stages.searching.device_need import HUB_ARCS, UNIT_BYTES, bringing_bytes
+from gravel.stages.searching.device_need import device_bytes as search_device_bytes
 from gravel.stages.searching.encoded import WHOLE, searched_encoded
 from gravel.stages.searching.gpu_components import component_bytes
 from gravel.stages.searching.gpu_ranks import device_bytes
@@ -17,6 +19,7 @@ from gravel.stages.searching.nccl_ranks import BYTES_PER_ARRIVAL
 from gravel.stages.searching.partitioned import LABEL_BYTES
 from gravel.stages.searching.placing import SPLIT_COMPONENTS, Placing, limits_of, placement_asked, plan_rows
 from gravel.stages.searching.rank_placing import plan_ranks
+from gravel.stages.searching.sizes import batch_of, device_label_bytes, label_bytes, search_count, width_of
 from gravel.stages.searching.spreading import Spreading, plan_spreading
 from gravel.stages.searching.strategy import backend_of_search
 from gravel.stages.stage import Extent, Machine, Need
@@ -45,19 +48,10 @@ round a label with its place; measured at 8 to 16."""
 LOOK_UP_BYTES_PER_ARC = 56
 """The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
 
-MOST_SEARCHES = 64
-"""Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
-
 COMPONENT_HEADS = 2
 """First neighbours of every vertex that components of rows in host memory have on the device, which Sutton
 et al. join before any other. More took longer: 23.5 ms with what fits 5.8 GB, 16.2 with these (3.7 G arcs on
 an H200)."""
-
-HUB_ARCS = 7 * 32
-"""Arcs that a row has at least which all warps share (gravel.kernels.components.rows.cuda)."""
-
-UNIT_BYTES = 256
-"""Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
 
 STATISTICS_BYTES = 24
 """Per vertex of `gravel.stages.searching.counts`: distances, their order and its workspace, latest levels."""
@@ -72,8 +66,8 @@ class _Parts:
     decoding: int  # of a compressed graph, beside its rows as they are searched
     labels: int  # of one search
     workspace: int  # of a search on the CPU
-    on_device: int  # of a search on the device, beside the graph
-    relabelling: int
+    on_device: int  # of a search on the device, beside the rows
+    bringing: int  # on the device when a search is over: what brings its labels back
     after: int  # on the host when a search is over: its labels, mapped back
     counting: int  # statistics of a search, on the host
     counting_in_parts: int  # the same where rows are streamed, of which no arcs are counted
@@ -81,6 +75,7 @@ class _Parts:
     compiled: int
     backend: str
     encoded: bool
+    uploading: int  # on the device before a search is made ready
 
 
 def estimate(
@@ -92,8 +87,8 @@ def estimate(
     if graph.kind == "DistributedGraph":
         from gravel.stages.searching import distributed_need
 
-        labels = _label_bytes(parameters, _width(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)
-        return distributed_need.need(parameters, graph, machine, outputs, _search_count(parameters), labels)
+        labels = label_bytes(parameters, width_of(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)
+        return distributed_need.need(parameters, graph, machine, outputs, search_count(parameters), labels)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
@@ -102,7 +97,7 @@ def estimate(
         ranked = graph.kind == "Partition" or bfs
         gang = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
         ranks = max(1, gang)
-        labels = min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
+        labels = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
         loaded, carried = graph.bytes + 48 * graph.vertices, _carried(graph, bfs)
         compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
         working = max(carried, gang and (loaded + carried) // ranks + labels)
@@ -128,7 +123,7 @@ def estimate(
     if spreading.most < 2:
         return need
     # Each worker holds the graph; the first has the labels of some searches of all workers beside its own.
-    labels = min(2 * LABEL_BYTES, 24 * graph.vertices * _search_count(parameters))
+    labels = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
     host, each = need.host_bytes + labels, need.host_bytes + labels // spreading.least
     return replace(
         need, host_bytes=host, gang=spreading.most, gang_least=spreading.least, each_host_bytes=each
@@ -159,7 +154,7 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     gpus = max(1, need.gang)
     relays = parameters.tuning.get("local_all_to_all") is True
     whole = device_bytes(graph, gpus, relays=relays)
-    columns = min(graph.bytes, _width(graph.vertices) * graph.arcs) // gpus
+    columns = min(graph.bytes, width_of(graph.vertices) * graph.arcs) // gpus
     if parameters.transport == "nccl":
         whole += BYTES_PER_ARRIVAL * (graph.normal_arcs or 0) // gpus
     try:
@@ -183,7 +178,7 @@ def _spreading(
     return plan_spreading(
         parameters,
         graph,
-        sources=_search_count(parameters),
+        sources=search_count(parameters),
         backend=whole.backend,
         label_bytes=whole.labels,
         whole=plan.placement in WHOLE,
@@ -210,11 +205,11 @@ def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) 
 
 def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Sizes:
     n, m = graph.vertices, graph.arcs
-    width = _width(n)
+    width = width_of(n)
     # Encoded rows that are pinned come over the link into two buffers.
     link = 2 * min(ROOM, whole.columns) if _searched_encoded(parameters, graph) else 0
     split: dict[str, Any] = {}
-    beside = row_search_bytes(n, m, width, _device_labels(parameters, width)) + whole.relabelling
+    beside = row_search_bytes(n, m, width, device_label_bytes(parameters, width)) + whole.bringing
     if parameters.algorithm == "components":
         # Roots of an eighth of the vertices, long rows to share, and which are longer than what is kept.
         beside += width * (n // 8 + m // HUB_ARCS) + n // 8
@@ -225,7 +220,7 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
             split["pinned_heads"] = COMPONENT_HEADS
     return Sizes(
         rows=whole.columns,
-        on_device=whole.offsets + whole.columns + whole.decoding + whole.on_device + whole.relabelling,
+        on_device=8 * n + whole.columns + max(whole.uploading, whole.on_device),
         beside=beside,
         head=width * n,
         link=0 if parameters.algorithm == "components" else link,
@@ -258,11 +253,11 @@ def _parts(
     parameters: TraverseParameters, graph: Extent, machine: Machine, *, encoded: bool = False
 ) -> _Parts:
     n, m = graph.vertices, graph.arcs
-    width = _width(n)
+    width = width_of(n)
     tree = 4 if n < 1 << 31 else 8
     csr = 8 * n + width * m
     bfs = parameters.algorithm == "bfs"
-    labels = _label_bytes(parameters, width, tree) * n
+    labels = label_bytes(parameters, width, tree) * n
     renumbered = graph.kind in ("Ordering", "CompressedGraph", "Partition")
     backend = backend_of_search(parameters, machine)
     # The permutation, its inverse, and the labels under their old names.
@@ -271,29 +266,20 @@ def _parts(
     back = 0
     if renumbered:
         back = 8 * n + (relabelling if backend == "cpu" or _is_split(graph) else width * n)
-    batch = min(_search_count(parameters), MOST_SEARCHES) - 1 if parameters.strategy == "multi_source" else 0
+    batch = max(0, batch_of(parameters) - 1)
     # The latest level of each vertex and the order of the reached ones; a GPU's graph comes to the host.
     counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
-    # The graph in its first numbering, in its own again, and the keys that a GPU sorts for this.
+    # The graph in its first numbering, and in its own again.
     ordering = 2 * csr if parameters.statistics and graph.kind == "Ordering" else 0
-    ordering += 16 * m if ordering and backend == "cuda" else 0
-    # On the device: first two neighbours, queue entries of 256 arcs and their vertices, keys, bitmaps; on the
-    # host a sink holds one search's labels while it packs them.
-    search = labels + (2 * width + 8 + width + 8 + 1) * n if bfs else labels
-    if encoded and not bfs:
-        # First two neighbours, bits of who has arcs, and roots of an eighth of the vertices; passes over all
-        # arcs have checkpoints of varint rows.
-        search += (2 * width + 1) * n + width * graph.bytes // UNIT_BYTES
-    # An edge queue of vertices and predecessors, or the graph in another order.
-    gathered = 2 * width * m + 8 * n
     columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0
+    # Rows that are decoded on a GPU lie there encoded first.
+    uploading = 0 if encoded else decoding
     if encoded:
-        # Queue entries and checkpoints of a row's units; degrees before they are summed up, a part of the
-        # stream as it is read, and the rows decoded for statistics.
+        # Degrees before they are summed up, a part of the stream as it is read, and the rows decoded for
+        # statistics.
         columns = max(0, graph.bytes - 8 * n)
-        gathered, decoding = columns // 8, 8 * n + min(columns, PIECE_BYTES)
+        decoding = 8 * n + min(columns, PIECE_BYTES)
         counting += csr if counting and backend == "cpu" else 0
-    search = max(search + gathered if bfs else search, ordering)
     return _Parts(
         offsets=(16 if encoded else 8) * n,
         columns=columns,
@@ -301,8 +287,8 @@ def _parts(
         labels=labels,
         # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
         workspace=((2 * width + 4) * n if bfs else 0) + batch * labels,
-        on_device=search + batch * labels,
-        relabelling=relabelling,
+        on_device=search_device_bytes(parameters, graph, columns if encoded else None),
+        bringing=bringing_bytes(parameters, graph),
         after=2 * labels + back,
         counting=counting,
         counting_in_parts=STATISTICS_BYTES * n if parameters.statistics else 0,
@@ -310,6 +296,7 @@ def _parts(
         compiled=_compiled(bfs, encoded) + (COMPILED_ORDERING if ordering else 0),
         backend=backend,
         encoded=encoded,
+        uploading=uploading,
     )
 
 
@@ -321,8 +308,8 @@ def _compiled(bfs: bool, encoded: bool) -> int:
 
 def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...]:
     n = graph.vertices
-    count = _search_count(parameters)
-    labels = _label_bytes(parameters, _width(n), 4 if n < 1 << 31 else 8) * n
+    count = search_count(parameters)
+    labels = label_bytes(parameters, width_of(n), 4 if n < 1 << 31 else 8) * n
     return (
         Extent(
             kind="Traversal",
@@ -336,19 +323,8 @@ def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...
     )
 
 
-def _width(vertices: int) -> int:
-    return 4 if vertices < 1 << 32 else 8
-
-
 def _is_split(graph: Extent) -> bool:
     return graph.kind == "Partition" or graph.normal_arcs is not None
-
-
-def _device_labels(parameters: TraverseParameters, width: int) -> int:
-    """Bytes of a vertex's labels on the device: distances alone, or keys (gravel.kernels.bfs.cuda.labels)."""
-    if parameters.algorithm == "components":
-        return 2 * width
-    return 4 if parameters.output == "distance" else 8 if width == 4 else 20
 
 
 def _carried(graph: Extent, bfs: bool) -> int:
@@ -357,22 +333,3 @@ def _carried(graph: Extent, bfs: bool) -> int:
     if bfs:
         return (STRIPED_BYTES_PER_ARC if graph.striped else SEARCH_BYTES_PER_ARC) * arcs
     return (LABEL_BYTES_PER_ARC + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
-
-
-def _label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
-    if parameters.output == "checks":
-        return 0
-    if parameters.algorithm == "components":
-        return width
-    return (4 if parameters.output != "predecessor" else 0) + (tree if parameters.output != "distance" else 0)
-
-
-def _search_count(parameters: TraverseParameters) -> int:
-    if parameters.algorithm == "components":
-        return 1
-    sources: Any = parameters.sources
-    if isinstance(sources, tuple):
-        return len(sources)
-    if hasattr(sources, "file"):
-        return int(sources.count())
-    return int(sources.random) if hasattr(sources, "random") else len(sources.vertices)

@@ -32,6 +32,7 @@ def order_times(graph: SearchedGraph) -> OrderTimes:
     """
     import numpy
 
+    from gravel.kernels.cuda.room import give_free_blocks_back
     from gravel.kernels.order import METHODS, apply, permutation
 
     if graph.order not in METHODS or graph.permutation is None or graph.columns is None:
@@ -45,6 +46,8 @@ def order_times(graph: SearchedGraph) -> OrderTimes:
     inverse = numpy.empty_like(graph.permutation)
     inverse[graph.permutation] = numpy.arange(len(inverse), dtype=inverse.dtype)
     given: tuple[Any, Any] = apply(graph.row_offsets, graph.columns, _placed(graph, inverse))
+    if graph.backend == "cuda":
+        give_free_blocks_back()
     times = OrderTimes()
     for _ in range(2):
         started = _now(graph)

@@ -18,6 +18,7 @@ from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
 from gravel.kernels.index import index_dtype
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 from gravel.stages.readers import Chunk
 from gravel.stages.vertex_ids.device_output import DeviceOutput
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.readers import Header
     from gravel.stages.vertex_ids.spool import Spool
-
-TABLE_BYTES_PER_EDGE = 80
-"""Of the device while ids are sorted: both ends of 8 bytes, a copy, and what sorting them takes."""
 
 
 def numbered_on_device(

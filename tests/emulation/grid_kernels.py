@@ -15,7 +15,7 @@ from tests.emulation import build
 from tests.emulation.kernel_library import _without_assembly
 
 _KERNEL = re.compile(r'extern "C" void\s+(\w+)\s*\(([^{]*?)\)\s*\{')
-_ARENA = re.compile(r"extern __shared__ (\w+) arena\[\];")
+_ARENA = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 BLOCKS, THREADS = 2, 64
 ARENA_WORDS = 1 << 15
 """64-bit words of shared memory of a block: what `SHARED_BYTES` promises."""
@@ -24,10 +24,12 @@ SHARED_BYTES = 8 * ARENA_WORDS
 _WRAPPER = """
 static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
 extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) {{
-    emulated::Grid grid;
-    for (unsigned b = 0; b < blocks; ++b)
-        grid.blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
-    for (auto& block : grid.blocks) block.join();
+    for (unsigned first = 0; first < blocks; first += {at_once}) {{
+        emulated::Grid grid;
+        for (unsigned b = first; b < std::min(blocks, first + {at_once}); ++b)
+            grid.blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
+        for (auto& block : grid.blocks) block.join();
+    }}
 }}
 """
 
@@ -35,23 +37,30 @@ extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) 
 def _own_arena(found: re.Match[str]) -> str:
     """Give a block of its own what kernels have as dynamic shared memory."""
     words = f"alignas(16) static thread_local u64 shared_words[{ARENA_WORDS}];"
-    return f"{words}\n#define arena (reinterpret_cast<{found[1]}*>(shared_words))"
+    if found[2] == "arena":
+        return f"{words}\n#define arena (reinterpret_cast<{found[1]}*>(shared_words))"
+    return f"{words}\n{found[1]}* {found[2]} = reinterpret_cast<{found[1]}*>(shared_words);"
 
 
 def _wrapper(name: str, parameters: str) -> str:
     plain = parameters.replace("__restrict__", "")
     kinds = [re.sub(r"\w+$", "", " ".join(each.split())).strip() for each in plain.split(",")]
     unpacked = ", ".join(f"*static_cast<{kind}*>(arguments[{i}])" for i, kind in enumerate(kinds))
-    return _WRAPPER.format(name=name, unpacked=unpacked)
+    return _WRAPPER.format(name=name, unpacked=unpacked, at_once=BLOCKS)
 
 
 @cache
 def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
-    text = _without_assembly(read_source(path))
-    defined = [
-        option for option in compiler_options(read_source(path), dict(macros)) if option.startswith("-D")
-    ]
-    text = _ARENA.sub(_own_arena, text)
+    text = read_source(path)
+    return compiled(
+        text, tuple(each for each in compiler_options(text, dict(macros)) if each.startswith("-D"))
+    )
+
+
+@cache
+def compiled(text: str, defined: tuple[str, ...]) -> ctypes.CDLL:
+    """Compile the text of a kernel file; kept for the process."""
+    text = _ARENA.sub(_own_arena, _without_assembly(text))
     kernels = _KERNEL.findall(build.expanded(text, defined))
     return build.library(text + "".join(_wrapper(*kernel) for kernel in kernels), defined)
 
@@ -78,6 +87,9 @@ class GridKernel:
             else:
                 values.append(ctypes.c_uint64(int(given)))
         pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        self._launch(grid, block, pointers)
+
+    def _launch(self, grid: Any, block: Any, pointers: Any) -> None:
         self._run(min(grid[0], BLOCKS), min(block[0], THREADS), pointers)
 
 
@@ -131,6 +143,8 @@ def cupy() -> types.ModuleType:
         fake.__dict__[name] = getattr(numpy, name)
     fake.asnumpy = numpy.array
     fake.cumsum = numpy.cumsum
+    pool = types.SimpleNamespace(free_all_blocks=lambda: None, free_bytes=lambda: 0)
+    fake.get_default_memory_pool = lambda: pool
     device = types.SimpleNamespace(
         synchronize=lambda: None, attributes={"ClockRate": 1, "MultiProcessorCount": BLOCKS}
     )

@@ -88,19 +88,20 @@ def test_ends_and_offsets_of_encoded_rows(on_device: OnDevice, layout: str) -> N
 
 
 @pytest.mark.parametrize("depth", [0, 1, 6, 1023, 1024, 3000])
-@pytest.mark.parametrize("halves", [False, True])
-def test_sums_of_levels(on_device: OnDevice, depth: int, halves: bool) -> None:
+@pytest.mark.parametrize("loops", [False, True])
+def test_sums_of_levels(on_device: OnDevice, depth: int, loops: bool) -> None:
     random = numpy.random.default_rng(depth)
     count = 5001
     distance = random.integers(-1, depth + 1, count).astype(numpy.int32)
     distance[17] = depth
-    offsets = numpy.concatenate(([0], numpy.cumsum(random.integers(0, 1 << 40, count))))
-    ends = random.integers(0, 1 << 40, count)
+    degrees = random.integers(0, 1 << 32, count, numpy.uint32)
+    offsets = numpy.concatenate(([0], numpy.cumsum(degrees, dtype=numpy.int64)))
+    extra = random.integers(-(1 << 31), 1 << 31, count).astype(numpy.int32)
     vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
-    given = ends if halves else numpy.empty(0, numpy.int64)
+    given = extra if loops else numpy.empty(0, numpy.int32)
     summed = level_statistics.level_sums(distance, offsets, given, vertices, arcs)
     found = level_statistics_cuda.level_sums(
-        on_device(distance), on_device(offsets), on_device(ends) if halves else None
+        on_device(distance), on_device(degrees), on_device(extra) if loops else None
     )
     numpy.testing.assert_array_equal(found[0], vertices)
     numpy.testing.assert_array_equal(found[1], arcs)
@@ -115,7 +116,7 @@ def test_sums_of_levels(on_device: OnDevice, depth: int, halves: bool) -> None:
 def test_nothing_reached_has_no_levels(on_device: OnDevice) -> None:
     distance = numpy.full(40, -1, numpy.int32)
     vertices, arcs, summed = level_statistics_cuda.level_sums(
-        on_device(distance), on_device(numpy.arange(41)), None
+        on_device(distance), on_device(numpy.ones(40, numpy.uint32)), None
     )
     assert (len(vertices), len(arcs), summed) == (0, 0, 0)
 

@@ -45,6 +45,7 @@ def fake_device(monkeypatch):
     cupy.empty = lambda count, dtype: on_device(numpy.empty(count, dtype))
     cupy.asarray = on_device
     cupy.asnumpy = lambda array: array.get()
+    cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
 
     def host(array):

@@ -46,7 +46,9 @@ def test_a_cap_on_the_device_moves_rows_to_the_host():
     assert streamed.host_bytes < 4 * GB
     assert streamed.device_bytes < 2 * GB
     small = Extent(kind="Graph", vertices=1000, arcs=9000, bytes=44_000)
-    assert need(GPU, small).device_bytes < 1 << 20
+    # What `persistent` takes for every graph: `auto` may choose it.
+    assert need(GPU, small).device_bytes < 21 << 20
+    assert need(GPU, small, strategy="direction_optimizing").device_bytes < 1 << 20
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_a_cap_on_the_device_moves_rows_to_the_host():
     [
         (
             {"placement": "device", "device_memory": "5.8GB"},
-            "placement 'device' needs 46.8 GB of device memory; it",
+            "placement 'device' needs 45 GB of device memory; it",
         ),
         (
             {"placement": "pinned", "host_memory": "8GB"},

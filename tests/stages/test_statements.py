@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from gravel.stages.stage import all_stages
-from tests.stages.statements.cases import CASES, SCALES
+from tests.stages.statements.cases import CASES, SCALES, filled
+from tests.stages.statements.files import write_files
 from tests.stages.statements.measuring import measure, measured
 from tests.stages.statements.mutants import changes, functions_of
-from tests.stages.statements.record import all_stated, faults, judge, load
+from tests.stages.statements.record import all_stated, faults, judge, load, table_line
 
 UNNOTICED = Path(__file__).with_name("statements") / "unnoticed.txt"
 """Changes that no case notices: heads of files, terms that three small sizes lack."""
@@ -90,11 +91,14 @@ def test_the_peak_is_what_is_stated(folder: Path, name: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.gpu and case.measured])
 def test_the_peak_on_a_gpu_is_what_is_stated(folder: Path, name: str) -> None:
-    """In this process: another one for each would compile the kernels again."""
+    """In this process: another one for each would compile the kernels again. With `-s`, a line for each."""
+    sizes: dict[str, list[int]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sizes = {str(scale): measure(folder, name, scale, "cuda")["device"] for scale in SCALES}
-    print(name, sizes)
+        for scale in SCALES:
+            write_files(filled(CASES[name].parameters, scale, str(folder)), scale)
+            sizes[str(scale)] = measure(folder, name, scale, "cuda")["device"]
+    print("\n" + table_line(name, sizes))
     assert not faults(name, "device", sizes)
 
 

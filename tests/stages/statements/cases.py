@@ -60,6 +60,13 @@ def _file(suffix: str, **parameters: Any) -> Case:
     return Case("ingest", {"file": f"{{folder}}/{{scale}}{suffix}", **parameters}, gpu=text)
 
 
+def _strategy(strategy: str, graph: str) -> Case:
+    """Search on a GPU by one of the strategies that `auto` may stand for there, and one beside."""
+    return Case("traverse", {**TWO, "strategy": strategy}, {"input": graph}, gpu=True, cpu=False)
+
+
+ON_GPU = ("direction_optimizing", "expand_contract", "hybrid", "persistent", "adaptive")
+
 ORDERS = ("original", "random", "degree", "hub_sort", "rcm", "community", "auto")
 CODECS = ("csr", "varint", "blocks", "elias_fano", "auto")
 
@@ -93,6 +100,8 @@ CASES: dict[str, Case] = {
     "bfs": _bfs("graph"),
     "bfs sparse": _bfs("sparse"),
     "bfs streamed": _bfs("graph", strategy="streamed"),
+    **{f"bfs {strategy}": _strategy(strategy, "graph") for strategy in ON_GPU},
+    **{f"bfs sparse {strategy}": _strategy(strategy, "sparse") for strategy in ON_GPU},
     "bfs together": Case(
         "traverse", {"sources": {"random": 16}, "strategy": "multi_source"}, GRAPH, gpu=True
     ),
@@ -152,6 +161,7 @@ CASES |= {
     "components varint pinned": Case(
         "traverse", {**LABELS, "placement": "pinned"}, {"input": "compress varint"}, gpu=True, cpu=False
     ),
+    "bfs dense on a GPU": _on_gpus("traverse", {**TWO, "strategy": "direction_optimizing"}, "dense"),
     "bfs on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition"),
     "bfs on GPUs by NCCL": _on_gpus("traverse", {**TWO, **CUDA, "transport": "nccl"}, "partition"),
     "bfs striped on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition striped"),

@@ -45,8 +45,14 @@ def stated(name: str, scale: int, backend: str, inputs: Sizes, folder: Path) -> 
     return stage.estimate(parameters, inputs, machine_of(backend, case))
 
 
-def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]:
-    """Run a case once; returns what was stated and taken, and the sizes of its inputs."""
+def measure(
+    folder: Path, name: str, scale: int, backend: str, looking: Any = None, *, keeps: bool = False
+) -> dict[str, Any]:
+    """Run a case once; returns what was stated and taken, and the sizes of its inputs.
+
+    `looking` measures instead of `gravel.pipeline.workers.peak.Peak`. With `keeps`, results stay on the
+    device, which is stated for them beside, and nobody reads them.
+    """
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.peak import Peak
     from gravel.stages.stage import all_stages
@@ -64,13 +70,16 @@ def measure(folder: Path, name: str, scale: int, backend: str) -> dict[str, Any]
     context = MappingContext(machine_of(backend, case), reserved=case.reserved)
     with cache.writer() as writer:
         context.sink = writer.sink  # type: ignore[method-assign, assignment]
-        with Peak(0.005, device=backend == "cuda") as peak:
+        context.keeps_device_arrays = keeps
+        with looking or Peak(0.005, device=backend == "cuda") as peak:
             results = stage.run(context, parameters, **inputs)
         first = results[0] if isinstance(results, tuple) else results
-        (folder / f"{name} {scale}.id").write_text(writer.publish(first).id)
+        if not keeps:
+            (folder / f"{name} {scale}.id").write_text(writer.publish(first).id)
     taken: dict[str, Any] = {"host": [host_bytes(need, case), peak.host_bytes], "inputs": plain(sizes)}
     if backend == "cuda":
-        taken["device"] = [need.device_bytes, peak.device_bytes]
+        kept = sum(each.bytes for each in need.outputs) if keeps else 0
+        taken["device"] = [need.device_bytes + kept, peak.device_bytes]
     return taken
 
 

@@ -34,6 +34,12 @@ _MAKERS = (48 << 20, "another process that makes parts, where workers are severa
 _ROWS = (48 << 20, "a range of few arcs for each row, which may hold all rows")
 _BITMAP = (80 << 20, "pages of a bitmap of ids, one for each id at worst")
 
+ANY = 1 << 40
+"""More than any case states."""
+
+_CHOICE = (ANY, "it may choose any strategy, and states the largest; each has a case of its own")
+_ORDER = (ANY, "it may choose any order, and states the largest; each has a case of its own")
+
 LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     **{(name, "host"): _MAKERS for name in ("edges", "sparse edges", "dense edges")},
     **{(f"compress {codec}", "host"): _ROWS for codec in ("varint", "blocks", "elias_fano", "sparse")},
@@ -50,7 +56,13 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),
     ("parquet", "host"): (64 << 20, "row groups of files that others wrote"),
     ("compress auto", "device"): (400 << 20, "rows may be left as they are, which takes nothing"),
-    ("graph500", "device"): (3 << 30, "the workspace of the validation"),
+    **{
+        (name, "device"): _CHOICE
+        for name in ("bfs", "bfs sparse", "bfs split", "counters", "graph500", "probe")
+    },
+    ("bfs statistics", "device"): _CHOICE,
+    ("reorder auto", "device"): _ORDER,
+    ("text anywhere", "device"): (ANY, "ids that may all be distinct, and are sorted"),
 }
 """Cases with more, and why."""
 
@@ -79,6 +91,15 @@ def faults(name: str, side: str, sizes: Sizes, compiling: int = 0) -> list[str]:
         elif need > ROOM * taken + fixed:
             found.append(f"{line}: too large by {need - ROOM * taken - fixed:,.0f}")
     return found
+
+
+def table_line(name: str, sizes: Sizes) -> str:
+    """Write a line of a table: stated and taken MiB of each scale, and the first by the second."""
+    cells = []
+    for scale, (need, peak) in sizes.items():
+        share = f"{need / peak:5.2f}" if peak else "    -"
+        cells.append(f"{scale}: {need / (1 << 20):8.1f} {peak / (1 << 20):8.1f} {share}")
+    return f"{name:32} MiB stated, taken, ratio   " + "   ".join(cells)
 
 
 def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], folder: Path) -> list[int]:
