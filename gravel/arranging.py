@@ -81,11 +81,16 @@ def plain_rows(graph: graphs.Graph) -> Graph:
     from gravel.kernels.order import apply
     from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.relabel import invert
+    from gravel.kernels.strategy import backend_of
 
     permutation = on_host(stored.permutation)
     inverse = numpy.empty_like(permutation)
     invert(permutation, inverse)
-    offsets, columns = apply(on_host(stored.row_offsets), on_host(stored.column_indices), inverse)
+    if backend_of(stored.column_indices) == "cuda":
+        import cupy
+
+        inverse = cupy.asarray(inverse)
+    offsets, columns = apply(stored.row_offsets, stored.column_indices, inverse)
     return Graph(
         row_offsets=offsets,
         column_indices=columns,

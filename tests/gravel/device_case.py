@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import gravel
+from gravel.arranging import plain_rows
 from gravel.conversion import columns as conversion
 from tests.gravel.samples import Ends
 
@@ -208,7 +209,10 @@ def _reordered(method: str) -> Callable[[Case], None]:
         assert method in (graph.info().order, "auto")
         assert is_on_device(graph._stored.column_indices)
         case.check(graph)
-        case.check(graph.reorder("random", seed=3))
+        again = graph.reorder("random", seed=3)
+        assert is_on_device(plain_rows(graph).column_indices)
+        assert plain_rows(again).row_offsets.get().tolist() == case.cpu._stored.row_offsets.tolist()
+        case.check(again)
         numpy.testing.assert_array_equal(
             graph.components().component.numpy(), case.cpu.components().component.numpy()
         )

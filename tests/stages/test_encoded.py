@@ -118,7 +118,7 @@ def test_less_memory_is_stated_than_for_columns(backend):
     as_it_is, columns = need(), need(strategy="multi_source", sources={"random": 1})
     assert as_it_is.host_bytes < m + 200 * n < columns.host_bytes
     if backend == "cuda":
-        assert as_it_is.device_bytes < m + 100 * n < columns.device_bytes
+        assert as_it_is.device_bytes < m + 150 * n < columns.device_bytes
     # So do components, unless a strategy finds them on columns, which take 4 bytes for each arc.
     for strategy in ("auto", "afforest_multi_pass"):
         assert need(algorithm="components", strategy=strategy).host_bytes < m + 200 * n
