@@ -111,7 +111,7 @@ def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str
         else [stored.row_offsets, stored.column_indices]
     )
     sizes = _sizes(codec, stored.vertex_count, stored.arc_count, _rows_of(stored))
-    forms = (ON_DEVICE, IN_RANGES, ON_HOST)
+    forms: tuple[str, ...] = (ON_DEVICE, IN_RANGES, ON_HOST)
     fits = sizes.whole_bytes() - bytes_there(*arrays) <= machine.device_memory
     if not (context.keeps_device_arrays and fits):
         forms = forms[1:]
