@@ -74,8 +74,8 @@ def compress(
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
     On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
-    range of rows at a time; where not even that fits a GPU, the CPU encodes. Statistics have the `order` of
-    an ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
+    range of rows at a time. If not even that fits a GPU, the CPU encodes. Statistics have the `order` of an
+    ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
     Raises `StageError` if a row does not ascend, and for `auto` of a partition.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
