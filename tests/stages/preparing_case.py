@@ -33,6 +33,28 @@ class Keeping(PlainContext):
     keeps_device_arrays = True
 
 
+class Refusing:
+    """An array of a device that does not become one of the host unless it is asked to, as CuPy's do not."""
+
+    def __init__(self, array: Any) -> None:
+        self._array, self.dtype, self.nbytes = array, array.dtype, array.nbytes
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, wanted: Any) -> Refusing:
+        return Refusing(self._array[wanted])
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def get(self) -> Any:
+        return self._array.copy()
+
+
+Refusing.__module__ = "cupy"
+
+
 def words(asked: dict[str, Any]) -> str:
     """Name a test by its parameters."""
     return " ".join(map(str, asked.values()))
