@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.device_rows import refusal
 from gravel.stages.partitioning.device_memory import DOWNLOAD_BYTES, DeviceSizes
 from gravel.stages.partitioning.device_memory import RANGE_ARCS as DEVICE_RANGE_ARCS
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
@@ -164,8 +165,7 @@ def _device_sizes(parameters: PartitionParameters, vertices: int, arcs: int) -> 
 
 
 def _refused(sizes: DeviceSizes, machine: Machine) -> str:
-    least = sizes.least_bytes()
-    return f"a GPU needs {least:,} bytes of memory for it, and has {machine.device_memory:,}"
+    return refusal("partition", sizes.least_bytes(), machine.device_memory)
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:

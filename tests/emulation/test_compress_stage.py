@@ -192,6 +192,6 @@ def test_no_more_is_taken_than_stated(
     # Rows that the GPU has no room for are the CPU's from the start.
     need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", 1000))
     assert need.device_bytes == 0
-    assert ("on the CPU: a GPU needs" in need.note) is (codec != "csr")
+    assert ("on the CPU: compress needs" in need.note) is (codec != "csr")
     assert need.host_bytes >= STAGE.estimate(parameters, {"input": (extent,)}, machine("cpu")).host_bytes
     same_bytes(compress(kind(machine("cuda", 1000)), parameters, input=graph), packed_on_cpu(graph, codec))
