@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from gravel.stages.advice import AdviceParameters, is_measured, recorded, told
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.compressing.memory import EncodingSizes
+from gravel.stages.device_rows import refusal
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.store_buffers import sink_bytes
@@ -74,8 +75,8 @@ def compress(
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
     On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
-    range of rows at a time; where not even that fits a GPU, the CPU encodes. Statistics have the `order` of
-    an ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
+    range of rows at a time. If not even that fits a GPU, the CPU encodes. Statistics have the `order` of an
+    ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
     Raises `StageError` if a row does not ascend, and for `auto` of a partition.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
@@ -287,11 +288,13 @@ def _estimate(
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,
     )
-    refused = machine.backend == "cuda" and not sizes.stated(machine.device_memory)
+    note = ""
+    if machine.backend == "cuda" and packed and not sizes.stated(machine.device_memory):
+        note = f"on the CPU: {refusal('compress', sizes.range_bytes(), machine.device_memory)}"
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,
-        note=f"on the CPU: {sizes.refused(machine.device_memory)}" if refused and packed else "",
+        note=note,
         outputs=(output,),
     )
 

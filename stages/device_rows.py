@@ -8,6 +8,12 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
+def refusal(what: str, needed: int, free: int) -> str:
+    """Say what a GPU lacks for a stage that the CPU runs instead."""
+    mib = 1 << 20
+    return f"{what} needs {-(-needed // mib):,} MiB of GPU memory, and {free // mib:,} MiB are free"
+
+
 def bytes_there(*arrays: Any) -> int:
     """Count the bytes of arrays that the device has already."""
     from gravel.kernels.placement.device_copies import where_it_is

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.device_rows import refusal
 from gravel.stages.partitioning.device_memory import DOWNLOAD_BYTES, DeviceSizes
 from gravel.stages.partitioning.device_memory import RANGE_ARCS as DEVICE_RANGE_ARCS
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
@@ -70,10 +71,10 @@ class PartitionParameters(Parameters):
 def partition(context: Context, parameters: PartitionParameters, *, input: Graph) -> Partition:  # noqa: A002
     """Distribute the arcs of a graph over ranks: on the GPU, or on the CPU over all workers.
 
-    On the GPU, graph and result are there at once if they fit, else a range of rows and its result; where
-    even this does not fit, the CPU divides the graph. There, memory holds the delegates, an index of them
-    (3/16 of a byte for each vertex), and a few ranges. Stripes have no delegates, and their `threshold` is
-    the largest degree. Raises `StageError` if a rank's vertices do not fit 32-bit local ids.
+    The GPU holds graph and result at once if they fit, else a range of rows and its result. If even this does
+    not fit, the CPU divides the graph. Host memory then holds the delegates, an index of them (3/16 of a byte
+    for each vertex), and a few ranges. Stripes have no delegates, and their `threshold` is the largest
+    degree. Raises `StageError` if a rank's vertices do not fit 32-bit local ids.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.jit import set_threads
@@ -164,8 +165,7 @@ def _device_sizes(parameters: PartitionParameters, vertices: int, arcs: int) -> 
 
 
 def _refused(sizes: DeviceSizes, machine: Machine) -> str:
-    least = sizes.least_bytes()
-    return f"a GPU needs {least:,} bytes of memory for it, and has {machine.device_memory:,}"
+    return refusal("partition", sizes.least_bytes(), machine.device_memory)
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:

@@ -1,8 +1,8 @@
 """The edge distributor over a range of rows on the current GPU; the kernels are `split.cu`.
 
-The twin of `gravel.kernels.partition.chunks` and of the counts in `gravel.kernels.partition.census`. Beside a
-range, its census takes no memory to speak of. Its shares take as much as its columns, 4 bytes for each row
-in them, and 8 bytes of each bucket for every `TILE` arcs (`share_bytes`).
+The twin of `gravel.kernels.partition.chunks` and of the counts in `gravel.kernels.partition.census`. Shares
+take as much as the columns of their range, 4 bytes for each row of a subgraph, and 8 bytes of each bucket for
+every BLOCK * ROUNDS arcs.
 """
 
 from __future__ import annotations
@@ -31,22 +31,6 @@ MOST_RANKS = 64
 """Ranks that a range is divided among at once: what a block counts in shared memory."""
 
 MOST_BLOCKS = 1 << 14
-
-
-def share_bytes(arcs: int, rows: int, delegate_rows: int, ranks: int, *, width: int, striped: bool) -> int:
-    """Bound the device memory of what a range of rows adds to ranks, and of making it.
-
-    Parameters
-    ----------
-    rows, delegate_rows : of the range; the latter are those of delegates among them.
-    ranks : that are made at once.
-    width : bytes of a column.
-
-    """
-    kinds = 1 if striped else 4
-    lengths = rows if striped else 2 * (rows + ranks * delegate_rows)
-    tiles = -(-arcs // (BLOCK * ROUNDS))
-    return width * arcs + 4 * lengths + 8 * kinds * ranks * tiles
 
 
 def index_delegates(vertices: Any, degrees: Any, vertex_count: int) -> DelegateIndex:

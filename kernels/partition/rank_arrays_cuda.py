@@ -15,7 +15,7 @@ def offsets_of(lengths: Any, arcs: int) -> Any:
     import cupy
 
     offsets = cupy.zeros(len(lengths) + 1, numpy.uint32 if arcs < 1 << 32 else numpy.int64)
-    cupy.cumsum(lengths, out=offsets[1:])
+    cupy.cumsum(lengths, dtype=offsets.dtype, out=offsets[1:])
     return offsets
 
 

@@ -51,10 +51,6 @@ class EncodingSizes:
         joined = made + 8 * self.rows if self.rows > self.vertices else 0
         return self.width * self.arcs + made + joined + DEVICE_ROW_BYTES[self.codec] * self.rows
 
-    def refused(self, room: int) -> str:
-        """Say what a device of so many bytes lacks."""
-        return f"a GPU needs {self.range_bytes():,} bytes of memory for it, and has {room:,}"
-
     def stated(self, room: int) -> int:
         """Give the bytes that a device of so many takes; 0 where the host encodes."""
         if self.codec == "csr":

@@ -25,7 +25,7 @@ PIECE_ROW_BYTES = 40
 TILE_ARCS = 2048
 """Arcs that a block divides at once (`gravel.kernels.partition.chunks_cuda`)."""
 
-HISTOGRAMS = 3 << 20
+HISTOGRAMS = 2 << 20
 """Counts by degree: three of 2^16, and those of a piece."""
 
 
@@ -44,24 +44,31 @@ class DeviceSizes:
     width: int
     striped: bool
 
-    def vertex_bytes(self) -> int:
-        """Bytes that stay while ranges come and go: capped degrees, or the delegates and their index."""
+    def counting_bytes(self) -> int:
+        """Bytes for vertices while degrees are counted and delegates listed."""
         pieces = PIECE_ROW_BYTES * min(self.vertices, PIECE_ROWS)
         if self.striped:
             return pieces
-        counting = 2 * self.vertices + HISTOGRAMS + pieces
-        # Words, what comes before each, and its places before they are narrowed.
-        indexing = 7 * self.vertices // 16 + max(32 * self.delegates, 16 * self.delegates + pieces)
-        return max(counting, indexing)
+        # Words, what comes before each, its places before they are narrowed; lists in pieces, then joined.
+        listing = 7 * self.vertices // 16 + max(32 * self.delegates, 16 * self.delegates + pieces)
+        return max(2 * self.vertices + HISTOGRAMS + pieces, listing)
 
-    def range_bytes(self, arcs: int, rows: int) -> int:
-        """Bytes of a range, its shares, and what making them takes."""
+    def index_bytes(self) -> int:
+        """Bytes of the delegates' index while arcs are divided."""
+        return 0 if self.striped else 3 * self.vertices // 16 + 8 * self.delegates
+
+    def rows_bytes(self, arcs: int, rows: int) -> int:
+        """Bytes of so many rows of the graph."""
+        return 8 * (rows + 1) + self.width * arcs
+
+    def share_bytes(self, arcs: int, rows: int) -> int:
+        """Bytes of what rows add to the ranks of a pass, and of what counts it."""
         kinds = 1 if self.striped else 4
         at_once = min(self.ranks, self.ranks_at_once)
         lengths = rows if self.striped else 2 * (rows + at_once * min(self.delegates, rows))
         # Tiles of `gravel.kernels.partition.chunks_cuda` take 8 bytes for each bucket.
         tiles = 8 * kinds * at_once * (arcs // TILE_ARCS + 1)
-        return 8 * (rows + 1) + 2 * self.width * arcs + 4 * lengths + tiles
+        return self.width * arcs + 4 * lengths + tiles
 
     def whole_bytes(self) -> int:
         """Bytes of dividing the graph at once: graph, result, and what the largest pass takes beside."""
@@ -69,7 +76,8 @@ class DeviceSizes:
         rows = self.vertices if self.striped else 2 * (self.vertices + self.ranks * self.delegates)
         # Row lengths become offsets; sources of nd are listed, in 64 bits before they are narrowed.
         made = offset * rows + (0 if self.striped else 4 * self.vertices + 8 * self.vertices // self.ranks)
-        return self.range_bytes(self.arcs, self.vertices) + made + self.vertex_bytes()
+        dividing = self.index_bytes() + self.share_bytes(self.arcs, self.vertices) + made
+        return self.rows_bytes(self.arcs, self.vertices) + max(self.counting_bytes(), dividing)
 
     def arcs_at_once(self, room: int) -> int:
         """Count the arcs of a range, at most, for so many bytes; 0 where the device is no place for them."""
@@ -93,4 +101,6 @@ class DeviceSizes:
         return self._bytes_of(arcs) if arcs else 0
 
     def _bytes_of(self, arcs: int) -> int:
-        return self.vertex_bytes() + self.range_bytes(arcs, arcs // ARCS_PER_ROW)
+        rows = arcs // ARCS_PER_ROW
+        dividing = self.index_bytes() + self.share_bytes(arcs, rows)
+        return self.rows_bytes(arcs, rows) + max(self.counting_bytes(), dividing)

@@ -5,28 +5,39 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+import gravel.stages.partition as stage
 from gravel.kernels.partition import chunks_cuda
-from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.artifacts import Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.partition import STAGE, PartitionParameters, partition
 from gravel.stages.partitioning import device_memory
 from gravel.stages.partitioning import on_device as on_device_module
-from gravel.stages.stage import Extent, Machine
+from gravel.stages.stage import Extent
 from tests.emulation import grid_kernels
 from tests.emulation.grid_kernels import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
-from tests.kernels.cuda_case import fast_csr, rmat
-from tests.zoo import ZooGraph, zoo
+from tests.kernels.cuda_case import rmat
+from tests.stages.preparing_case import (
+    ASKED,
+    ROOM,
+    Keeping,
+    divided,
+    divided_on_cpu,
+    graph_of,
+    machine,
+    placed,
+    same_partition,
+    words,
+)
+from tests.zoo import zoo
 
 ZOO = list(zoo())
 SKEWED = rmat(9)
-ROOM = 1 << 30
 
 
 @pytest.fixture(autouse=True)
@@ -38,86 +49,40 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     # What is counted for large graphs would be all of a small one.
     monkeypatch.setattr(device_memory, "LEAST_ARCS", 16)
     monkeypatch.setattr(device_memory, "HISTOGRAMS", 0)
+    monkeypatch.setattr(device_memory, "TILE_ARCS", chunks_cuda.BLOCK * chunks_cuda.ROUNDS)
     return made
 
 
-class Keeping(PlainContext):
-    """A context whose results stay on the device."""
-
-    keeps_device_arrays = True
-
-
-def graph_of(member: ZooGraph, symmetric: bool = True, index: Any = numpy.uint32) -> Graph:
-    offsets, columns = fast_csr(member, symmetric=symmetric, index=index)
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=member.vertex_count,
-        arc_count=len(columns),
-        symmetric=symmetric,
-        deduplicated=True,
-    )
-
-
-def machine(backend: str, room: int = ROOM) -> Machine:
-    return Machine(backend, threads=2, host_memory=1 << 40, device_memory=room)
-
-
-def on_cpu(graph: Graph, **asked: Any) -> Partition:
-    return partition(PlainContext(machine("cpu")), PartitionParameters(**asked), input=graph)
-
-
-def same(found: Partition, expected: Partition) -> None:
-    assert list(found.arrays) == list(expected.arrays)
-    for name, array in expected.arrays.items():
-        assert numpy.array_equal(found.arrays[name], array), name
-        assert found.arrays[name].dtype == array.dtype, name
-    assert numpy.array_equal(found.delegates, expected.delegates)
-    assert found.delegates.dtype == expected.delegates.dtype
-    for part in (found, expected):
-        assert type(part.delegates) is numpy.ndarray
-    plain = [replace(each, arrays={}, delegates=None, permutation=None) for each in (found, expected)]
-    assert plain[0] == plain[1]
-
-
-ASKED = [
-    *({"ranks": ranks, "threshold": threshold} for ranks in (1, 3) for threshold in (0, 6, "auto")),
-    {"ranks": 18, "threshold": 3},
-    {"ranks": 3, "scheme": "striped"},
-    {"ranks": 70, "scheme": "striped"},
-]
-
-
-@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: " ".join(map(str, asked.values())))
+@pytest.mark.parametrize("asked", ASKED, ids=words)
 def test_the_gpu_divides_as_the_cpu_does(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     # Many ranks take as many launches of each range.
     members = [*ZOO, SKEWED] if asked["ranks"] == 3 else [ZOO[0], *ZOO[-2:], SKEWED]
     for member, symmetric in itertools.product(members, (True, False)):
         graph = graph_of(member, symmetric)
-        expected = on_cpu(graph, **asked)
+        expected = divided_on_cpu(graph, **asked)
         contexts = PlainContext(machine("cuda")), Keeping(machine("cuda"))
         for context in contexts:
-            same(partition(context, PartitionParameters(**asked), input=graph), expected)
+            same_partition(divided(context, graph, **asked), expected)
         # Ranges of few arcs, on a device that the whole graph does not fit.
         with monkeypatch.context() as small:
             small.setattr(device_memory, "RANGE_ARCS", 256)
             small.setattr(on_device_module, "PIECE_ROWS", 64)
             small.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: ROOM + 1)
             context = Keeping(machine("cuda"))
-            same(partition(context, PartitionParameters(**asked), input=graph), expected)
+            same_partition(divided(context, graph, **asked), expected)
 
 
 @pytest.mark.parametrize("place", [on_device, Stored], ids=["on the device", "stored"])
 @pytest.mark.parametrize("whole", [True, False])
 def test_arrays_wherever_they_are(place: Any, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of(SKEWED, index=numpy.uint64)
-    there = replace(graph, row_offsets=place(graph.row_offsets), column_indices=place(graph.column_indices))
+    there = placed(graph, place)
     if not whole:
         monkeypatch.setattr(device_memory, "RANGE_ARCS", 512)
         monkeypatch.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: ROOM + 1)
     for asked in ({"ranks": 2, "threshold": 5}, {"ranks": 2, "scheme": "striped"}):
-        found = partition(PlainContext(machine("cuda")), PartitionParameters(**asked), input=there)
-        same(found, on_cpu(graph, **asked))
+        found = divided(PlainContext(machine("cuda")), there, **asked)
+        same_partition(found, divided_on_cpu(graph, **asked))
 
 
 def test_results_stay_on_the_device() -> None:
@@ -136,7 +101,7 @@ def test_ranges_shrink_where_there_is_less_room_than_stated(
     asked: dict[str, Any], pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = graph_of(SKEWED)
-    expected = on_cpu(graph, ranks=2, **asked)
+    expected = divided_on_cpu(graph, ranks=2, **asked)
     # Counts of degrees take as much for any graph.
     fixed = 3 * 8 * 65536 + 2048 if "threshold" in asked else 0
     logs = []
@@ -146,7 +111,7 @@ def test_ranges_shrink_where_there_is_less_room_than_stated(
         free = sys.modules["cupy"].cuda.runtime
         monkeypatch.setattr(free, "memGetInfo", lambda told=told: (told or pool.limit - pool.used, 1 << 40))
         context = PlainContext(machine("cuda"))
-        same(partition(context, PartitionParameters(ranks=2, **asked), input=graph), expected)
+        same_partition(partition(context, PartitionParameters(ranks=2, **asked), input=graph), expected)
         assert not pool.used
         logs.append(context.messages)
     assert not logs[0]
@@ -163,7 +128,7 @@ def test_a_row_that_does_not_fit_is_left_to_the_cpu(pool: Pool, monkeypatch: pyt
     pool.limit = 2000
     context = PlainContext(machine("cuda"))
     found = partition(context, PartitionParameters(ranks=2, scheme="striped"), input=star)
-    same(found, on_cpu(star, ranks=2, scheme="striped"))
+    same_partition(found, divided_on_cpu(star, ranks=2, scheme="striped"))
     assert "bytes are free, for row 0 alone" in context.messages[-1]
 
 
@@ -171,18 +136,16 @@ def test_a_device_that_is_too_small_leaves_it_to_the_cpu() -> None:
     graph = graph_of(SKEWED)
     context = PlainContext(machine("cuda", 1000))
     parameters = PartitionParameters(ranks=2, threshold=5)
-    same(partition(context, parameters, input=graph), on_cpu(graph, ranks=2, threshold=5))
-    assert "the CPU divides the graph: a GPU needs" in context.messages[0]
+    same_partition(partition(context, parameters, input=graph), divided_on_cpu(graph, ranks=2, threshold=5))
+    assert "the CPU divides the graph: partition needs" in context.messages[0]
     extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
     need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", 1000))
     assert need.device_bytes == 0
-    assert "has 1,000" in need.note
+    assert need.note == "on the CPU: partition needs 1 MiB of GPU memory, and 0 MiB are free"
     assert need.host_bytes == STAGE.estimate(parameters, {"input": (extent,)}, machine("cpu")).host_bytes
 
 
-@pytest.mark.parametrize(
-    "asked", [*ASKED[:1], *ASKED[5:]], ids=lambda asked: " ".join(map(str, asked.values()))
-)
+@pytest.mark.parametrize("asked", [*ASKED[:1], *ASKED[5:]], ids=words)
 def test_no_more_is_taken_than_stated(
     asked: dict[str, Any], pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,18 +154,24 @@ def test_no_more_is_taken_than_stated(
     graph = graph_of(rmat(13))
     parameters = PartitionParameters(**asked)
     extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
-    expected = on_cpu(graph, **asked)
+    expected = divided_on_cpu(graph, **asked)
     stated = []
     for room in (ROOM, counts + 800_000, counts + 500_000):
         need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", room))
         pool.peak = 0
         context = PlainContext(machine("cuda", room))
-        same(partition(context, parameters, input=graph), expected)
+        same_partition(partition(context, parameters, input=graph), expected)
         assert pool.peak <= need.device_bytes <= room
         assert not any("memory" in line for line in context.messages)
         stated.append((need.device_bytes, pool.peak))
     assert stated[0] > stated[1] > stated[2] > (0, 0)
     print(stated)
+
+
+def test_tiles_are_stated_as_large_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert device_memory.TILE_ARCS == chunks_cuda.BLOCK * chunks_cuda.ROUNDS
+    assert max(stage.RANKS_AT_ONCE, stage.STRIPES_AT_ONCE) <= chunks_cuda.MOST_RANKS
 
 
 def test_facts_of_the_graph_are_kept() -> None:

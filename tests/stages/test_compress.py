@@ -23,6 +23,9 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.stage import Extent, Machine
+from tests.kernels.cuda_case import rmat
+from tests.stages.preparing_case import Refusing, packed_on_cpu, placed, same_bytes
+from tests.stages.preparing_case import graph_of as graph_in_memory
 from tests.zoo import DATA, needs_data, zoo
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")
@@ -290,3 +293,10 @@ def test_columns_in_memory_are_their_own_bytes():
     assert numpy.shares_memory(packed.stream, graph.column_indices)
     assert numpy.array_equal(packed.byte_offsets, graph.row_offsets * graph.column_indices.itemsize)
     assert numpy.array_equal(decompress(packed).column_indices, graph.column_indices)
+
+
+@pytest.mark.parametrize("codec", [*CODECS, "auto"])
+def test_arrays_of_a_device_are_asked_for(codec: str) -> None:
+    for member in (rmat(9), *zoo()):
+        graph = graph_in_memory(member)
+        same_bytes(packed_on_cpu(placed(graph, Refusing), codec), packed_on_cpu(graph, codec))

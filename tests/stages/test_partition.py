@@ -17,6 +17,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.verify import VerifyParameters, verify
+from tests.stages.preparing_case import Refusing, divided_on_cpu, placed, same_partition
 from tests.zoo import DATA, ZooGraph, needs_data, scipy_distances, zoo
 
 SKEWED = next(graph for graph in zoo() if graph.name == "skewed_random")
@@ -90,6 +91,14 @@ def test_a_stored_partition_is_what_the_kernels_make() -> None:
     above = numpy.diff(graph.row_offsets) > 8
     assert at_eight["delegates"] == above.sum()
     assert sum(at_eight[kind] for kind in ("nn", "mixed", "dd")) == graph.arc_count
+
+
+@pytest.mark.parametrize("scheme", ["delegates", "striped"])
+def test_arrays_of_a_device_are_asked_for(scheme: str) -> None:
+    for member in zoo():
+        graph = graph_of(member)
+        found = divided_on_cpu(placed(graph, Refusing), ranks=3, scheme=scheme)
+        same_partition(found, divided_on_cpu(graph, ranks=3, scheme=scheme))
 
 
 def test_auto_is_resolved_and_said() -> None:
