@@ -45,8 +45,6 @@ class InlineServices:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function here."""
-        if self._map_threads == 1:
-            return map(function, items)
         return map_in_threads(function, items, self._map_threads)
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
