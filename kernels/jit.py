@@ -67,3 +67,14 @@ prange = numba.prange
 def set_threads(threads: int) -> None:
     """Let parallel kernels called from this thread use at most this many threads."""
     numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
+
+
+def _keep_noted_limit() -> None:
+    from gravel.kernels.thread_limit import noted_limit
+
+    threads = noted_limit()
+    if threads is not None:
+        set_threads(threads)
+
+
+_keep_noted_limit()

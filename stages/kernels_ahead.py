@@ -19,7 +19,7 @@ U32 = {"VERTEX": "u32"}
 
 
 def kernels_ahead(stage: str, parameters: Parameters) -> tuple[Kernel, ...]:
-    """Return kernel files and their macros, those that take longest first."""
+    """Return kernel files and their macros, those first that take longest or are most likely."""
     find = {"ingest": _ingest, "symmetrize": _symmetrize, "traverse": _traverse, "verify": _verify}.get(stage)
     return () if find is None else find(parameters)
 
@@ -42,9 +42,10 @@ def _traverse(asked: Any) -> tuple[Kernel, ...]:
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
     search = "kernels/bfs/direction_optimizing.cu"
-    both = ((search, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
+    # The graph decides: large ones with hubs have far rows, small ones have none.
+    far, none = ((search, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (*both, *shape, ("kernels/bfs/far_rows.cu", U32))
+    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), none)
 
 
 def _verify(asked: Any) -> tuple[Kernel, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -17,11 +18,16 @@ AHEAD = 2
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Apply a function to each item on so many threads, yielding results in order.
 
-    Kernels that it calls run on the calling thread alone.
+    Kernels have one thread in each. An item that is the only one is worked on here, where they have all.
     """
+    rest = iter(items)
+    first = list(islice(rest, 2))
+    if len(first) < 2 or threads < 2:
+        yield from map(function, chain(first, rest))
+        return
     from gravel.kernels.jit import set_threads
 
-    threads = max(1, threads)
+    items = chain(first, rest)
     with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:
         waiting: deque[Future[Result]] = deque()
         try:

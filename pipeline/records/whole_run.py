@@ -11,8 +11,8 @@ Spans of a run, as `gravel.pipeline.workers.spans` measures them, in the order i
 - close: workers were ended
 - page: the run's page was written
 
-On other threads, which may end after the first stage began: driver (the GPU's driver was asked what is free)
-and load (what stages use was imported, and a CUDA context made).
+On other threads, which may end after the first stage began: driver (the GPU's driver was asked what is
+free), load (what stages use was imported, and a CUDA context made), and load Dask.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Json
 
-BESIDE = ("driver", "load")
+BESIDE = ("driver", "load", "load Dask")
 OTHER = "other"
 
 

@@ -145,7 +145,7 @@ class Driver:
             if self._nodes.any_in(WANTED, WAITING):
                 if self._read_only is not None:
                     raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
-                self._loading.start_if_here()
+                self._loading.begin()
                 with self._report.spans.take("memory"):
                     self._refuse()
                 self._resolver.strict = False
@@ -310,7 +310,7 @@ class Driver:
             workers=self._options.workers,
             ranks=ranks,
             progress=self._report.progressed,
-            meanwhile=self._loading.start,
+            meanwhile=self._loading.while_workers_start,
             kernels=plan_kernels(self._plan, self._environment),
         )
         cluster = self._state.cluster = self._started.cluster

@@ -54,7 +54,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     sweep(cache)
     before_the_run(report.spans, began)
     loading = LoadingHere(environment, plan, report.spans)
-    digests = FileDigests(cache.root, fetch=True, on_new=loading.start_if_here)
+    digests = FileDigests(cache.root, fetch=True, on_new=loading.expect_work)
     driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     work = _Planned(plan, driver, report, cache.root)
     return run_to_end(work, record, report, cache, options, reporter, cache.lease(record.run))

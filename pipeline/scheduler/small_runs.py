@@ -31,15 +31,15 @@ def without_workers(
 ) -> RunEnvironment:
     """Return the environment of a run that is carried out in this process if it is small enough.
 
-    That is where gravel chooses (`--cluster auto`, no `--workers`) and would start local workers, or the one
-    worker of one GPU. A stage that is not gravel's own may end its process, and one with a time limit needs
-    one that can be ended.
+    That is where gravel chooses (`--cluster auto`, no `--workers`) and would start local workers, or workers
+    of GPUs of which the run can use but one at a time. A stage that is not gravel's own may end its process,
+    and one with a time limit needs one that can be ended.
     """
     if options.cluster != "auto" or options.workers is not None:
         return environment
-    on_gpu = environment.cluster == "cuda" and len(environment.devices) == 1
-    if environment.cluster != "local" and not on_gpu:
+    if environment.cluster not in ("local", "cuda"):
         return environment
+    on_gpu = environment.cluster == "cuda"
     if len(plan.runs) > (MAX_GPU_RUNS if on_gpu else MAX_RUNS):
         return environment
     for run in plan.runs.values():
@@ -52,4 +52,21 @@ def without_workers(
         most = min(most, MAX_STAGE_BYTES)
     if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
         return environment
+    if len(environment.devices) > 1 and on_gpu:
+        if any(need.gang > 1 for need in needs.values()) or not _one_after_the_other(plan, environment):
+            return environment
+        return replace(environment, cluster="inline", devices=environment.devices[:1])
     return replace(environment, cluster="inline")
+
+
+def _one_after_the_other(plan: Plan, environment: RunEnvironment) -> bool:
+    """Say whether each run on a GPU rests on the one before it, so that no two ever run at once."""
+    before: dict[str, set[str]] = {}
+    last: str | None = None
+    for key, run in plan.runs.items():
+        before[key] = {*run.upstream, *(each for source in run.upstream for each in before.get(source, ()))}
+        if environment.backend_of(run.stage) == "cuda":
+            if last is not None and last not in before[key]:
+                return False
+            last = key
+    return True

@@ -81,7 +81,8 @@ def start_cluster(
     scratch = cache_root / "scratch" / run
     # Workers of somebody else's cluster may be another user's, who shares the cache.
     scratch.mkdir(mode=0o777 if is_address(environment.cluster) else 0o700, parents=True, exist_ok=True)
-    chosen = dask_settings(log, environment.cores)
+    several_gpus = environment.cluster == "cuda" and len(environment.devices) > 1
+    chosen = dask_settings(log, environment.cores, uses_dask_cuda=several_gpus)
     # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
     settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
     put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])

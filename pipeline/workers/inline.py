@@ -45,8 +45,6 @@ class InlineServices:
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Apply the function on threads of this process."""
-        if self._threads == 1:
-            return map(function, items)
         return map_threads(function, items, self._threads)
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:

@@ -40,8 +40,11 @@ def load(
     import numpy  # noqa: F401
     import zarr  # noqa: F401
 
-    import gravel.kernels.jit  # noqa: F401
-
+    if context:
+        # Of gravel's kernels the thread that first uses them is to be the first to know.
+        import numba  # noqa: F401
+    else:
+        import gravel.kernels.jit  # noqa: F401
     if making is not None:
         making.join()
 

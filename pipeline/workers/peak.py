@@ -73,8 +73,11 @@ def _tidy() -> int:
 
 def _device_pool() -> Any | None:
     """Return CuPy's pool, if it is loaded and there is a GPU (zarr loads CuPy wherever it is installed)."""
-    cupy = sys.modules.get("cupy")
-    return cupy.get_default_memory_pool() if cupy is not None and cupy.cuda.is_available() else None
+    if sys.modules.get("cupy") is None:
+        return None
+    import cupy  # another thread may be in the middle of it
+
+    return cupy.get_default_memory_pool() if cupy.cuda.is_available() else None
 
 
 class Peak:

@@ -27,12 +27,15 @@ LOOPBACK_ONLY = "=lo"
 LOGGERS = ("distributed", "tornado", "asyncio", "bokeh", "dask_cuda")
 
 
-def dask_settings(log: Path, threads: int) -> dict[str, Any]:
+def dask_settings(log: Path, threads: int, *, uses_dask_cuda: bool = False) -> dict[str, Any]:
     """Return the settings that hold while a run's cluster lives.
 
     `log` takes what workers print; `threads` is the most that a stage's kernels may use.
     """
     return {
+        # Scheduler and workers would each open the GPU's driver for metrics that nobody looks at, and wait
+        # for it: half a second on an H100. dask-cuda relies on their having opened it.
+        "distributed.diagnostics.nvml": uses_dask_cuda,
         "distributed.worker.daemon": True,
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,

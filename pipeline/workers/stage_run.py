@@ -95,9 +95,14 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
 def _limit_threads(task: StageTask) -> None:
     if task.stage.origin is None and not task.stage.run.__module__.startswith("gravel.stages."):
         return
-    from gravel.kernels.jit import set_threads
+    if task.machine.backend == "cuda":
+        from gravel.kernels.thread_limit import limit_threads
 
-    set_threads(task.machine.threads)
+        limit_threads(task.machine.threads)
+    else:
+        from gravel.kernels.jit import set_threads
+
+        set_threads(task.machine.threads)
 
 
 def _compute(

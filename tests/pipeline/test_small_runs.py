@@ -79,7 +79,9 @@ def test_the_record_says_what_ran(tmp_path: Path) -> None:
         ("1x80GiB", {}, {}, "inline"),
         ("1x80GiB", {}, {"factors": str(list(range(1, MAX_RUNS)))}, "inline"),
         ("1x80GiB", {"host_memory": "100GiB"}, {"scale": "22"}, "inline"),
-        ("2x80GiB", {}, {}, "cuda"),
+        ("2x80GiB", {}, {}, "inline"),
+        ("2x80GiB", {}, {"factors": "[8, 16]"}, "cuda"),
+        ("1x80GiB", {}, {"factors": "[8, 16]"}, "inline"),
         ("1x80GiB", {"cluster": "cuda"}, {}, "cuda"),
         ("1x80GiB", {"workers": 1}, {}, "cuda"),
         ("1x80GiB", {"host_memory": "1GiB"}, {"scale": "22"}, "cuda"),
@@ -87,7 +89,20 @@ def test_the_record_says_what_ran(tmp_path: Path) -> None:
         ("1x80GiB", {}, {"factors": str(list(range(1, MAX_GPU_RUNS)))}, "cuda"),
         ("1x80GiB", {"backend": "cpu"}, {}, "inline"),
     ],
-    ids=["small", "runs", "size", "two", "asked", "workers", "large", "a time limit", "many", "cpu"],
+    ids=[
+        "small",
+        "runs",
+        "size",
+        "chain",
+        "two",
+        "two on one",
+        "asked",
+        "workers",
+        "large",
+        "a time limit",
+        "many",
+        "cpu",
+    ],
 )
 def test_a_run_on_one_gpu(
     tmp_path: Path,
@@ -101,13 +116,28 @@ def test_a_run_on_one_gpu(
     assert chosen(tmp_path, {"backend": "auto", **options}, **parts) == cluster
 
 
-def test_the_record_names_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FAKE, "1x4GiB")
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_record_names_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setenv(FAKE, f"{count}x4GiB")
     plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", DEVICES, "a", value=2, device=3 << 30))
     outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache"))
     assert outcome.state == "done"
     assert outcome.record["cluster"] == "inline, in this process on pretended GPU"
     assert outcome.record["stages"][1]["place"] == "here"
+
+
+@pytest.mark.parametrize(("upstream", "cluster"), [("b", "inline"), ("a", "cuda")])
+def test_of_several_gpus_a_run_may_be_able_to_use_but_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upstream: str, cluster: str
+) -> None:
+    monkeypatch.setenv(FAKE, "2x4GiB")
+    runs = [stage_run("a", MAKE), stage_run("b", DEVICES, "a"), stage_run("c", DEVICES, upstream)]
+    options = RunOptions(tmp_path)
+    environment = without_workers(decide(options), plan_of(*runs), options, Cache(tmp_path))
+    assert environment.cluster == cluster
+    gang = replace(DEVICES, estimate=lambda *given: replace(DEVICES.estimate(*given), gang=2))
+    runs[1:] = [replace(each, stage=gang) for each in runs[1:]]
+    assert without_workers(decide(options), plan_of(*runs), options, Cache(tmp_path)).cluster == "cuda"
 
 
 class OutOfMemoryError(MemoryError):
@@ -137,7 +167,7 @@ def test_a_gpu_that_is_full_is_emptied_and_tried_again(
     def run(context: Any, parameters: Any, inputs: tuple[Any, ...]) -> Any:
         seen.append((COPIES.bytes, len(pinned)))
         if len(seen) <= times:
-            assert len(RESIDENT) == 1
+            assert len(RESIDENT) == 1 or len(seen) > 1
             COPIES.keep(host, SimpleNamespace(nbytes=host.nbytes))
             raise OutOfMemoryError("out of memory allocating 3 GiB")
         return DEVICES.run(context, parameters, inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -35,6 +36,13 @@ def test_items_run_side_by_side_and_come_in_order() -> None:
     assert list(map_threads(slow_first, range(20), 4)) == list(range(20))
     assert list(map_threads(slow_first, [], 4)) == []
     assert list(map_threads(slow_first, [3], 0)) == [3]
+
+
+@pytest.mark.parametrize(("items", "threads"), [(0, 4), (1, 4), (5, 1)])
+def test_what_threads_are_of_no_use_to_is_done_here(items: int, threads: int) -> None:
+    here = threading.current_thread().name
+    found = map_threads(lambda item: (item, threading.current_thread().name), range(items), threads)
+    assert list(found) == [(item, here) for item in range(items)]
 
 
 def test_few_items_are_taken_ahead() -> None:
@@ -72,7 +80,8 @@ def test_errors_come_where_they_are_read() -> None:
 
 
 def test_an_inline_cluster_maps_on_threads() -> None:
-    services = InlineServices("stage", 2, lambda _: None, None, lambda _: None)  # type: ignore[arg-type]
+    task: Any = SimpleNamespace(key="stage", machine=machine("cpu"), stage=SimpleNamespace(origin=None))
+    services = InlineServices(task, lambda _: None, None, lambda _: None)  # type: ignore[arg-type]
     assert sorted(services.map(meet, [threading.Barrier(2)] * 2)) == [0, 1]
 
 

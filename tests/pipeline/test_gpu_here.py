@@ -1,0 +1,66 @@
+"""Runs on one real GPU in this process: same results as with a worker, and nothing compiled but ahead."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gravel.kernels import cuda
+from gravel.pipeline.core.devices import find_devices
+from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.plan_kernels import plan_kernels
+from gravel.pipeline.workers.resident import RESIDENT
+from gravel.pipeline.workflow.loading import load_workflow
+
+pytestmark = pytest.mark.gpu
+
+WORKFLOW = """\
+workflow: here
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 18, edge_factor: 16, seed: 1}}}
+  graph: {stage: symmetrize, input: edges}
+  bfs: {stage: traverse, input: graph, sources: {random: 4, seed: 7}, output: distance}
+  check: {stage: verify, graph: graph, traversal: bfs}
+"""
+
+
+@pytest.fixture(autouse=True)
+def one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    mask = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", mask)
+    assert len(find_devices()) == 1
+
+
+def run(folder: Path, cluster: str) -> RunOutcome:
+    file = folder / "here.yaml"
+    file.write_text(WORKFLOW)
+    options = RunOptions(folder / cluster, cluster=cluster, profile=True)
+    return execute(build_plan(load_workflow(file, {})), options)
+
+
+def test_a_run_here_finds_what_a_worker_finds(tmp_path: Path) -> None:
+    import cupy
+
+    here, worker = run(tmp_path, "auto"), run(tmp_path, "cuda")
+    assert here.record["cluster"].startswith("inline, in this process on ")
+    assert worker.record["cluster"].startswith("cuda, 1 workers")
+    assert (here.state, worker.state) == ("done", "done")
+    for key in ("edges", "graph"):
+        assert here.outputs(key) == worker.outputs(key)
+    assert here.outputs("bfs")[0] == worker.outputs("bfs")[0]
+    assert RESIDENT == {}
+    assert cupy.get_default_memory_pool().total_bytes() < 64 << 20
+
+
+def test_every_kernel_of_it_was_compiled_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "_MODULES", {})
+    assert run(tmp_path, "auto").state == "done"
+    file = tmp_path / "here.yaml"
+    plan = build_plan(load_workflow(file, {}))
+    ahead = {path for path, _ in plan_kernels(plan, decide(RunOptions(tmp_path)))}
+    assert {path for _, path, _ in cuda._MODULES} <= ahead

@@ -1,0 +1,93 @@
+"""What is loaded while something else is waited for."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gravel.kernels import cuda
+from gravel.pipeline.core.devices import Device
+from gravel.pipeline.core.memory import Capacity
+from gravel.pipeline.scheduler import loading_here
+from gravel.pipeline.scheduler.loading_here import LoadingHere
+from gravel.pipeline.scheduler.machine import RunEnvironment, decide
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workers.loading import load
+from gravel.pipeline.workers.spans import Spans
+from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
+
+PLAN = plan_of(stage_run("a", MAKE))
+
+
+def wait() -> None:
+    for thread in threading.enumerate():
+        if thread.name in ("gravel-load", "gravel-context", "gravel-compile"):
+            thread.join(60)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is done with a pretended CuPy, in order."""
+    found: list[str] = []
+    fake = SimpleNamespace(zeros=lambda count: found.append("context"))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(cuda, "load_ahead", lambda path, macros: found.append(path))
+    return found
+
+
+def environment(cluster: str, backend: str, seen: list[str]) -> RunEnvironment:
+    def free() -> tuple[int, str]:
+        seen.append("free")
+        return 1, "test"
+
+    made = decide(RunOptions(Path("unused"), cluster="inline", backend="cpu"))
+    gpu = (Device("0", "H100", 80 << 30, "GPU-0"),) if backend == "cuda" else ()
+    capacity = Capacity(1, "test", free)
+    return replace(made, cluster=cluster, backend=backend, devices=gpu, capacity=capacity)
+
+
+def test_a_context_is_made_once_the_free_memory_is_known(seen: list[str]) -> None:
+    spans = Spans(kept=True)
+    loading = LoadingHere(environment("inline", "cuda", seen), PLAN, spans)
+    loading.expect_work()
+    loading.begin()
+    loading.while_workers_start()
+    wait()
+    assert seen == ["free", "context"]
+    assert sorted(span["what"] for span in spans.taken) == ["driver", "load"]
+
+
+def test_kernels_are_compiled_in_the_context(seen: list[str]) -> None:
+    load(context=True, kernels=[("some.cu", {}), ("some.cu", {})])
+    wait()
+    assert seen == ["context", "some.cu"]
+
+
+@pytest.mark.parametrize(("cluster", "backend"), [("inline", "cpu"), ("local", "cpu"), ("cuda", "cuda")])
+def test_no_context_is_made_where_no_stage_needs_one(
+    seen: list[str], monkeypatch: pytest.MonkeyPatch, cluster: str, backend: str
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(loading_here, "load", lambda: loaded.append("load"))
+    monkeypatch.setattr(loading_here, "load_dask", lambda: loaded.append("dask"))
+    loading = LoadingHere(environment(cluster, backend, seen), PLAN, Spans(kept=False))
+    loading.expect_work()
+    wait()
+    assert loaded == (["load"] if cluster == "inline" else [])
+    loading.begin()
+    wait()
+    loading.while_workers_start()
+    wait()
+    assert loaded == (["load"] if cluster == "inline" else ["dask", "load"])
+    assert seen == []
+
+
+def test_what_cannot_be_loaded_is_left_to_whoever_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)  # importing it fails
+    load(context=True)
+    wait()
