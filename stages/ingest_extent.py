@@ -79,13 +79,13 @@ def estimate(
     host = BASE + memory
     if found.texts:
         note = ON_CPU if machine.backend == "cuda" else ""
-        return Need(BASE + texts_bytes(text_bytes, memory), 0, outputs, note=note)
+        return Need(BASE + found.inflating + texts_bytes(text_bytes, memory), 0, outputs, note=note)
     if text_bytes and found.device_bytes:
         # A line of 4 bytes becomes two ids of 8 bytes, and 8 in the spool.
         host = BASE + min(memory, 7 * text_bytes + (16 << 20))
     elif text_bytes:
         host = min(host, reading_bytes(found, memory, machine.threads))
-    return Need(host_bytes=host, device_bytes=found.device_bytes, outputs=outputs)
+    return Need(host_bytes=host + found.inflating, device_bytes=found.device_bytes, outputs=outputs)
 
 
 def _file_size(parameters: IngestParameters, location: str, machine: Machine) -> FileSize:
@@ -93,6 +93,7 @@ def _file_size(parameters: IngestParameters, location: str, machine: Machine) ->
     from gravel.stages.ingest_device import device_need
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.streams import file_size, open_stream
+    from gravel.stages.streams.compression import inflating_bytes
 
     size = file_size(location)
     stored = size or 0
@@ -130,6 +131,7 @@ def _file_size(parameters: IngestParameters, location: str, machine: Machine) ->
         weighted=parameters.weights and _is_weighted(reader.name, head),
         reader=reader.name,
         texts=has_texts(parameters, reader.name, head, location),
+        inflating=inflating_bytes(compression, machine.threads, text_bytes),
     )
 
 

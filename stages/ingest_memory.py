@@ -24,7 +24,7 @@ class FileSize(NamedTuple):
     """Bounds of a file's vertices and edges, of its bytes decompressed (0: unknown), and of the device's.
 
     `largest` is the largest id in the head, None where the head does not show ids. `states_vertices` says
-    that ids need not be collected, `texts` that they are texts.
+    that ids need not be collected, `texts` that they are texts. `inflating` is what decompression takes.
     """
 
     vertices: int = 0
@@ -36,6 +36,7 @@ class FileSize(NamedTuple):
     weighted: bool = False
     reader: str = ""
     texts: bool = False
+    inflating: int = 0
 
 
 def block_bytes(memory: int, threads: int) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from gravel.stages.streams import xz
 from gravel.stages.streams.frames import (
     BGZIP_CONTENT,
     ZSTD_CONTENT,
@@ -27,7 +28,7 @@ from gravel.stages.streams.frames import (
 MAGIC = {
     "gz": (b"\x1f\x8b",),
     "bz2": (b"BZh",),
-    "xz": (b"\xfd7zXZ\x00",),
+    "xz": (xz.MAGIC,),
     "zst": (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + low, 0x2A, 0x4D, 0x18]) for low in range(16))),
 }
 """The first bytes of each kind; zstd's others start a frame to be skipped (RFC 8878, section 3.1.2)."""
@@ -72,9 +73,23 @@ def decompress(kind: str | None, raw: Iterator[bytes], piece: int, threads: int 
         return raw
     if kind == "gz" and threads > 1:
         return _joined(_bgzip(raw, piece, threads), piece)
+    if kind == "xz" and threads > 1:
+        return _joined(_xz_blocks(raw, piece, threads), piece)
     if kind == "zst":
         return _joined(_zstd_frames(raw, threads) if threads > 1 else _zstd(raw), piece)
     return _joined(_members(_DECODERS[kind], raw, piece, kind), piece)
+
+
+def inflating_bytes(kind: str | None, threads: int, content: int) -> int:
+    """Bound what parts take that threads decompress side by side, of a file that holds `content` bytes.
+
+    Each is there with what it becomes, and one more is handed on. Blocks of bgzip are too small to count.
+    """
+    sizes = {"zst": (MOST_FRAMES, ZSTD_CONTENT), "xz": (xz.MOST_BLOCKS, xz.XZ_CONTENT)}
+    if threads == 1 or kind not in sizes:
+        return 0
+    most, size = sizes[kind]
+    return min(content, (min(threads, most) + 1) * size) * 5 // 4
 
 
 def _joined(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
@@ -142,6 +157,14 @@ def _bgzip(raw: Iterator[bytes], piece: int, threads: int) -> Iterator[bytes]:
         yield content
     rest = itertools.chain([cut.rest], raw)
     yield from _members(_Gzip, rest, piece, "gz", within=not some)
+
+
+def _xz_blocks(raw: Iterator[bytes], piece: int, threads: int) -> Iterator[bytes]:
+    try:
+        rest, within = yield from xz.streams(raw, piece, threads)
+    except xz.BadBlocks as error:
+        raise BadCompression(str(error)) from None
+    yield from _members(_DECODERS["xz"], itertools.chain([rest], raw), piece, "xz", within=within)
 
 
 def _inflate(batch: list[memoryview]) -> Inflated:

@@ -1,7 +1,8 @@
 """Decompression on several threads, of files that are cut into parts which say how long they are.
 
-These are the blocks of bgzip (SAM specification, section 4.1) and zstd frames that state their content's size
-(RFC 8878, section 3.1.1). From the first part on that is none of them, the rest is left to one decoder.
+These are the blocks of bgzip (SAM specification, section 4.1), zstd frames that state their content's size
+(RFC 8878, section 3.1.1), and the blocks of xz (`gravel.stages.streams.xz`). From the first part on that is
+none of them, the rest is left to one decoder.
 """
 
 from __future__ import annotations

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import random
+import shutil
 import struct
+import subprocess
 import zlib
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import pytest
 import zstandard
 
 from gravel.stages.errors import StageError
-from gravel.stages.streams import frames, open_stream
+from gravel.stages.streams import compression, frames, open_stream, xz
 from tests.stages.ingest_files import read
 
 TEXT = b"".join(b"%d %d\n" % (i, i * i * 7919 % 99991) for i in range(60_000))
@@ -36,6 +39,26 @@ def frames_of(data: bytes, size: int = 40_000, **options: object) -> bytes:
     return b"".join(packer.compress(data[begin : begin + size]) for begin in range(0, len(data), size))
 
 
+def xz_blocks(data: bytes, size: int = 100_000, *, stated: bool = True) -> bytes:
+    """Compress as `xz -T` does: blocks whose compressed and other sizes are `stated`."""
+    flags = b"\0\x01"  # blocks end with a CRC32
+    header = b"\xfd7zXZ\0" + flags + zlib.crc32(flags).to_bytes(4, "little")
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 16}]
+    made, sizes = [], []
+    for begin in range(0, len(data), size):
+        part = data[begin : begin + size]
+        packed = lzma.compress(part, format=lzma.FORMAT_RAW, filters=filters)
+        told = xz._bytes_of(len(packed)) + xz._bytes_of(len(part)) if stated else b""
+        head = (b"\xc0" if stated else b"\0") + told + b"\x21\x01\x08"  # LZMA2, a dictionary of 64 KiB
+        head += bytes(-(1 + len(head)) % 4)
+        head = bytes([(1 + len(head)) // 4]) + head
+        head += zlib.crc32(head).to_bytes(4, "little")
+        body = packed + bytes(-len(packed) % 4) + zlib.crc32(part).to_bytes(4, "little")
+        made.append(head + body)
+        sizes.append(xz.Sizes(len(head) + len(packed) + 4, len(made[-1]), len(part)))
+    return header + b"".join(made) + xz.end_of_stream(header, sizes)
+
+
 PACKED = {
     "bgzip": bgzip(TEXT),
     "bgzip without an end": bgzip(TEXT, 1000, end=False),
@@ -47,6 +70,13 @@ PACKED = {
     "frames without a size": frames_of(TEXT, write_content_size=False),
     "frames and more": frames_of(TEXT[:200_000]) + frames_of(TEXT[200_000:], write_content_size=False),
     "frames of equal bytes": frames_of(bytes(3_000_000), 500_000),
+    "xz": lzma.compress(TEXT),
+    "xz of blocks": xz_blocks(TEXT),
+    "xz of small blocks": xz_blocks(TEXT, 3000),
+    "xz of blocks without sizes": xz_blocks(TEXT, stated=False),
+    "xz streams": xz_blocks(TEXT[:200_000]) + bytes(8) + lzma.compress(TEXT[200_000:]) + xz_blocks(b"1 2\n"),
+    "xz padded": lzma.compress(TEXT[:1000]) + xz_blocks(TEXT) + xz_blocks(TEXT) + bytes(400),
+    "xz without content": xz_blocks(TEXT) + xz_blocks(b"") + lzma.compress(b""),
     "skipped": b"\x50\x2a\x4d\x18\x03\0\0\0abc" + frames_of(TEXT),
 }
 
@@ -113,3 +143,41 @@ def test_edges_of_blocks(tmp_path: Path) -> None:
     path = tmp_path / "list.txt.gz"
     path.write_bytes(PACKED["bgzip"])
     assert len(read(path).pairs) == 60_000
+
+
+def test_blocks_of_xz_are_read_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, decoded = tmp_path / "packed", []
+    path.write_bytes(xz_blocks(TEXT))
+    inflate = xz._inflate
+
+    def counted(header: bytes, batch: list[memoryview]) -> frames.Inflated:
+        decoded.extend(map(len, batch))
+        return inflate(header, batch)
+
+    monkeypatch.setattr(xz, "_inflate", counted)
+    assert content(path, 3, 1 << 16) == (TEXT, "")
+    assert len(decoded) == -(-len(TEXT) // 100_000)
+
+
+def test_what_the_tool_makes_is_read_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = shutil.which("xz")
+    if tool is None:
+        pytest.skip("xz is not installed")
+    path = tmp_path / "packed"
+    done = subprocess.run(
+        [tool, "-c", "-T2", "--block-size=100000"], input=TEXT, capture_output=True, check=True
+    )
+    path.write_bytes(done.stdout)
+    # The decoder that takes what is left yields nothing.
+    monkeypatch.setattr(compression, "_members", lambda *given, **named: iter(()))
+    assert content(path, 3, 1 << 16) == (TEXT, "")
+
+
+def test_blocks_with_and_without_sizes_in_one_stream_are_refused(tmp_path: Path) -> None:
+    first, second = xz_blocks(TEXT[:100_000]), xz_blocks(TEXT[100_000:200_000], stated=False)
+    path = tmp_path / "packed"
+    end = 12 + xz.sizes_of(first[:12], first, 12).padded  # type: ignore[union-attr]
+    path.write_bytes(first[:end] + second[12:])
+    made, stopped = content(path, 3, 1 << 16)
+    assert TEXT[:100_000].startswith(made)
+    assert "some of its blocks do not say their sizes" in stopped
