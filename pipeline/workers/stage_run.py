@@ -115,13 +115,13 @@ def _compute(
             task.machine, task.scratch, None, services, log, keeps_device_arrays=task.on_device
         )
         with copies(downloaded.get):
-            artifacts = _run(task, context, inputs, spans)
+            artifacts = _run(task, context, inputs, spans, hand_over)
         kept = _keep_in_memory(task, artifacts, services, spans, clock)
         return replace(kept, remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
-        artifacts = _run(task, context, inputs, spans)
+        artifacts = _run(task, context, inputs, spans, hand_over)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
     records = [each.record for each in prepared]
@@ -138,7 +138,7 @@ def _compute(
 
 
 def _run(
-    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans
+    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans, hand_over: HandOver
 ) -> tuple[Artifact, ...]:
     from gravel.kernels.compile_time import COMPILE_TIME
 
@@ -146,6 +146,9 @@ def _run(
     with spans.take("compute"):
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
     spans.add("compile", began, COMPILE_TIME.seconds - before)
+    if hand_over.brought:
+        size = sum(hand_over.brought.values())
+        spans.add("read", began, hand_over.later, size, within="compute", brought=dict(hand_over.brought))
     return artifacts
 
 
@@ -177,7 +180,7 @@ def _elsewhere(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
         except DamagedArtifact:
             if not is_stored:
                 raise
-    return _stored(task, name)
+    return hand_over.opened(_stored(task, name))
 
 
 def _stored(task: StageTask, name: str) -> Artifact:
