@@ -102,7 +102,8 @@ class Losses:
         for node in self._nodes.in_state(REPLACING):
             node.replaced -= set(event.worker_slots)
             if not node.replaced:
-                node.state = WANTED
+                # One that ran ahead has no recipe yet.
+                node.state = WANTED if node.recipe is not None else WAITING
         if self._placement.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
                 message = f"no worker is left: {event.problem}"
