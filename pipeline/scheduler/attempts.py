@@ -193,7 +193,7 @@ class Attempts:
             wanted = node.in_memory and made is None and state.cluster.kind != "inline"
             made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
             tasks.append(make_task(node, state, left_out, made=made, made_at=made_at))
-            node.state, node.began = RUNNING, None
+            node.state, node.began, node.read_ahead = RUNNING, None, False
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
         try:

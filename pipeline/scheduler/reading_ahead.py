@@ -120,6 +120,7 @@ class ReadingAhead:
         node.recipe, node.need, node.threads = None, with_result, source.threads
         node.worker_slot, node.rank_group = made.worker_slot, ()
         node.attempt += 1
+        source.read_ahead = True
         placement.take(node, with_result)
         self._ahead[node.key] = _Ahead(node, node.attempt, source, made)
         attempts.submit([node], Assignment(made.worker_slot), made)

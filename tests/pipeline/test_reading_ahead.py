@@ -201,12 +201,48 @@ def test_a_worker_that_dies_while_it_digests_takes_both(tmp_path: Path) -> None:
     whole(root)
 
 
+def test_what_reads_ahead_and_ends_its_worker_fails_alone(tmp_path: Path) -> None:
+    marks, root = tmp_path / "marks", tmp_path / "cache"
+    given: dict[str, Any] = {"marks": str(marks)}
+    plan = plan_of(
+        slow("a", value=1, digests=0.6, **given),
+        sized("b", FILL, "a", value=2, die_after=str(tmp_path / "died"), **given),
+    )
+    outcome = run(plan, root, retries=0)
+    assert states(outcome) == {"a": "computed", "b": "failed"}
+    assert (count(marks, 1), count(marks, 2)) == (2, 1)
+    whole(root)
+
+
+def test_what_reads_ahead_and_lacks_memory_is_tried_again_alone(tmp_path: Path) -> None:
+    """The worker is replaced, with what it still digests."""
+    marks, root = tmp_path / "marks", tmp_path / "cache"
+    given: dict[str, Any] = {"marks": str(marks)}
+    lacking = replace(FILL, name="lacking", run=fill_or_lack_memory)
+    plan = plan_of(
+        slow("a", value=1, digests=0.6, **given),
+        replace(sized("b", FILL, "a", value=2, **given), stage=lacking),
+    )
+    outcome = run(plan, root)
+    assert states(outcome) == {"a": "computed", "b": "computed"}
+    assert (count(marks, 1), count(marks, 2)) == (2, 1)
+    whole(root)
+
+
+def fill_or_lack_memory(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph:
+    """Fill, the second time."""
+    if not mark(parameters, "tried"):
+        raise MemoryError("no")
+    return fill(context, parameters, inputs)
+
+
 def killed_run(plan: Plan, root: Path) -> None:
     residency.MIN_BYTES = 1
     os.setsid()
     run(plan, root)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_cache_holds_what_was_made(tmp_path: Path) -> None:
     marks, root = tmp_path / "marks", tmp_path / "cache"
     plan = chain(marks, digests=0.3)
