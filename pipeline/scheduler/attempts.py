@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.sizes import stated_need
+from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
 from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
-from gravel.pipeline.scheduler.reading_ahead import can_be_read_ahead
 from gravel.pipeline.scheduler.short_runs import ShortRuns
 from gravel.pipeline.scheduler.tasks import make_task
 from gravel.pipeline.workers.failure import Failure

@@ -330,7 +330,7 @@ class Driver:
                 self._losses.worker_died(event.worker_slot)
             case Back():
                 self._losses.workers_are_back(event)
-        self._ahead.settle(self._finish)
+        self._ahead.resolve(self._finish)
 
     def _finish(self, node: Node, outcome: StageOutcome) -> None:
         failure = outcome.failure or Failure("bug", "no reason was given")

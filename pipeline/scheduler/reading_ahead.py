@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.scheduler.early_starts import may_begin_early
 from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, SKIPPED, WAITING
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
@@ -45,35 +46,6 @@ class _Ahead:
     finished: Finished | None = None
 
 
-def can_be_read_ahead(source: Node) -> bool:
-    """Say whether a stage run that reads this one may begin before the ids of this one are known."""
-    return any(map(_may_begin, source.consumers))
-
-
-def _may_begin(node: Node) -> bool:
-    """Say whether a stage run may begin without a recipe.
-
-    Not if its parameters or its files are resolved by ids, if a measurement would run beside a digest, or if
-    it is known what has to come of it.
-    """
-    run, stage = node.run, node.run.stage
-    return (
-        node.state == WAITING
-        and bool(run.keep)
-        and run.repeats is None
-        and run.time_limit is None
-        and not (node.losses or node.damages or node.asks or node.forced)
-        and node.expected_ids is None
-        and node.previous_ids is None
-        and stage.ranks is None
-        and not stage.is_timed(run.parameters)
-        and not stage.files(run.parameters)
-        and "graphs" not in stage.parameters.model_fields
-        and not stage.source_ids(run.parameters)
-        and stage.ids_file(run.parameters) is None
-    )
-
-
 class ReadingAhead:
     """Starts such stage runs, and decides what comes of them when the ids are known."""
 
@@ -88,7 +60,8 @@ class ReadingAhead:
         if source.state == RUNNING and source.attempt == made.attempt:
             for node in source.consumers:
                 # No other input is missing, neither its ids nor its arrays.
-                if _may_begin(node) and node.unknown == node.undone == 1 and self._begin(node, source, made):
+                is_last = node.unknown == node.undone == 1
+                if may_begin_early(node) and is_last and self._begin(node, source, made):
                     return
         self._let_go(made)
 
@@ -138,24 +111,23 @@ class ReadingAhead:
         ahead.finished = finished
         return True
 
-    def settle(self, finish: Callable[[Node, StageOutcome], None]) -> None:
+    def resolve(self, finish: Callable[[Node, StageOutcome], None]) -> None:
         """Decide what can be decided by now; `finish` handles the ends of stage runs that count."""
         for ahead in list(self._ahead.values()):
             node, finished = ahead.node, ahead.finished
             if node.state != RUNNING or node.attempt != ahead.attempt:
                 self._forget(ahead)
                 continue
-            ahead.verdict = ahead.verdict or self._judge(ahead)
+            ahead.verdict = ahead.verdict or self._now(ahead)
             if finished is None or ahead.verdict is None:
                 continue
             if ahead.verdict == GOES_ON:
-                ahead.finished = None
                 finish(node, finished.outcome)
             else:
                 self._drop(ahead, finished)
-                self._forget(ahead)
+            self._forget(ahead)
 
-    def _judge(self, ahead: _Ahead) -> str | None:
+    def _now(self, ahead: _Ahead) -> str | None:
         source, node = ahead.source, ahead.node
         if source.attempt == ahead.made.attempt and source.state == RUNNING:
             return None
@@ -172,7 +144,8 @@ class ReadingAhead:
         with suppress(OSError, GravelError):
             taken = locks.take(recipe.digest)
         if self._state.cache.look_up(recipe.digest) is not None:
-            locks.release(recipe.digest)
+            if taken:
+                locks.release(recipe.digest)
             node.recipe = None
             self._state.report.emit("note", message=f"{node.key}: its result was found while it ran")
             return FOUND

@@ -19,7 +19,8 @@ def lazy_artifact(plain: Artifact, names: Collection[str], fetch: Fetch) -> Arti
     """Return `plain` with `fetch(name)` as the value of each of these fields, once that is read."""
     if not names:
         return plain
-    artifact: Artifact = object.__new__(_kind(type(plain), frozenset(names)))
+    kind: Any = type(plain)
+    artifact: Artifact = object.__new__(_lazy_kind(kind, frozenset(names)))
     values = {each.name: getattr(plain, each.name) for each in fields(plain) if each.name not in names}
     artifact.__dict__.update(values, _fetch=fetch, _lock=threading.RLock())
     return artifact
@@ -53,7 +54,7 @@ class _Field:
 
 
 @cache
-def _kind(kind: type[Artifact], names: frozenset[str]) -> type[Any]:
+def _lazy_kind(kind: Any, names: frozenset[str]) -> type[Any]:
     return type(kind.__name__, (_Lazy, kind), {name: _Field(name) for name in names})
 
 

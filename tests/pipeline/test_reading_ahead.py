@@ -267,8 +267,8 @@ def test_killed_at_any_moment_the_cache_holds_what_was_made(tmp_path: Path) -> N
 
 
 def test_results_whose_parameters_rest_on_ids_wait_for_them() -> None:
+    from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
     from gravel.pipeline.scheduler.nodes import Nodes
-    from gravel.pipeline.scheduler.reading_ahead import can_be_read_ahead
 
     def able(consumer: StageRun) -> bool:
         nodes = Nodes(plan_of(sized("a", FILL), consumer))
