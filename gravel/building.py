@@ -82,7 +82,8 @@ def _backend(backend: str, data: Any) -> str:
     from gravel.pipeline.core.devices import find_devices
 
     devices = find_devices()
-    return "cuda" if devices and not devices[0].fake and find_spec("cupy") else "cpu"
+    usable = devices and not devices[0].fake and devices[0].refusal is None
+    return "cuda" if usable and find_spec("cupy") else "cpu"
 
 
 def _edge_count(data: Any) -> int:

@@ -265,6 +265,10 @@ def demand_gpu() -> None:
     from gravel.pipeline.core.devices import find_devices
 
     devices = find_devices()
+    if devices and devices[0].refusal is not None:
+        raise RequestError(
+            f"a GPU is asked for, and {devices[0].refusal}", hint="use backend='cpu', or place('host')"
+        )
     if not devices or devices[0].fake or find_spec("cupy") is None:
         what = "CuPy is not installed" if devices else "this machine has none that can be used"
         raise RequestError(f"a GPU is asked for, and {what}", hint="use backend='cpu', or place('host')")

@@ -124,7 +124,7 @@ def _labels(found: Any, row: int) -> tuple[Any, Any]:
     distance, predecessor = (
         None if each is None else numpy.asarray(each[row]) for each in (found.distance, found.predecessor)
     )
-    return distance, predecessor
+    return None if distance is None else distance.astype(numpy.int32, copy=False), predecessor
 
 
 def _traversal(found: Any, measured: Any, ids: Ids) -> Any:

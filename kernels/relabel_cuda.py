@@ -68,3 +68,15 @@ def _strided(labels: Any | None, dtype: Any) -> tuple[numpy.uint64, numpy.int64]
     if labels.dtype != dtype:
         raise ValueError(f"labels are {numpy.dtype(dtype)}; found {labels.dtype}")
     return numpy.uint64(labels.data.ptr), numpy.int64(labels.strides[0] // labels.itemsize)
+
+
+def row_offsets_back(permutation: Any, row_offsets: Any) -> Any:
+    """Make the row offsets under the old numbers from those under the new ones; arrays are CuPy's.
+
+    See `gravel.kernels.relabel.row_offsets_back`.
+    """
+    import cupy
+
+    found = cupy.zeros(len(row_offsets), cupy.int64)
+    cupy.cumsum(cupy.diff(row_offsets)[permutation], out=found[1:])
+    return found

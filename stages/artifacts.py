@@ -5,8 +5,9 @@ lazily read stored array in a workflow. Every other field is plain data (JSON). 
 holds arrays under names, which may contain `/`. `None` marks an array that is absent.
 
 Vertices are internal indices (the rank of the file's id, ascending) everywhere but in `VertexIds`. Index
-arrays are uint32 below 2^32 vertices, else uint64; offsets are int64; distances int32 with -1 for
-unreached; predecessors int32 below 2^31 vertices, else int64, with -1 for none.
+arrays are uint32 below 2^32 vertices, else uint64; offsets are int64; distances the smallest of int8, int16
+and int32 that holds those of all searches, with -1 for unreached; predecessors int32 below 2^31 vertices,
+else int64, with -1 for none.
 
 This module imports neither NumPy nor Zarr, so that planning a cached run stays cheap.
 """
@@ -196,7 +197,7 @@ class Traversal(Artifact):
 
     algorithm: str  # "bfs" or "components"
     sources: Array | None = None  # (searches,) int64
-    distance: Array | None = None  # (searches, vertex_count) int32
+    distance: Array | None = None  # (searches, vertex_count) int8, int16 or int32
     predecessor: Array | None = None  # (searches, vertex_count) int32 or int64
     component: Array | None = None  # (vertex_count,) vertex index
     vertex_count: int

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from gravel.stages.advice import AdviceParameters, is_measured, recorded, told
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.compressing.memory import EncodingSizes
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
     from gravel.kernels.advice import Advice
-    from gravel.stages.artifacts import Array, Json
-    from gravel.stages.context import Context, Sink
-
-ROWS_AT_ONCE = 1 << 20
-ARCS_AT_ONCE = 1 << 23
-"""A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
+    from gravel.stages.artifacts import Json
+    from gravel.stages.compressing.writing import Writer
+    from gravel.stages.context import Context
 
 COMPILED = {"csr": 14 << 20, "varint": 56 << 20, "blocks": 78 << 20, "elias_fano": 70 << 20, "auto": 92 << 20}
 """Measured: what Numba takes to compile an encoder, and to be there at all; `auto` compiles all of them."""
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")
 """What `auto` chooses among."""
+
+ON_DEVICE, IN_RANGES, ON_HOST = "on the GPU at once", "on the GPU in ranges", "on the CPU"
+"""Where rows are encoded."""
 
 SAMPLE_BYTES = 8 << 20
 """Of `auto`: rows in all layouts."""
@@ -67,93 +65,6 @@ class CompressParameters(Parameters):
         return (advice or AdviceParameters()) if info.data.get("codec") == "auto" else None
 
 
-class _Writer:
-    """Appends CSR after CSR to one byte stream, a range of rows at a time."""
-
-    def __init__(self, context: Context, codec: str, total_arcs: int, most_bytes: int) -> None:
-        import numpy
-
-        self._context = context
-        self._codec = codec
-        self._total = total_arcs
-        self.rows = 0
-        self.arcs = 0
-        self.bytes = 0
-        self.offsets: Sink = context.sink(numpy.int64)
-        self.stream: Sink = context.sink(numpy.uint8, rows=most_bytes)
-        self.offsets.append(numpy.zeros(1, numpy.int64))
-        self.taken: NDArray[Any] | None = None
-
-    def take(self, row_offsets: Array, columns: NDArray[Any]) -> None:
-        """Let columns in memory be their own bytes, without a copy."""
-        import numpy
-
-        little = columns.astype(columns.dtype.newbyteorder("<"), copy=False)
-        self.taken = numpy.ascontiguousarray(little).view(numpy.uint8)
-        self.offsets.append(numpy.asarray(row_offsets[1:], numpy.int64) * columns.dtype.itemsize)
-        self.rows, self.arcs, self.bytes = len(row_offsets) - 1, len(columns), len(self.taken)
-
-    def add(self, row_offsets: Array, columns: Array, bound: int) -> None:
-        """Write every row, neighbours being below `bound`; raises ValueError when one does not ascend."""
-        for first, offsets in row_ranges(row_offsets):
-            base, end = int(offsets[0]), int(offsets[-1])
-            try:
-                byte_offsets, stream = self._encode(first, offsets - base, columns[base:end], bound)
-            except ValueError as error:
-                raise ValueError(f"rows from {first} on: {error}") from None
-            self.offsets.append(byte_offsets[1:] + self.bytes)
-            self.stream.append(stream)
-            self.bytes += len(stream)
-            self.rows += len(offsets) - 1
-            self.arcs += end - base
-            # The next range is encoded before the names are bound anew.
-            del byte_offsets, stream
-            self._context.progress(self.arcs, self._total, "arcs")
-
-    def _encode(
-        self, first: int, offsets: NDArray[Any], columns: NDArray[Any], bound: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        import numpy
-
-        if self._codec == "csr":
-            little = columns.astype(columns.dtype.newbyteorder("<"), copy=False)
-            return offsets * columns.dtype.itemsize, numpy.ascontiguousarray(little).view(numpy.uint8)
-        from gravel.kernels.layouts import encode
-
-        if self._context.machine.backend == "cuda":
-            import cupy
-
-            rows = encode(
-                self._codec, cupy.asarray(offsets), cupy.asarray(columns), first_row=first, bound=bound
-            )
-            byte_offsets, stream = (cupy.asnumpy(rows.arrays[name]) for name in ("byte_offsets", "stream"))
-        else:
-            rows = encode(self._codec, offsets, columns, first_row=first, bound=bound)
-            byte_offsets, stream = rows.arrays["byte_offsets"], rows.arrays["stream"]
-        return byte_offsets, stream[: int(byte_offsets[-1])]
-
-
-def row_ranges(
-    row_offsets: Array, *, rows: int = ROWS_AT_ONCE, arcs: int = ARCS_AT_ONCE
-) -> Iterator[tuple[int, NDArray[numpy.int64]]]:
-    """Yield (first row, its offsets and one more) for ranges of at most `rows` rows.
-
-    A range holds at most `arcs` arcs, or one row that is longer. Only a range's offsets are read.
-    """
-    import numpy
-
-    count = len(row_offsets) - 1
-    first = 0
-    while first < count:
-        offsets = numpy.asarray(row_offsets[first : min(first + rows, count) + 1]).astype(
-            numpy.int64, copy=False
-        )
-        fitting = int(numpy.searchsorted(offsets, offsets[0] + arcs, side="right")) - 1
-        taken = min(max(fitting, 1), len(offsets) - 1)
-        yield first, offsets[: taken + 1]
-        first += taken
-
-
 def compress(
     context: Context,
     parameters: CompressParameters,
@@ -162,67 +73,129 @@ def compress(
 ) -> CompressedGraph:
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
-    Memory holds one range of rows at a time. Statistics have the `order` of an ordering. For `auto`, the
-    result names the chosen codec, and the statistics also have the `advice`. Raises `StageError` if a row
-    does not ascend, and for `auto` of a partition.
+    On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
+    range of rows at a time; where not even that fits a GPU, the CPU encodes. Statistics have the `order` of
+    an ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
+    Raises `StageError` if a row does not ascend, and for `auto` of a partition.
     """
-    import numpy
-
+    from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.jit import set_threads
     from gravel.stages.errors import StageError
 
     set_threads(context.machine.threads)
-    described: dict[str, Any] = {}
     try:
         advice = _advised(context, parameters, input)
         codec = parameters.codec if advice is None else advice.choice
-        writer = _Writer(
-            context, codec, input.arc_count, input.arc_count * _most_bytes_per_arc(codec, input.vertex_count)
-        )
-        if isinstance(input, Partition):
-            if input.scheme != "delegates":
-                raise StageError(
-                    f"a graph of scheme {input.scheme} is not compressed", hint="use scheme delegates"
-                )
-            described = _compress_partition(writer, input)
-        else:
-            if codec == "csr" and isinstance(input.column_indices, numpy.ndarray):
-                writer.take(input.row_offsets, input.column_indices)
-            else:
-                writer.add(input.row_offsets, input.column_indices, input.vertex_count)
-            described = {"permutation": input.permutation if isinstance(input, Ordering) else None}
+        for form in _forms(context, codec, input):
+            try:
+                return _compressed(context, form, codec, advice, input)
+            except Exception as error:
+                if form == ON_HOST or not is_out_of_memory(error):
+                    raise
+                context.log(f"not encoded {form}: {error}")
     except ValueError as error:
         raise StageError(str(error), hint="symmetrize sorts lists; use its result") from None
+    raise AssertionError("rows are encoded on the host, if nowhere else")
+
+
+def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str, ...]:
+    """Say where rows are encoded, and where else if there is no room."""
+    from gravel.stages.device_rows import bytes_there
+
+    machine = context.machine
+    if machine.backend != "cuda" or codec == "csr":
+        return (ON_HOST,)
+    arrays = (
+        list(stored.arrays.values())
+        if isinstance(stored, Partition)
+        else [stored.row_offsets, stored.column_indices]
+    )
+    sizes = _sizes(codec, stored.vertex_count, stored.arc_count, _rows_of(stored))
+    forms = (ON_DEVICE, IN_RANGES, ON_HOST)
+    fits = sizes.whole_bytes() - bytes_there(*arrays) <= machine.device_memory
+    if not (context.keeps_device_arrays and fits):
+        forms = forms[1:]
+    return forms if sizes.range_bytes() <= machine.device_memory else forms[-1:]
+
+
+def _rows_of(stored: Graph | Partition) -> int:
+    if isinstance(stored, Graph):
+        return stored.vertex_count
+    return sum(len(array) - 1 for name, array in stored.arrays.items() if name.endswith("/row_offsets"))
+
+
+def _compressed(
+    context: Context, form: str, codec: str, advice: Advice | None, stored: Graph | Partition
+) -> CompressedGraph:
+    import numpy
+
+    from gravel.stages.compressing.on_device import DeviceWriter, Pieces
+    from gravel.stages.compressing.writing import Writer
+    from gravel.stages.errors import StageError
+
+    stays = form == ON_DEVICE
+    sinks: tuple[Any, Any] = Pieces(numpy.int64), Pieces(numpy.uint8)
+    if not stays:
+        most = stored.arc_count * _most_bytes_per_arc(codec, stored.vertex_count)
+        sinks = context.sink(numpy.int64), context.sink(numpy.uint8, rows=most)
+    if form == ON_HOST:
+        writer = Writer(context, codec, stored.arc_count, *sinks)
+    else:
+        writer = DeviceWriter(context, codec, stored.arc_count, *sinks, stays=stays)
+    if isinstance(stored, Partition):
+        if stored.scheme != "delegates":
+            raise StageError(
+                f"a graph of scheme {stored.scheme} is not compressed", hint="use scheme delegates"
+            )
+        described = _compress_partition(writer, stored)
+    else:
+        if codec == "csr" and _is_taken(context, stored.column_indices):
+            writer.take(stored.row_offsets, stored.column_indices)
+        else:
+            writer.add(stored.row_offsets, stored.column_indices, stored.vertex_count)
+        described = {"permutation": stored.permutation if isinstance(stored, Ordering) else None}
+    byte_offsets, stream = writer.close()
     return CompressedGraph(
-        byte_offsets=writer.offsets.close(),
-        stream=writer.stream.close() if writer.taken is None else writer.taken,
+        byte_offsets=byte_offsets,
+        stream=stream,
         codec=codec,
-        vertex_count=input.vertex_count,
-        arc_count=input.arc_count,
-        symmetric=input.symmetric,
-        deduplicated=input.deduplicated,
-        loop_count=input.loop_count,
-        statistics=_statistics(input.vertex_count, input.arc_count, writer.rows, writer.bytes)
+        vertex_count=stored.vertex_count,
+        arc_count=stored.arc_count,
+        symmetric=stored.symmetric,
+        deduplicated=stored.deduplicated,
+        loop_count=stored.loop_count,
+        statistics=_statistics(stored.vertex_count, stored.arc_count, writer.rows, writer.bytes)
         | recorded(advice)
-        | ({"order": {"method": input.method, **input.statistics}} if isinstance(input, Ordering) else {}),
+        | ({"order": {"method": stored.method, **stored.statistics}} if isinstance(stored, Ordering) else {}),
         **described,
     )
+
+
+def _is_taken(context: Context, columns: Any) -> bool:
+    """Whether columns can be the bytes that are asked for, where they are."""
+    import numpy
+
+    from gravel.kernels.strategy import backend_of
+
+    if backend_of(columns) == "cuda":
+        return context.keeps_device_arrays
+    return isinstance(columns, numpy.ndarray)
 
 
 def _advised(context: Context, parameters: CompressParameters, stored: Graph | Partition) -> Advice | None:
     """Choose a codec where that is asked for; offsets are read whole, and parts of the rows."""
     if parameters.advice is None:
         return None
-    import numpy
-
     from gravel.kernels.advice import advise_layout
+    from gravel.stages.compressing.reading import Parts
     from gravel.stages.errors import StageError
+    from gravel.stages.verifying.host import on_host
 
     if isinstance(stored, Partition):
         raise StageError("auto chooses a codec for a graph, not for a partition", hint="name the codec")
     advice = advise_layout(
-        numpy.asarray(stored.row_offsets),
-        stored.column_indices,
+        on_host(stored.row_offsets),
+        Parts(stored.column_indices),
         parameters.advice.workload(),
         symmetric=stored.symmetric,
         layouts=CODECS,
@@ -233,7 +206,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
     return advice
 
 
-def _compress_partition(writer: _Writer, stored: Partition) -> dict[str, Any]:
+def _compress_partition(writer: Writer, stored: Partition) -> dict[str, Any]:
     from gravel.kernels.partition.layout import SUBGRAPHS, column_bound
 
     subgraphs = []
@@ -278,13 +251,8 @@ def _most_bytes_per_arc(codec: str, vertices: int) -> int:
     return width if codec == "csr" else width + 2
 
 
-def _made_bytes(codec: str, vertices: int, rows: int, arcs: int) -> int:
-    """Bytes of a range's arcs as they are encoded, from gaps that are as even as can be."""
-    bits = 2 + (vertices * rows // max(1, arcs)).bit_length()
-    packed = arcs * (bits + 2) // 8
-    # A stream of groups of 7 bits is copied to where it ends at a multiple of the alignment.
-    groups = 2 * arcs * -(-bits // 7)
-    return {"csr": 0, "varint": groups, "auto": max(groups, packed)}.get(codec, packed)
+def _sizes(codec: str, vertices: int, arcs: int, rows: int) -> EncodingSizes:
+    return EncodingSizes(codec, vertices, arcs, rows, 4 if vertices < 1 << 32 else 8)
 
 
 def _estimate(
@@ -293,23 +261,22 @@ def _estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
-    # One range of rows: its columns, its bytes (`csr` has the columns themselves), and values of each row. A
-    # range holds ARCS_AT_ONCE arcs or one longer row.
+    # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
     packed = parameters.codec != "csr"
+    all_rows = n if graph.kind != "Partition" else (graph.bytes - width * m) // 4
+    sizes = _sizes(parameters.codec, n, m, all_rows)
+    on_device = sizes.stated(machine.device_memory) if machine.backend == "cuda" else 0
     most_per_arc = _most_bytes_per_arc(parameters.codec, n)
-    arcs, rows = min(m, max(ARCS_AT_ONCE, n)), min(n, ROWS_AT_ONCE)
-    made = _made_bytes(parameters.codec, n, rows, arcs)
-    on_host = COMPILED[parameters.codec] + width * arcs + made + OFFSET_BYTES[parameters.codec] * rows
+    compiled = COMPILED["csr" if on_device and parameters.codec != "auto" else parameters.codec]
+    on_host = compiled + sizes.host_range_bytes(OFFSET_BYTES[parameters.codec])
     on_host += READ_BYTES + sink_bytes(8 * n, most_per_arc * m)
     if parameters.codec == "auto":
         on_host += SAMPLE_BYTES + 8 * n
-    on_device = arcs * (2 * width + 2) + 128 * rows
     if is_measured(parameters):
         trial_host, trial_device = trial_bytes(n, m, width)
         on_host += trial_host
-        on_device = max(on_device, trial_device)
+        on_device = max(on_device, trial_device if machine.backend == "cuda" else 0)
     most = most_per_arc * m
-    # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(
         kind="CompressedGraph",
@@ -320,9 +287,11 @@ def _estimate(
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,
     )
+    refused = machine.backend == "cuda" and not sizes.stated(machine.device_memory)
     return Need(
         host_bytes=on_host,
-        device_bytes=on_device if machine.backend == "cuda" and packed else 0,
+        device_bytes=on_device,
+        note=f"on the CPU: {sizes.refused(machine.device_memory)}" if refused and packed else "",
         outputs=(output,),
     )
 

@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.partitioning.device_memory import DOWNLOAD_BYTES, DeviceSizes
+from gravel.stages.partitioning.device_memory import RANGE_ARCS as DEVICE_RANGE_ARCS
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
-from gravel.stages.partitioning.striping import RANKS_AT_ONCE as STRIPES_AT_ONCE
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from numpy.typing import NDArray
 
-    from gravel.kernels.partition import PartitionedGraph, RankSize
-    from gravel.stages.artifacts import Array
+    from gravel.kernels.partition import PartitionedGraph
     from gravel.stages.context import Context
-
+    from gravel.stages.partitioning.on_device import OnDevice
+    from gravel.stages.partitioning.on_host import OnHost
 
 COMPILED_DELEGATES, COMPILED_STRIPES = 70 << 20, 56 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all."""
 
 RANKS_AT_ONCE = 16
 """Ranks whose subgraphs are written in one pass over the graph: each has twelve arrays open."""
+
+STRIPES_AT_ONCE = 64
+"""Stripes that are written in one pass: each has two arrays open."""
 
 HISTOGRAM_BYTES = 8 << 20
 """Of a range that is counted: two histograms of 2^16 degrees for each of eight blocks of its rows."""
@@ -64,103 +68,104 @@ class PartitionParameters(Parameters):
 
 
 def partition(context: Context, parameters: PartitionParameters, *, input: Graph) -> Partition:  # noqa: A002
-    """Distribute the arcs of a graph over ranks, a range of rows at a time, on all workers.
+    """Distribute the arcs of a graph over ranks: on the GPU, or on the CPU over all workers.
 
-    Memory holds the delegates, an index of them (3/16 of a byte for each vertex), and a few ranges. Stripes
-    have no delegates, and their `threshold` is the largest degree. Raises `StageError` if a rank's vertices
-    do not fit 32-bit local ids.
+    On the GPU, graph and result are there at once if they fit, else a range of rows and its result; where
+    even this does not fit, the CPU divides the graph. There, memory holds the delegates, an index of them
+    (3/16 of a byte for each vertex), and a few ranges. Stripes have no delegates, and their `threshold` is
+    the largest degree. Raises `StageError` if a rank's vertices do not fit 32-bit local ids.
     """
-    from dataclasses import asdict
-
+    from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.jit import set_threads
-    from gravel.kernels.partition import storage_of
     from gravel.kernels.partition.distribute import check_ranks
-    from gravel.kernels.partition.threshold import choose_threshold
     from gravel.stages.errors import StageError
-    from gravel.stages.partitioning.counting import find_delegates, take_census
+    from gravel.stages.partitioning.on_host import OnHost
 
     set_threads(context.machine.threads)
-    ranks, threshold = parameters.ranks, parameters.threshold
     try:
-        check_ranks(input.vertex_count, ranks)
+        check_ranks(input.vertex_count, parameters.ranks)
     except ValueError as error:
         raise StageError(str(error)) from None
-    if parameters.scheme == "striped":
-        return _stripes(context, ranks, input)
-    census = take_census(context, input)
-    if threshold == "auto":
-        threshold = choose_threshold(census, ranks, hosts=parameters.hosts)
-        context.log(f"threshold {threshold} chosen from the degrees")
-    dtype = input.column_indices.dtype
-    delegates, index = find_delegates(context, input, threshold, dtype)
-    arrays: dict[str, Array] = {}
-    sizes: list[RankSize] = []
-    for low in range(0, ranks, RANKS_AT_ONCE):
-        high = min(ranks, low + RANKS_AT_ONCE)
-        _distribute(context, input, index, ranks, range(low, high), arrays, sizes)
-    statistics = storage_of(sizes, vertex_count=input.vertex_count, delegate_count=len(delegates))
-    return Partition(
-        arrays=arrays,
-        delegates=delegates,
-        permutation=input.permutation if isinstance(input, Ordering) else None,
-        ranks=ranks,
-        threshold=threshold,
-        vertex_count=input.vertex_count,
-        arc_count=input.arc_count,
-        symmetric=input.symmetric,
-        deduplicated=input.deduplicated,
-        loop_count=input.loop_count,
-        statistics={**statistics, "thresholds": [asdict(division) for division in census.curve()]},
-    )
+    side = _side(context, parameters, input)
+    try:
+        return _divided(context, parameters, input, side)
+    except Exception as error:
+        if isinstance(side, OnHost) or not is_out_of_memory(error):
+            raise
+        context.log(f"the CPU divides the graph: {error}")
+    return _divided(context, parameters, input, OnHost(context, input, side.ranks_at_once))
 
 
-def _stripes(context: Context, ranks: int, graph: Graph) -> Partition:
+def _divided(
+    context: Context, parameters: PartitionParameters, graph: Graph, side: OnDevice | OnHost
+) -> Partition:
+    from dataclasses import asdict
+
     import numpy
 
     from gravel.kernels.partition import storage_of
-    from gravel.stages.partitioning.striping import write_stripes
+    from gravel.kernels.partition.threshold import choose_threshold
 
-    arrays, sizes, largest = write_stripes(context, graph, ranks)
+    ranks, threshold = parameters.ranks, parameters.threshold
+    delegates: NDArray[Any] = numpy.empty(0, graph.column_indices.dtype)
+    thresholds: dict[str, Any] = {}
+    if parameters.scheme == "striped":
+        threshold = side.largest_degree()
+    else:
+        census = side.take_census()
+        if threshold == "auto":
+            threshold = choose_threshold(census, ranks, hosts=parameters.hosts)
+            context.log(f"threshold {threshold} chosen from the degrees")
+        delegates = side.find_delegates(threshold)
+        thresholds["thresholds"] = [asdict(division) for division in census.curve()]
+    arrays, sizes = side.write(ranks)
+    counted = storage_of(sizes, vertex_count=graph.vertex_count, delegate_count=len(delegates))
     return Partition(
         arrays=arrays,
-        delegates=numpy.empty(0, graph.column_indices.dtype),
+        delegates=delegates,
         permutation=graph.permutation if isinstance(graph, Ordering) else None,
         ranks=ranks,
-        threshold=largest,
+        threshold=threshold,
         vertex_count=graph.vertex_count,
         arc_count=graph.arc_count,
         symmetric=graph.symmetric,
         deduplicated=graph.deduplicated,
         loop_count=graph.loop_count,
-        scheme="striped",
-        statistics=storage_of(sizes, vertex_count=graph.vertex_count, delegate_count=0),
+        scheme=parameters.scheme,
+        statistics={**counted, **thresholds},
     )
 
 
-def _distribute(
-    context: Context,
-    graph: Graph,
-    index: tuple[Path, Path, Path],
-    ranks: int,
-    some: range,
-    arrays: dict[str, Array],
-    sizes: list[RankSize],
-) -> None:
-    """Write the subgraphs of some ranks in one pass over the graph."""
-    from gravel.stages.partitioning.ranges import SplitTask, ranges, split_range
-    from gravel.stages.partitioning.writing import RankWriter
+def _side(context: Context, parameters: PartitionParameters, graph: Graph) -> OnDevice | OnHost:
+    """Choose where the graph is divided."""
+    sizes = _device_sizes(parameters, graph.vertex_count, graph.arc_count)
+    if context.machine.backend == "cuda":
+        if sizes.stated(context.machine.device_memory):
+            from gravel.stages.partitioning.on_device import OnDevice
 
-    writers = [RankWriter(context, rank, graph.column_indices.dtype) for rank in some]
-    cuts = list(ranges(graph))
-    tasks = (SplitTask(rows, index, ranks, some.start, some.stop) for rows in cuts)
-    for rows, shares in zip(cuts, context.map(split_range, tasks), strict=True):
-        for writer, share in zip(writers, shares, strict=True):
-            writer.add(share)
-        context.progress(some.start * graph.arc_count + rows.end * len(some), ranks * graph.arc_count, "arcs")
-    for writer in writers:
-        found, size = writer.close()
-        arrays.update(found)
-        sizes.append(size)
+            return OnDevice(context, graph, sizes)
+        context.log(f"the CPU divides the graph: {_refused(sizes, context.machine)}")
+    from gravel.stages.partitioning.on_host import OnHost
+
+    return OnHost(context, graph, sizes.ranks_at_once)
+
+
+def _device_sizes(parameters: PartitionParameters, vertices: int, arcs: int) -> DeviceSizes:
+    striped = parameters.scheme == "striped"
+    return DeviceSizes(
+        vertices,
+        arcs,
+        parameters.ranks,
+        STRIPES_AT_ONCE if striped else RANKS_AT_ONCE,
+        0 if striped else _most_delegates(parameters.threshold, vertices, arcs),
+        4 if vertices < 1 << 32 else 8,
+        striped,
+    )
+
+
+def _refused(sizes: DeviceSizes, machine: Machine) -> str:
+    least = sizes.least_bytes()
+    return f"a GPU needs {least:,} bytes of memory for it, and has {machine.device_memory:,}"
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:
@@ -189,17 +194,11 @@ def _most_delegates(threshold: int | Literal["auto"], vertices: int, arcs: int) 
     return max(vertices // 16, min(vertices // 4, 1 << 20))
 
 
-def _estimate(
-    parameters: PartitionParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
-) -> Need:
-    graph = inputs["input"][0]
-    n, m, p = graph.vertices, graph.arcs, parameters.ranks
-    width = 4 if n < 1 << 32 else 8
-    striped = parameters.scheme == "striped"
-    delegates = 0 if striped else _most_delegates(parameters.threshold, n, m)
-    size = (4 if striped else 12) * n + 8 * delegates * p + 8 * p + width * m
+def _host_bytes(sizes: DeviceSizes, machine: Machine) -> int:
+    """Bound the host memory of a division on the CPU."""
+    n, m, width, delegates = sizes.vertices, sizes.arcs, sizes.width, sizes.delegates
     arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
-    ranks = min(p, STRIPES_AT_ONCE if striped else RANKS_AT_ONCE)
+    ranks = min(sizes.ranks, sizes.ranks_at_once)
     # On every thread a range is divided, whose columns are there too; other shares wait or are written.
     count = m // RANGE_ARCS + n // RANGE_ROWS + 1
     dividing = min(machine.threads, count)
@@ -208,17 +207,47 @@ def _estimate(
     # delegates' rows on every rank. Ranges share no row.
     split = (at_once + dividing) * width * arcs
     split += 32 * min(n, at_once * rows) + 8 * ranks * min(delegates, at_once * rows)
-    arrays = ranks if striped else 4 * ranks
-    host = split + sink_bytes(*[width * m // arrays] * arrays)
-    if striped:
-        host += COMPILED_STRIPES
+    host = split + _sink_bytes(sizes)
+    if sizes.striped:
+        return COMPILED_STRIPES + host
+    # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
+    counting = 2 * n + dividing * (HISTOGRAM_BYTES + width * arcs + 8 * rows)
+    return COMPILED_DELEGATES + max(counting, n // 4 + (8 + 2 * width) * delegates + host)
+
+
+def _host_bytes_beside_device(sizes: DeviceSizes, on_device: int) -> int:
+    """Bound the host memory of a division on the GPU: delegates, and what is on its way from there."""
+    if sizes.whole_bytes() <= on_device:
+        moved = min(DOWNLOAD_BYTES, sizes.width * sizes.arcs)
     else:
-        # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
-        counting = 2 * n + dividing * (HISTOGRAM_BYTES + width * arcs + 8 * rows)
-        host = COMPILED_DELEGATES + max(counting, n // 4 + (8 + 2 * width) * delegates + host)
+        arcs, rows = min(sizes.arcs, DEVICE_RANGE_ARCS), min(sizes.vertices, DEVICE_RANGE_ARCS)
+        moved = 2 * sizes.width * arcs + 16 * rows
+    return COMPILED_DELEGATES + (8 + sizes.width) * sizes.delegates + moved + _sink_bytes(sizes)
+
+
+def _sink_bytes(sizes: DeviceSizes) -> int:
+    ranks = min(sizes.ranks, sizes.ranks_at_once)
+    arrays = ranks if sizes.striped else 4 * ranks
+    return sink_bytes(*[sizes.width * sizes.arcs // arrays] * arrays)
+
+
+def _estimate(
+    parameters: PartitionParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    graph = inputs["input"][0]
+    n, m, p = graph.vertices, graph.arcs, parameters.ranks
+    sizes = _device_sizes(parameters, n, m)
+    width, delegates, striped = sizes.width, sizes.delegates, sizes.striped
+    size = (4 if striped else 12) * n + 8 * delegates * p + 8 * p + width * m
+    on_device = sizes.stated(machine.device_memory) if machine.backend == "cuda" else 0
+    note = ""
+    if machine.backend == "cuda" and not on_device:
+        note = f"on the CPU: {_refused(sizes, machine)}"
+    host = _host_bytes_beside_device(sizes, on_device) if on_device else _host_bytes(sizes, machine)
     return Need(
         host_bytes=host,
-        device_bytes=0,
+        device_bytes=on_device,
+        note=note,
         outputs=(
             Extent(
                 kind="Partition",
@@ -244,5 +273,6 @@ STAGE = Stage(
     run=partition,
     estimate=_estimate,
     deterministic=True,
+    cuda=True,
     hidden=frozenset({"paper"}),
 )

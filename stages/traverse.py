@@ -251,7 +251,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=8,
+    version=9,
     about="Runs a breadth-first search from each source, or finds connected components, and times it.",
     parameters=TraverseParameters,
     inputs={

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
+from gravel.kernels.cuda.capability import too_old
 from gravel.kernels.cuda.source import compiler_options, read_source
 
 __all__ = ["blocks_for", "event_milliseconds", "load", "resident_blocks", "shared_bytes", "vertex_macro"]
@@ -31,6 +32,10 @@ def load(path: str, **macros: object) -> Any:
 def _load(device: int, path: str, macros: tuple[tuple[str, object], ...]) -> Any:
     import cupy
 
+    major_minor = cupy.cuda.Device(device).compute_capability
+    refusal = too_old("the GPU", (int(major_minor[:-1]), int(major_minor[-1])))
+    if refusal is not None:
+        raise RuntimeError(refusal)
     text = read_source(path)
     # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
     cooperative = "grid_barrier(" in text

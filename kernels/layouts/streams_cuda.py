@@ -81,6 +81,27 @@ def refuse_found_input(faults: Any) -> None:
         refuse_input(*fault)
 
 
+def count_rows(layout: str, arrays: Mapping[str, Any], dtype: Any, first_row: int) -> Any:
+    """Count the neighbours of each row without decoding it, summed up: int64 (rows + 1,).
+
+    Raises ValueError for offsets that do not ascend within the stream.
+    """
+    import cupy
+
+    byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
+    check_stream(byte_offsets, stream)
+    rows = len(byte_offsets) - 1
+    degrees = cupy.empty(rows, cupy.int64)
+    if rows:
+        # The kernel compares neighbours itself, to tell which rows are damaged and which go beyond the graph.
+        load(READ, LAYOUT=layout, VERTEX=vertex_macro(vertex_dtype(dtype))).get_function("read_degrees")(
+            (blocks_for(rows, BLOCK, most=MOST_BLOCKS),),
+            (BLOCK,),
+            (byte_offsets, stream, numpy.uint64(_NONE), numpy.uint64(rows), numpy.uint64(first_row), degrees),
+        )
+    return offsets_of(degrees)
+
+
 def read_rows(
     layout: str, arrays: Mapping[str, Any], arc_count: int, dtype: Any, first_row: int, bound: int
 ) -> tuple[Any, Any]:
@@ -89,19 +110,11 @@ def read_rows(
 
     dtype = vertex_dtype(dtype)
     byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
-    check_stream(byte_offsets, stream)
-    rows = len(byte_offsets) - 1
+    row_offsets = count_rows(layout, arrays, dtype, first_row)
+    degrees = cupy.diff(row_offsets)
+    rows = len(degrees)
     module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
-    # The kernel compares neighbours itself, to tell which rows are damaged and which go beyond the graph.
     parameters = byte_offsets, stream, numpy.uint64(_NONE)
-    degrees = cupy.empty(rows, cupy.int64)
-    if rows:
-        module.get_function("read_degrees")(
-            (blocks_for(rows, BLOCK, most=MOST_BLOCKS),),
-            (BLOCK,),
-            (*parameters, numpy.uint64(rows), numpy.uint64(first_row), degrees),
-        )
-    row_offsets = offsets_of(degrees)
     if int(row_offsets[-1]) != arc_count:
         raise ValueError(
             f"the compressed graph holds {int(row_offsets[-1])} arcs; it should hold {arc_count}"

@@ -15,7 +15,7 @@ from typing import Any
 
 from gravel.kernels import varint
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.alignment import ALIGNMENT, array_module, pad
+from gravel.kernels.layouts.alignment import ALIGNMENT, array_module
 
 DEVICE_ARRAYS = ("byte_offsets", "stream", "checkpoints")
 
@@ -35,8 +35,8 @@ def unpad(byte_offsets: Any, stream: Any) -> Any:
 
 def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
     """Write rows as bytes; see `gravel.kernels.layouts.encode`."""
-    byte_offsets, stream = varint.encode(row_offsets, column_indices)
-    return {"byte_offsets": byte_offsets, "stream": pad(stream)}
+    byte_offsets, stream = varint.encode(row_offsets, column_indices, alignment=ALIGNMENT)
+    return {"byte_offsets": byte_offsets, "stream": stream}
 
 
 def decode(

@@ -61,3 +61,26 @@ def first_neighbours(rows: EncodedRows, count: int, absent: int, *, bound: int |
             (*device_rows(rows, bound=bound), numpy.uint64(rows.vertex_count), numpy.uint32(count), heads),
         )
     return heads
+
+
+def loop_counts(rows: EncodedRows) -> Any:
+    """Count the neighbours of each row that are the row itself: uint64 (rows,)."""
+    import cupy
+
+    loops = cupy.zeros(rows.vertex_count, cupy.uint64)
+    if rows.arc_count:
+        unit_rows, units = list_units(rows, least=2)
+        warps = -(-(rows.vertex_count + len(units)) // 32)
+        visit_kernel(rows, "count_loops")(
+            (blocks_for(warps * 32, BLOCK, most=MOST_BLOCKS),),
+            (BLOCK,),
+            (
+                *device_rows(rows),
+                numpy.uint64(rows.vertex_count),
+                unit_rows,
+                units,
+                numpy.uint64(len(units)),
+                loops,
+            ),
+        )
+    return loops

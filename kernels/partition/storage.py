@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,19 @@ class RankSize:
 
 def rank_size(part: RankGraph) -> RankSize:
     """Measure one rank's arrays."""
-    sizes = {key: int(array.nbytes) for key, array in to_arrays(part).items()}
+    return size_of(to_arrays(part))
+
+
+def size_of(arrays: Mapping[str, Any]) -> RankSize:
+    """Measure one rank's arrays by their stored names; of stripes, all arcs are nn."""
+    sizes = {key: int(array.nbytes) for key, array in arrays.items()}
     lists = sum(size for key, size in sizes.items() if "/source_" in key)
-    arcs = tuple(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
-    return RankSize(arcs, sum(sizes.values()) - lists, lists)
+    counts = dict.fromkeys(SUBGRAPHS, 0)
+    for key, array in arrays.items():
+        _, name, kind = key.split("/")
+        if kind == "column_indices":
+            counts[name] = len(array)
+    return RankSize(tuple(counts.values()), sum(sizes.values()) - lists, lists)
 
 
 def storage(graph: PartitionedGraph) -> dict[str, Any]:

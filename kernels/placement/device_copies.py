@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PIECE_BYTES = 64 << 20
-"""Bytes that a thread touches at a time before memory is pinned."""
+"""Bytes that a thread touches at a time before memory is pinned, and that are read at once to be copied."""
 
 
 class DeviceCopies:
@@ -71,6 +71,24 @@ def where_it_is(array: Any) -> Any:
     """Return the device's array for one in host memory if there is one, else the array."""
     there = COPIES.find(array)
     return array if there is None else there
+
+
+def part_on_device(array: Any, first: int, last: int) -> Any:
+    """Return `array[first:last]` on the device: of the copy that is there, or read and copied in pieces."""
+    import cupy
+    import numpy
+
+    from gravel.kernels.strategy import backend_of
+
+    found = where_it_is(array)
+    if backend_of(found) == "cuda":
+        return found[first:last]
+    there = cupy.empty(last - first, found.dtype)
+    step = PIECE_BYTES // there.dtype.itemsize
+    for low in range(first, last, step):
+        part = numpy.ascontiguousarray(found[low : min(low + step, last)])
+        there[low - first : low - first + len(part)].set(part)
+    return there
 
 
 def to_host(device: Any) -> NDArray[Any]:

@@ -24,19 +24,21 @@ def _twin(array: Any) -> ModuleType:
     return importlib.import_module(f"gravel.kernels.varint.{backend_of(array)}")
 
 
-def encode(row_offsets: Any, column_indices: Any) -> tuple[Any, Any]:
+def encode(row_offsets: Any, column_indices: Any, *, alignment: int = 1) -> tuple[Any, Any]:
     """Write rows as bytes.
 
     Parameters
     ----------
     row_offsets : int64 (rows + 1,) from 0 to the number of arcs, NumPy or CuPy.
     column_indices : uint32 or uint64 (arcs,) on the same side, each row ascending.
+    alignment : zero bytes after the last row make the stream as long as a multiple of it.
 
     Returns `byte_offsets` int64 (rows + 1,) and `stream` uint8 (bytes,) on that side. Raises ValueError,
     naming the first row, when a row does not ascend.
 
     """
-    encoded: tuple[Any, Any] = _twin(column_indices).encode(row_offsets, column_indices)
+    twin = _twin(column_indices)
+    encoded: tuple[Any, Any] = twin.encode(row_offsets, column_indices, alignment=alignment)
     return encoded
 
 

@@ -8,6 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
+from gravel.kernels.placement.pinned import pinnable
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 TRUNCATED, TOO_LARGE, OUT_OF_RANGE = 1, 2, 3
@@ -117,10 +118,15 @@ def _row_sizes(row_offsets: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]
     return sizes
 
 
-def encode(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def encode(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], *, alignment: int = 1
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Write rows as bytes; see `gravel.kernels.varint.encode`."""
     byte_offsets = _offsets(_row_sizes(row_offsets, column_indices))
-    stream = numpy.empty(int(byte_offsets[-1]), numpy.uint8)
+    size = int(byte_offsets[-1])
+    # A GPU may come to read it there.
+    stream = pinnable(-(-size // alignment) * alignment, numpy.uint8)
+    stream[size:] = 0
     run_blocks(
         lambda a, b: _write(a, b, row_offsets, column_indices, byte_offsets, stream), row_blocks(row_offsets)
     )

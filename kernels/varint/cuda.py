@@ -69,14 +69,21 @@ def _row_sizes(row_offsets: Any, columns: Any, block: int, long_row: int) -> Any
 
 
 def encode(
-    row_offsets: Any, column_indices: Any, *, block: int = 256, long_row: int = LONG_ROW
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    alignment: int = 1,
+    block: int = 256,
+    long_row: int = LONG_ROW,
 ) -> tuple[Any, Any]:
     """Write rows as bytes; see `gravel.kernels.varint.encode`."""
     import cupy
 
     byte_offsets = _row_sizes(row_offsets, column_indices, block, long_row)
     cupy.cumsum(byte_offsets, out=byte_offsets)
-    stream = cupy.empty(int(byte_offsets[-1]), cupy.uint8)
+    size = int(byte_offsets[-1])
+    stream = cupy.empty(-(-size // alignment) * alignment, cupy.uint8)
+    stream[size:] = 0
     rows = len(row_offsets) - 1
     if rows:
         load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("write_rows")(
@@ -89,6 +96,26 @@ def encode(
 def encoded_size(row_offsets: Any, column_indices: Any, *, block: int = 256) -> int:
     """Count the bytes that `encode` would write."""
     return int(_row_sizes(row_offsets, column_indices, block, LONG_ROW).sum())
+
+
+def count(byte_offsets: Any, stream: Any, dtype: Any, *, block: int = 256, long_row: int = LONG_ROW) -> Any:
+    """Count the neighbours of each row without decoding it, summed up: int64 (rows + 1,).
+
+    Raises ValueError for offsets that do not ascend to the end of the stream, and for a row that ends within
+    a number.
+    """
+    import cupy
+
+    _check_offsets(byte_offsets, len(stream), "byte_offsets", "bytes")
+    rows = len(byte_offsets) - 1
+    row_offsets = cupy.zeros(rows + 1, cupy.int64)
+    if rows:
+        faults, split = _no_faults(), _rows(byte_offsets, long_row)
+        kernel = load(SOURCE, VERTEX=vertex_macro(numpy.dtype(dtype))).get_function("row_lengths")
+        kernel(*_grid(rows, block), (byte_offsets, stream, *split, row_offsets[1:], faults))
+        _refuse(faults)
+    cupy.cumsum(row_offsets, out=row_offsets)
+    return row_offsets
 
 
 def decode(
@@ -109,16 +136,11 @@ def decode(
     import cupy
 
     dtype = numpy.dtype(dtype)
+    row_offsets = count(byte_offsets, stream, dtype, block=block, long_row=long_row)
     module = load(SOURCE, VERTEX=vertex_macro(dtype))
-    _check_offsets(byte_offsets, len(stream), "byte_offsets", "bytes")
     rows = len(byte_offsets) - 1
-    row_offsets = cupy.zeros(rows + 1, cupy.int64)
     faults = _no_faults()
     grid, split = _grid(rows, block), _rows(byte_offsets, long_row)
-    if rows:
-        module.get_function("row_lengths")(*grid, (byte_offsets, stream, *split, row_offsets[1:], faults))
-        _refuse(faults)
-    cupy.cumsum(row_offsets, out=row_offsets)
     if int(row_offsets[-1]) != arc_count:
         raise ValueError(
             f"the compressed graph holds {int(row_offsets[-1])} arcs; it should hold {arc_count}"

@@ -7,9 +7,11 @@ branches at once, rank groups) is tested where there is none. Kernels do not run
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from gravel.kernels.cuda.capability import too_old
 
 FAKE = "GRAVEL_FAKE_DEVICES"
 _DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
@@ -17,13 +19,17 @@ _DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
 
 @dataclass(frozen=True)
 class Device:
-    """One GPU: what CUDA_VISIBLE_DEVICES calls it, its name and memory; `fake` if it is pretended."""
+    """One GPU: what CUDA_VISIBLE_DEVICES calls it, its name and memory; `fake` if it is pretended.
+
+    `refusal` says why gravel cannot use it.
+    """
 
     mask: str
     name: str
     total_bytes: int
     free_bytes: int
     fake: bool = False
+    refusal: str | None = None
 
 
 def find_devices() -> tuple[Device, ...]:
@@ -63,7 +69,7 @@ def _nvml_devices(visible: str | None) -> tuple[Device, ...]:
     chosen: list[Device] = []
     for mask in (part.strip() for part in visible.split(",")):
         match = [
-            Device(mask, device.name, device.total_bytes, device.free_bytes)
+            replace(device, mask=mask)
             for device, uuid in found
             if mask and (device.mask == mask or uuid.startswith(mask))
         ]
@@ -78,7 +84,9 @@ def _describe(nvml: Any, index: int) -> tuple[Device, str]:
     memory = nvml.nvmlDeviceGetMemoryInfo(handle)
     name = nvml.nvmlDeviceGetName(handle)
     uuid = nvml.nvmlDeviceGetUUID(handle)
-    return Device(str(index), str(name), int(memory.total), int(memory.free)), str(uuid)
+    refusal = too_old(str(name), tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle)))
+    device = Device(str(index), str(name), int(memory.total), int(memory.free), refusal=refusal)
+    return device, str(uuid)
 
 
 def rotation(devices: tuple[Device, ...], position: int) -> str:

@@ -11,12 +11,12 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
+from gravel.kernels.cuda.capability import too_old
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.memory import format_bytes, host_capacity
 from gravel.pipeline.doctor.finding import Finding, checked
 from gravel.pipeline.doctor.software import installed
 
-LEAST_CAPABILITY = (7, 0)
 """Cooperative launches and `__syncwarp` as the kernels use them; CUDA 13 itself asks for 7.5."""
 
 PINNED_PROBE = 256 << 20
@@ -77,9 +77,8 @@ def health(nvml: Any, device: Device, handle: Any) -> Iterator[Finding]:
     """Check what makes a GPU unusable: its age, its mode, memory errors. What it does not tell is skipped."""
     with suppress(nvml.NVMLError):
         capability = tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle))
-        if capability < LEAST_CAPABILITY:
-            text = f"{device.mask}: compute capability {capability[0]}.{capability[1]}, and 7.0 is needed"
-            yield Finding("GPU", "bad", text, "run with --backend cpu, or use a newer GPU")
+        if (refusal := too_old(f"{device.mask}: {device.name}", capability)) is not None:
+            yield Finding("GPU", "bad", refusal, "run with --backend cpu, or use a newer GPU")
     with suppress(nvml.NVMLError):
         if nvml.nvmlDeviceGetComputeMode(handle) == nvml.NVML_COMPUTEMODE_PROHIBITED:
             text = f"{device.mask}: its compute mode is prohibited, so that nothing can run on it"

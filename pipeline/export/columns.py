@@ -129,7 +129,7 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
                     "vertex": ids(numpy.arange(start, stop)),
                 }
                 if one.distance is not None:
-                    batch["distance"] = one.distance[row, start:stop]
+                    batch["distance"] = numpy.asarray(one.distance[row, start:stop]).astype(numpy.int32)
                 if one.predecessor is not None:
                     batch["predecessor"] = ids(one.predecessor[row, start:stop])
                 yield batch

@@ -130,10 +130,11 @@ def _of_traversal(traversal: Traversal) -> Iterator[str]:
         yield from _indices("component", numpy.asarray(traversal.component), n, n)
     searches = 0 if traversal.sources is None else len(traversal.sources)
     wide = numpy.int32 if n < 1 << 31 else numpy.int64
-    for name, dtype in (("distance", numpy.int32), ("predecessor", wide)):
+    narrow = (numpy.int32, numpy.int16, numpy.int8)
+    for name, dtypes in (("distance", narrow), ("predecessor", (wide,))):
         array = getattr(traversal, name)
-        if array is not None and (array.dtype != dtype or array.shape != (searches, n)):
-            wanted = f"{numpy.dtype(dtype)} of {(searches, n)}"
+        if array is not None and (array.dtype not in dtypes or array.shape != (searches, n)):
+            wanted = f"{' or '.join(str(numpy.dtype(each)) for each in dtypes)} of {(searches, n)}"
             yield f"{name} is {array.dtype} of shape {array.shape}, and {wanted} is expected"
 
 

@@ -78,6 +78,7 @@ def decide(options: RunOptions) -> RunEnvironment:
         raise RequestError(f"{options.backend!r} is not a backend", hint="use auto, cpu or cuda")
     devices = () if is_address(options.cluster) and options.backend == "cpu" else find_devices()
     usable = bool(devices) and (devices[0].fake or find_spec("cupy") is not None)
+    usable = usable and all(device.refusal is None for device in devices)
     if "cuda" in (options.backend, options.cluster):
         _demand_gpu(options, devices, usable)
     if options.backend == "cuda" and options.cluster == "local":
@@ -109,6 +110,12 @@ def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) 
     asked = [f"--{name} cuda" for name in ("cluster", "backend") if getattr(options, name) == "cuda"]
     demand = f"{' and '.join(asked)} {'asks' if len(asked) == 1 else 'ask'} for"
     on_cpu = f"leave {' and '.join(asked)} out to run on the CPU"
+    refusal = next((device.refusal for device in devices if device.refusal is not None), None)
+    if refusal is not None:
+        raise RequestError(
+            f"{demand} a GPU, and {refusal}",
+            hint=f"let CUDA_VISIBLE_DEVICES name only newer GPUs, or {on_cpu}",
+        )
     if devices:
         names = ", ".join(device.name for device in devices)
         raise RequestError(

@@ -16,6 +16,7 @@ from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import Artifact
 from gravel.stages.rank_group import run_in_threads
+from gravel.stages.threads import map_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -27,19 +28,21 @@ class InlineServices:
     def __init__(
         self,
         key: str,
+        threads: int,
         tell: Callable[[Progress], None],
         write_behind: WriteBehind,
         written: Callable[[Written | Made], None],
     ) -> None:
         self._key = key
+        self._threads = threads
         self._tell = tell
         self.reserved = 0
         self.write_behind = write_behind
         self.written = written
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function here, item by item."""
-        return map(function, items)
+        """Apply the function on threads of this process."""
+        return map_threads(function, items, self._threads)
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run the ranks as threads of this process."""
@@ -84,7 +87,8 @@ class InlineCluster:
         def here(address: str, function: Callable[..., Result], *arguments: object) -> Result:
             return function(*arguments)
 
-        services = InlineServices(task.key, self._progress, self._write_behind, self.events.put)
+        threads = task.machine.threads
+        services = InlineServices(task.key, threads, self._progress, self._write_behind, self.events.put)
         started, clock = time.time(), time.perf_counter()
         try:
             outcome = run_within(task.time_limit, lambda: run_stage(task, services, here))

@@ -21,16 +21,13 @@ from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.threads import map_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 AHEAD = 2
-"""Groups of items of `context.map` in flight per worker: one that runs and one that waits for it. Where there
-are no other workers, items in flight per thread."""
-
-LARGE_ITEM = 1 << 20
-"""Bytes of arrays from which an item of `context.map` is worked on where they are, rather than sent."""
+"""Groups of items of `context.map` in flight per worker: one that runs and one that waits for it."""
 
 ALIVE = 0.5
 """Seconds after which whoever waits for another worker looks whether it is still there."""
@@ -120,38 +117,15 @@ class DaskServices:
         """Spread the items over the cluster, and over threads of its processes where a stage may use several.
 
         No more are in flight than over the threads of a single worker, unless workers are more than threads.
-        On one host, items of gravel's own stages that bring large arrays with them stay here: other workers
-        have no other cores, and the arrays would be sent to them and their like back.
         """
         from distributed import get_client
 
         client = get_client()
-        workers = client.scheduler_info()["workers"].values()
-        items = iter(items)
-        first = list(itertools.islice(items, 1))
-        items = itertools.chain(first, items)
-        stays = _is_own(function) and len({each["host"] for each in workers}) <= 1
-        if len(workers) <= 1 or (stays and first and sent_bytes(first[0]) >= LARGE_ITEM):
-            return self._map_threads(function, items)
-        together = max(1, self._task.machine.threads // len(workers))
-        return self._map_workers(client, function, in_groups(items, together), len(workers) * AHEAD)
-
-    def _map_threads(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        from gravel.kernels.jit import set_threads
-
-        threads = max(1, self._task.machine.threads)
-        with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:
-            waiting: deque[Any] = deque()
-            try:
-                for item in items:
-                    waiting.append(pool.submit(function, item))
-                    if len(waiting) >= threads * AHEAD:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        workers = len(client.scheduler_info()["workers"])
+        if workers <= 1:
+            return map_threads(function, items, self._task.machine.threads)
+        together = max(1, self._task.machine.threads // workers)
+        return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
 
     def _map_workers(
         self, client: Any, function: Callable[[Item], Result], groups: Iterable[list[Item]], ahead: int
@@ -245,16 +219,6 @@ def _gather(client: Any, futures: list[Any], rendezvous: Rendezvous) -> list[tup
     return answers
 
 
-def sent_bytes(item: object) -> int:
-    """Return the bytes of arrays that are sent with an item, 0 for one that only Dask can send."""
-    sizes: list[int] = []
-    try:
-        pickle.dumps(item, protocol=5, buffer_callback=lambda each: sizes.append(each.raw().nbytes))
-    except Exception:
-        return 0
-    return sum(sizes)
-
-
 def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Take the items `size` at a time."""
     rest = iter(items)
@@ -287,12 +251,8 @@ def run_items(
     return answers, (socket.gethostname(), os.getpid()), peak.host_bytes
 
 
-def _is_own(function: Callable[[Any], Any]) -> bool:
-    return getattr(function, "__module__", "").startswith(("gravel.stages.", "gravel.kernels."))
-
-
 def _one_thread(function: Callable[[Any], Any]) -> None:
-    if _is_own(function):
+    if getattr(function, "__module__", "").startswith(("gravel.stages.", "gravel.kernels.")):
         from gravel.kernels.jit import set_threads
 
         set_threads(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import CompressedGraph, Graph, Partition
+from gravel.stages.verifying.host import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,17 +48,16 @@ def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, b
 
 
 def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
-    import numpy
-
     from gravel.kernels.index import index_dtype
 
     n = compressed.vertex_count
-    byte_offsets: Any = numpy.asarray(compressed.byte_offsets)
-    stream: Any = numpy.asarray(compressed.stream)
+    byte_offsets, stream = compressed.byte_offsets, compressed.stream
     if backend == "cuda":
-        import cupy
+        from gravel.kernels.placement.device_copies import part_on_device
 
-        byte_offsets, stream = cupy.asarray(byte_offsets), cupy.asarray(stream)
+        byte_offsets, stream = (part_on_device(each, 0, len(each)) for each in (byte_offsets, stream))
+    else:
+        byte_offsets, stream = on_host(byte_offsets), on_host(stream)
     row_offsets, columns = _decode(
         compressed.codec, byte_offsets, stream, compressed.arc_count, index_dtype(n), n
     )
@@ -88,8 +88,8 @@ def _decompress_partition(compressed: CompressedGraph) -> Partition:
     row = 0
     for record in compressed.subgraphs:
         rank, name, rows, arcs = (record[key] for key in ("rank", "name", "rows", "arcs"))
-        byte_offsets = numpy.asarray(compressed.byte_offsets[row : row + rows + 1])
-        stream = numpy.asarray(compressed.stream[int(byte_offsets[0]) : int(byte_offsets[-1])])
+        byte_offsets = on_host(compressed.byte_offsets[row : row + rows + 1])
+        stream = on_host(compressed.stream[int(byte_offsets[0]) : int(byte_offsets[-1])])
         bound = column_bound(name, rank, n, p, len(compressed.delegates))
         dtype = index_dtype(n) if name == "nn" else local_ids
         offsets, columns = _decode(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.ranges import CountTask, count_range, offset_pieces, ranges
+from gravel.stages.partitioning.ranges import CountTask, count_range, map_ranges, offset_pieces, ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def take_census(context: Context, graph: Graph) -> Census:
     del degrees
     done = 0
     tasks = (CountTask(rows, file) for rows in ranges(graph))
-    for by_busier, by_quieter in context.map(count_range, tasks):
+    for by_busier, by_quieter in map_ranges(context, graph, count_range, tasks):
         busier += by_busier
         quieter += by_quieter
         done = int(busier.sum())

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gravel.stages.threads import map_threads
+from gravel.stages.verifying.host import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.partition.chunks import DelegateIndex, Share
     from gravel.stages.artifacts import Graph
+    from gravel.stages.context import Context
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 RANGE_ARCS = 1 << 22
 """Arcs of a range, at most one row more: 16 MiB of columns."""
@@ -37,27 +44,28 @@ class Rows:
 
     def read(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give row offsets and columns of the range."""
-        import numpy
-
         if self.sliced:
             return self.offsets, self.columns
-        offsets = numpy.asarray(self.offsets[self.first : self.last + 1])
-        return offsets, numpy.asarray(self.columns[self.begin : self.end])
+        offsets = on_host(self.offsets[self.first : self.last + 1])
+        return offsets, on_host(self.columns[self.begin : self.end])
 
 
-def ranges(graph: Graph) -> Iterator[Rows]:
-    """Cut a graph into ranges of at most `RANGE_ROWS` rows and about `RANGE_ARCS` arcs."""
+def ranges(graph: Graph, *, arcs: int | None = None, rows: int | None = None) -> Iterator[Rows]:
+    """Cut a graph into ranges of at most `rows` rows and `arcs` arcs, or of one row that has more.
+
+    By default these are `RANGE_ROWS` and `RANGE_ARCS`.
+    """
     import numpy
 
-    in_memory = isinstance(graph.row_offsets, numpy.ndarray) and isinstance(
-        graph.column_indices, numpy.ndarray
-    )
-    for first, offsets in offset_pieces(graph):
-        row, rows = 0, len(offsets) - 1
-        while row < rows:
+    most, arcs = rows, arcs or RANGE_ARCS
+
+    in_memory = is_in_memory(graph)
+    for first, offsets in offset_pieces(graph, most):
+        row, count = 0, len(offsets) - 1
+        while row < count:
             begin = int(offsets[row])
-            fits = int(numpy.searchsorted(offsets, begin + RANGE_ARCS, side="right")) - 1
-            last = min(rows, max(row + 1, fits))
+            fits = int(numpy.searchsorted(offsets, begin + arcs, side="right")) - 1
+            last = min(count, max(row + 1, fits))
             end = int(offsets[last])
             yield Rows(
                 first + row,
@@ -71,13 +79,31 @@ def ranges(graph: Graph) -> Iterator[Rows]:
             row = last
 
 
-def offset_pieces(graph: Graph) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Read the row offsets piece by piece: the first row, and one offset more than rows."""
+def is_in_memory(graph: Graph) -> bool:
+    """Whether ranges are slices of arrays in memory."""
     import numpy
 
-    for first in range(0, graph.vertex_count, RANGE_ROWS):
-        last = min(first + RANGE_ROWS, graph.vertex_count)
-        yield first, numpy.asarray(graph.row_offsets[first : last + 1])
+    return all(isinstance(each, numpy.ndarray) for each in (graph.row_offsets, graph.column_indices))
+
+
+def map_ranges(
+    context: Context, graph: Graph, function: Callable[[Task], Result], tasks: Iterable[Task]
+) -> Iterator[Result]:
+    """Apply a function to ranges on all workers, or of arrays in memory on this process's threads.
+
+    Sending such ranges to other workers, and what becomes of them back, takes longer than dividing them.
+    """
+    if is_in_memory(graph):
+        return map_threads(function, tasks, context.machine.threads)
+    return context.map(function, tasks)
+
+
+def offset_pieces(graph: Graph, rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Read the row offsets piece by piece: the first row, and one offset more than rows."""
+    step = rows or RANGE_ROWS
+    for first in range(0, graph.vertex_count, step):
+        last = min(first + step, graph.vertex_count)
+        yield first, on_host(graph.row_offsets[first : last + 1])
 
 
 @dataclass(frozen=True)
@@ -128,3 +154,21 @@ def split_range(task: SplitTask) -> list[Share]:
     return split_rows(
         offsets, columns, task.rows.first, index, ranks=task.ranks, low=task.low, high=task.high
     )
+
+
+@dataclass(frozen=True)
+class StripeTask:
+    """Rows to divide among the ranks `low` to `high` - 1."""
+
+    rows: Rows
+    ranks: int
+    low: int
+    high: int
+
+
+def stripe_range(task: StripeTask) -> list[Share]:
+    """Divide a range's rows."""
+    from gravel.kernels.striped import stripe_rows
+
+    offsets, columns = task.rows.read()
+    return stripe_rows(offsets, columns, task.rows.first, ranks=task.ranks, low=task.low, high=task.high)

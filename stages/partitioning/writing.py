@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -10,11 +10,44 @@ if TYPE_CHECKING:
 
     from gravel.kernels.partition import RankSize
     from gravel.kernels.partition.chunks import Share
-    from gravel.stages.artifacts import Array
+    from gravel.stages.artifacts import Array, Graph
     from gravel.stages.context import Context, Sink
+    from gravel.stages.partitioning.ranges import Rows
 
 PIECE_ROWS = 1 << 20
 """Rows whose lengths become offsets at once; a multiple of 64."""
+
+
+KINDS = ("nn", "nd", "dn", "dd")
+"""Subgraphs of a rank; of stripes there is nn alone."""
+
+
+def write_ranks(
+    context: Context,
+    graph: Graph,
+    ranks: int,
+    some: range,
+    shares: Iterable[tuple[Rows, Sequence[Share]]],
+    names: Sequence[str] = KINDS,
+) -> tuple[dict[str, Array], list[RankSize]]:
+    """Write some of the ranks from the shares of all ranges; returns arrays by name, and sizes."""
+    writers = [RankWriter(context, rank, graph.column_indices.dtype, names) for rank in some]
+    arrays: dict[str, Array] = {}
+    sizes: list[RankSize] = []
+    try:
+        for rows, found in shares:
+            for writer, share in zip(writers, found, strict=True):
+                writer.add(share)
+            done = some.start * graph.arc_count + rows.end * len(some)
+            context.progress(done, ranks * graph.arc_count, "arcs")
+        for writer in writers:
+            made, size = writer.close()
+            arrays.update(made)
+            sizes.append(size)
+    finally:
+        for writer in writers:
+            writer.close_files()
+    return arrays, sizes
 
 
 class RankWriter:
@@ -25,7 +58,7 @@ class RankWriter:
         context: Context,
         rank: int,
         column_dtype: Any,
-        names: Sequence[str] = ("nn", "nd", "dn", "dd"),
+        names: Sequence[str] = KINDS,
     ) -> None:
         import numpy
 
@@ -68,7 +101,13 @@ class RankWriter:
                 kind = "source_list" if name == "nd" else "source_mask"
                 arrays[f"{prefix}/{name}/{kind}"] = sources
                 list_bytes += listed
-        return arrays, RankSize(tuple(self._arcs.values()), subgraph_bytes, list_bytes)
+        arcs = tuple(self._arcs.get(name, 0) for name in KINDS)
+        return arrays, RankSize(arcs, subgraph_bytes, list_bytes)
+
+    def close_files(self) -> None:
+        """Close what is still open, since it was not read to its end."""
+        for file in self._files.values():
+            file.close()
 
     def _offset_width(self, name: str) -> int:
         return 4 if self._arcs[name] < 1 << 32 else 8

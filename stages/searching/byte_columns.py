@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
+from gravel.stages.verifying.host import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def columns_as_stored(stored: CompressedGraph) -> Graph:
     from gravel.kernels.index import index_dtype
 
     n, dtype = stored.vertex_count, numpy.dtype(index_dtype(stored.vertex_count))
-    byte_offsets = numpy.asarray(stored.byte_offsets)
+    byte_offsets = on_host(stored.byte_offsets)
     size = stored.arc_count * dtype.itemsize
     if len(byte_offsets) != n + 1 or len(stored.stream) != size or int(byte_offsets[-1]) != size:
         raise StageError(

@@ -69,7 +69,9 @@ def checks_over_ranks(
             recipe=Recipe.of(graph),
             threads=context.machine.threads,
             source=source,
-            distance=None if traversal.distance is None else numpy.asarray(traversal.distance[search]),
+            distance=None
+            if traversal.distance is None
+            else numpy.asarray(traversal.distance[search]).astype(numpy.int32, copy=False),
             predecessor=None
             if traversal.predecessor is None
             else numpy.asarray(traversal.predecessor[search]),

@@ -30,13 +30,16 @@ def reached(
     if distance is None:
         distance = numpy.empty(graph.vertex_count, numpy.int32)
         distances_of_tree(predecessor, source, distance)
-    depth = int(distance.max())
     if backend_of(distance) == "cuda":
-        vertices, arcs, summed = _sums_on_device(graph, distance, depth)
+        from gravel.kernels.level_statistics_cuda import level_sums as sums_on_device
+
+        vertices, arcs, summed = sums_on_device(distance, *graph.counts_on_device)
     else:
+        depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
-        ends = graph.ends if graph.ends is not None else numpy.empty(0, numpy.int64)
+        ends = on_host(graph.ends) if graph.ends is not None else numpy.empty(0, numpy.int64)
         summed = level_sums(distance, graph.first_offsets, ends, vertices, arcs)
+    pulled = [level for level, way in enumerate(result.directions[: len(vertices)]) if way == "pull"]
     total = int(arcs.sum())
     edges = total
     if graph.symmetric:
@@ -45,27 +48,13 @@ def reached(
         "reached": int(vertices.sum()),
         "arcs": total,
         "edges": edges,
-        "depth": depth,
+        "depth": len(vertices) - 1,
         "levels": {
             "vertices": vertices.tolist(),
             "arcs": arcs.tolist(),
-            "pulled": [level for level, way in enumerate(result.directions[: depth + 1]) if way == "pull"],
+            "pulled": pulled,
         },
     }
-
-
-def _sums_on_device(
-    graph: SearchedGraph, distance: Any, depth: int
-) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Count as `level_sums` does; sums of less than 2^53 arcs are exact."""
-    import cupy
-
-    degrees, ends = graph.counts_on_device
-    levels = distance.astype(cupy.int64) + 1  # 0 is what was not reached
-    vertices = cupy.bincount(levels, minlength=depth + 2)[1:]
-    arcs = cupy.bincount(levels, weights=degrees, minlength=depth + 2)[1:].astype(cupy.int64)
-    summed = 0 if ends is None else int(ends[levels > 0].sum())
-    return vertices.get(), arcs.get(), summed
 
 
 def add_statistics(

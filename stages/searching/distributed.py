@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
 from gravel.stages.partitioning.resident import Recipe, run_gang
+from gravel.stages.searching.distances import Distances
 from gravel.stages.searching.distributed_rank import RankAnswer, RankTask, ready_as_rank, work_as_rank
 
 if TYPE_CHECKING:
@@ -230,14 +231,14 @@ class _Output:
     """Labels as rows, or the checks of each search."""
 
     def __init__(self, context: Context, vertex_count: int, output: str) -> None:
-        import numpy
 
         from gravel.kernels.partition.search import predecessor_dtype
 
         self._n, self._tree = vertex_count, predecessor_dtype(vertex_count)
         self.checks: list[Any] | None = [] if output == "checks" else None
         row = (vertex_count,)
-        self._distances = context.sink(numpy.int32, row) if output in ("both", "distance") else None
+        with_distances = output in ("both", "distance")
+        self._distances = Distances(lambda kind: context.sink(kind, row)) if with_distances else None
         self._predecessors = context.sink(self._tree, row) if output in ("both", "predecessor") else None
 
     def append(self, answers: Sequence[RankAnswer]) -> None:
@@ -252,7 +253,7 @@ class _Output:
         predecessor = numpy.empty(self._n, self._tree) if self._predecessors is not None else None
         put_together([answer.labels for answer in answers], distance, predecessor)
         if self._distances is not None and distance is not None:
-            self._distances.append(distance.reshape(1, -1))
+            self._distances.append(distance)
         if self._predecessors is not None and predecessor is not None:
             self._predecessors.append(predecessor.reshape(1, -1))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.verifying.host import on_host
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -62,7 +64,7 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts.alignment import padded
     from gravel.kernels.placement.pinned import fill, pinnable
 
-    offsets = numpy.asarray(stored.byte_offsets)
+    offsets = on_host(stored.byte_offsets)
     end = int(offsets[-1]) if len(offsets) else 0
     if end > len(stored.stream):
         raise ValueError(f"the rows end at byte {end}; the stream has {len(stored.stream)}")
@@ -78,6 +80,31 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     return EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
 
 
+def rows_on_device(stored: CompressedGraph) -> EncodedRows | None:
+    """Take the rows of a compressed graph that are in memory to the device, or find them there.
+
+    None where they are stored. Raises ValueError where the stream ends before them.
+    """
+    import cupy
+    import numpy
+
+    from gravel.kernels.index import index_dtype
+    from gravel.kernels.layouts import EncodedRows
+    from gravel.kernels.layouts.alignment import pad
+    from gravel.kernels.placement.device_copies import on_device as to_device
+    from gravel.kernels.strategy import backend_of
+
+    if backend_of(stored.stream) != "cuda" and not isinstance(stored.stream, numpy.ndarray):
+        return None
+    offsets, stream = to_device(stored.byte_offsets), to_device(stored.stream)
+    end = int(offsets[-1]) if len(offsets) else 0
+    if end > len(stream):
+        raise ValueError(f"the rows end at byte {end}; the stream has {len(stream)}")
+    arrays = {"byte_offsets": cupy.asarray(offsets), STREAM: pad(stream[:end])}
+    dtype = numpy.dtype(index_dtype(stored.vertex_count))
+    return EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
+
+
 def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     """Leave the rows of a compressed graph where they are stored, and read where each begins.
 
@@ -89,7 +116,7 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.layouts.parts import host_offsets
 
-    arrays = {"byte_offsets": numpy.asarray(stored.byte_offsets), STREAM: stored.stream}
+    arrays = {"byte_offsets": on_host(stored.byte_offsets), STREAM: stored.stream}
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
     rows = EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
     host_offsets(rows)
@@ -123,8 +150,8 @@ def on_device(rows: EncodedRows, placing: Placing | None = None) -> tuple[Encode
     return replace(rows, arrays=moved | (placed.arrays if placed else {})), placed
 
 
-def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> NDArray[Any]:
-    """Count the neighbours of each row without decoding them, summed up: int64 (rows + 1,).
+def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> Any:
+    """Count the neighbours of each row without decoding them, summed up: int64 (rows + 1,), where they lie.
 
     A stream that is stored is read `in_parts`, once, a range of rows at a time. Raises ValueError for bytes
     that are no rows, or not as many neighbours as the graph has arcs.
@@ -132,9 +159,14 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> NDArray[Any]
     import numpy
 
     from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
-    from gravel.stages.compress import row_ranges
+    from gravel.kernels.strategy import backend_of
+    from gravel.stages.compressing.writing import row_ranges
 
-    if not in_parts:
+    if not in_parts and backend_of(rows.arrays["byte_offsets"]) == "cuda":
+        from gravel.kernels.layouts.counting import row_offsets
+
+        offsets = row_offsets(rows)
+    elif not in_parts:
         offsets = count_neighbours(rows)
     else:
         offsets = numpy.zeros(rows.vertex_count + 1, numpy.int64)
@@ -149,13 +181,28 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> NDArray[Any]
     return offsets
 
 
+def edge_ends_on_device(rows: EncodedRows, offsets: Any, *, deduplicated: bool) -> Any:
+    """Count the ends of distinct edges of each row on the device; see `edge_ends`.
+
+    `offsets` are those of `row_offsets_of`. Rows that may have duplicates are decoded, whole.
+    """
+    if deduplicated:
+        from gravel.kernels.layouts.counting import edge_ends
+
+        return edge_ends(rows, offsets)
+    from gravel.kernels import level_statistics_cuda
+    from gravel.kernels.layouts import decode
+
+    return level_statistics_cuda.edge_ends(*decode(rows))
+
+
 def edge_ends_of(rows: EncodedRows) -> NDArray[Any]:
     """Count the ends of distinct edges of each row, a range of rows decoded at a time; see `edge_ends`."""
     import numpy
 
     from gravel.kernels.layouts import decode
     from gravel.kernels.level_statistics import edge_ends
-    from gravel.stages.compress import row_ranges
+    from gravel.stages.compressing.writing import row_ranges
 
     counts = [numpy.empty(0, numpy.int64)]
     name = "row_offsets" if rows.layout == "csr" else "byte_offsets"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.verifying.host import on_host
+
 if TYPE_CHECKING:
     from gravel.kernels.partition import PartitionedGraph
     from gravel.kernels.partition.layout import RankGraph
@@ -76,8 +78,8 @@ class EncodedRank:
 
         made = {}
         for name, first, rows, arcs in self.subgraphs:
-            offsets = numpy.asarray(self.byte_offsets[first : first + rows + 1])
-            stream = pad(numpy.asarray(self.stream[int(offsets[0]) : int(offsets[-1])]))
+            offsets = on_host(self.byte_offsets[first : first + rows + 1])
+            stream = pad(on_host(self.stream[int(offsets[0]) : int(offsets[-1])]))
             dtype = numpy.dtype(index_dtype(self.vertex_count) if name == "nn" else numpy.uint32)
             arrays = {"byte_offsets": offsets - offsets[0], "stream": stream}
             bound = column_bound(name, self.rank, self.vertex_count, self.ranks, self.delegate_count)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.searching.encoded import DECODED
 from gravel.stages.searching.placing import COLUMNS, place_columns
+from gravel.stages.searching.rows import on_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +31,10 @@ class SearchedGraph:
 
     `row_offsets` and `columns` live where the search runs, in the numbering that is searched; columns may be
     pinned host memory that a GPU reads, or be read in slices, as `placement` says. Of a compressed graph
-    that is searched as it is, `rows` live there, and `row_offsets` is a NumPy array. The others
-    are NumPy arrays: `permutation` (old -> new, or None), and in `symmetrize`'s numbering `first_offsets`,
-    the row offsets, and `ends`, the ends of distinct edges per vertex where degrees do not tell.
+    that is searched as it is, `rows` live there, and `row_offsets` is a NumPy array. `permutation` (old ->
+    new, or None) is one too, and in `symmetrize`'s numbering `first_offsets`, the row offsets. `ends`, in
+    that numbering too, are the ends of distinct edges per vertex where degrees do not tell; they lie where
+    they were counted.
     """
 
     vertex_count: int
@@ -40,7 +42,7 @@ class SearchedGraph:
     symmetric: bool
     backend: str
     first_offsets: NDArray[Any]
-    ends: NDArray[Any] | None
+    ends: Any | None
     permutation: NDArray[Any] | None
     row_offsets: Any
     columns: Any
@@ -55,22 +57,22 @@ class SearchedGraph:
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
         import numpy
+        from blake3 import blake3
 
         offsets = numpy.ascontiguousarray(self.first_offsets)
         return {
             "vertices": self.vertex_count,
             "arcs": self.arc_count,
             "symmetric": self.symmetric,
-            "digest": hashlib.blake2b(offsets.data, digest_size=8).hexdigest(),
+            "digest": blake3(offsets.view(numpy.uint8).data, max_threads=blake3.AUTO).hexdigest(length=8),
         }
 
     @cached_property
     def counts_on_device(self) -> tuple[Any, Any | None]:
-        """Arcs (float64) and ends of distinct edges per vertex, in `symmetrize`'s numbering, on the GPU."""
+        """`first_offsets` and `ends` on the GPU."""
         import cupy
 
-        degrees = cupy.diff(cupy.asarray(self.first_offsets)).astype(cupy.float64)
-        return degrees, None if self.ends is None else cupy.asarray(self.ends)
+        return cupy.asarray(self.first_offsets), None if self.ends is None else cupy.asarray(self.ends)
 
     @property
     def placement(self) -> str:
@@ -151,20 +153,30 @@ def _read_encoded(
         STREAM,
         STREAMED,
         edge_ends_of,
+        edge_ends_on_device,
         on_device,
         read_rows,
         row_offsets_of,
+        rows_on_device,
         streamed_rows,
     )
 
     if not stored.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
     in_parts = placing is not None and placing.plan.placement == STREAMED
-    rows = streamed_rows(stored) if in_parts else read_rows(stored)
-    offsets = row_offsets_of(rows, in_parts=in_parts)
-    ends = edge_ends_of(rows) if _has_loops_or_duplicates(stored) else None
+    whole = machine.backend == "cuda" and (placing is None or placing.plan.placement == "device")
+    there = rows_on_device(stored) if whole else None
+    rows = there or (streamed_rows(stored) if in_parts else read_rows(stored))
     notes, placed = [f"rows of layout {rows.layout} were searched as they are"], None
-    if machine.backend == "cuda":
+    if whole and there is None:
+        rows, placed = on_device(rows, placing)
+    offsets = row_offsets_of(rows, in_parts=in_parts)
+    ends = None
+    if _has_loops_or_duplicates(stored):
+        on_gpu = backend_of(offsets) == "cuda"
+        deduplicated = stored.deduplicated
+        ends = edge_ends_on_device(rows, offsets, deduplicated=deduplicated) if on_gpu else edge_ends_of(rows)
+    if machine.backend == "cuda" and not whole:
         rows, placed = on_device(rows, placing)
     elif in_parts and placing is not None:
         placed = Placed(placing.plan, {STREAM: rows.arrays[STREAM]})
@@ -179,7 +191,7 @@ def _read_encoded(
         first_offsets=_first_offsets(offsets, permutation),
         ends=_first(ends, permutation),
         permutation=permutation,
-        row_offsets=offsets,
+        row_offsets=on_host(offsets),
         columns=None,
         partition=None,
         notes=notes,
@@ -198,8 +210,6 @@ def _read_csr(
 ) -> SearchedGraph:
     import numpy
 
-    from gravel.kernels.strategy import backend_of
-
     if not plain.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
     offsets: Any = plain.row_offsets
@@ -215,6 +225,7 @@ def _read_csr(
     elif backend_of(columns) == "cpu":
         columns = numpy.asarray(columns)
     host_offsets = offsets
+    whole = machine.backend == "cuda" and placed is None
     if machine.backend == "cuda":
         import cupy
 
@@ -222,14 +233,14 @@ def _read_csr(
 
         host_offsets = cupy.asnumpy(offsets)
         offsets = on_device(offsets)
-        columns = on_device(columns) if placed is None else columns
+        columns = on_device(columns) if whole else columns
     return SearchedGraph(
         vertex_count=plain.vertex_count,
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend=machine.backend,
-        first_offsets=_first_offsets(host_offsets, permutation),
-        ends=_first(_edge_ends(plain, host_offsets, columns, placed), permutation),
+        first_offsets=_first_offsets(offsets if permutation is not None else host_offsets, permutation),
+        ends=_first(_edge_ends(plain, offsets if whole else host_offsets, columns, placed), permutation),
         permutation=permutation,
         row_offsets=offsets,
         columns=columns,
@@ -275,17 +286,32 @@ def _read_partition(
     )
 
 
-def _first_offsets(offsets: NDArray[Any], permutation: NDArray[Any] | None) -> NDArray[Any]:
+def _first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[Any]:
     """Make the row offsets in `symmetrize`'s numbering from those of the numbering that is searched."""
+    found: Any
     if permutation is None:
-        return offsets
-    from gravel.kernels.relabel import row_offsets_back
+        found = on_host(offsets)
+    elif backend_of(offsets) == "cuda":
+        from gravel.kernels.placement.device_copies import on_device
+        from gravel.kernels.relabel_cuda import row_offsets_back as back_on_device
 
-    return row_offsets_back(permutation, offsets)
+        found = back_on_device(on_device(permutation), offsets).get()
+    else:
+        from gravel.kernels.relabel import row_offsets_back
+
+        found = row_offsets_back(permutation, offsets)
+    return found  # type: ignore[no-any-return]
 
 
-def _first(values: NDArray[Any] | None, permutation: NDArray[Any] | None) -> NDArray[Any] | None:
-    return values if values is None or permutation is None else values[permutation]
+def _first(values: Any | None, permutation: NDArray[Any] | None) -> Any | None:
+    """Bring counts per vertex to `symmetrize`'s numbering, where they lie."""
+    if values is None or permutation is None:
+        return values
+    if backend_of(values) == "cuda":
+        from gravel.kernels.placement.device_copies import on_device
+
+        return values[on_device(permutation)]
+    return values[permutation]
 
 
 def _has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool:
@@ -294,16 +320,15 @@ def _has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool
 
 def _edge_ends(
     plain: Graph | Partition, offsets: Any, columns: Any, placed: Placed | None = None
-) -> NDArray[Any] | None:
+) -> Any | None:
     if not _has_loops_or_duplicates(plain):
         return None
     from gravel.kernels.level_statistics import edge_ends
-    from gravel.kernels.strategy import backend_of
 
     if placed is not None and placed.plan.placement == "streamed":
         import numpy
 
-        from gravel.stages.compress import row_ranges
+        from gravel.stages.compressing.writing import row_ranges
 
         counts = [numpy.empty(0, numpy.int64)]
         for row, part in row_ranges(offsets):
@@ -312,8 +337,11 @@ def _edge_ends(
         return numpy.concatenate(counts)
     if placed is not None and placed.pinned:
         columns = placed.pinned[COLUMNS].array
+    if backend_of(columns) == "cuda":
+        from gravel.kernels.level_statistics_cuda import edge_ends as count_on_device
 
-    return edge_ends(offsets, columns.get() if backend_of(columns) == "cuda" else columns)
+        return count_on_device(offsets, columns)
+    return edge_ends(offsets, columns)
 
 
 def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.searching.distances import Distances
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,12 +28,12 @@ class Rows:
 
         n = graph.vertex_count
         tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._distances: Sink | _OnDevice | None = None
+        self._distances: Distances | None = None
         self._predecessors: Sink | _OnDevice | None = None
-        on_device = graph.backend == "cuda" and context.keeps_device_arrays
-        sink: Any = _OnDevice if on_device else context.sink
+        self._on_device = graph.backend == "cuda" and context.keeps_device_arrays
+        sink: Any = _OnDevice if self._on_device else context.sink
         if output != "predecessor":
-            self._distances = sink(numpy.int32, (n,), rows=searches)
+            self._distances = Distances(lambda dtype: sink(dtype, (n,), rows=searches))
         if output != "distance":
             self._predecessors = sink(tree, (n,), rows=searches)
         self._back: _OnHost | LabelsBack | None = None
@@ -53,7 +55,7 @@ class Rows:
         distance, predecessor, milliseconds = result.distance, result.predecessor, 0.0
         if self._back is not None:
             distance, predecessor, milliseconds = self._back.run(distance, predecessor)
-        if isinstance(self._distances or self._predecessors, _OnDevice):
+        if self._on_device:
             self._append(distance, predecessor)
             # Levels are counted from the distances, where they are; a tree's on the host.
             return distance, None if distance is not None else on_host(predecessor), milliseconds
@@ -63,7 +65,7 @@ class Rows:
 
     def _append(self, distance: Any | None, predecessor: Any | None) -> None:
         if self._distances is not None and distance is not None:
-            self._distances.append(distance.reshape(1, -1))
+            self._distances.append(distance)
         if self._predecessors is not None and predecessor is not None:
             self._predecessors.append(predecessor.reshape(1, -1))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
+from gravel.stages.searching.distances import Distances
 from gravel.stages.searching.partitioned import LABEL_BYTES
 from gravel.stages.searching.spreading import Spreading
 
@@ -238,12 +239,12 @@ class _Labels:
 
         tree = numpy.int32 if vertex_count < 1 << 31 else numpy.int64
         row, output = (vertex_count,), parameters.output
-        self._distance = context.sink(numpy.int32, row) if output != "predecessor" else None
+        self._distance = Distances(lambda kind: context.sink(kind, row)) if output != "predecessor" else None
         self._predecessor = context.sink(tree, row) if output != "distance" else None
 
     def append(self, share: Share, row: int) -> None:
         if self._distance is not None:
-            self._distance.append(share.distance[row : row + 1])
+            self._distance.append(share.distance[row])
         if self._predecessor is not None:
             self._predecessor.append(share.predecessor[row : row + 1])
 

@@ -35,6 +35,8 @@ def on_host(array: Any) -> Any:
 
 
 def _checked_searches(graph: Graph, traversal: Traversal) -> Iterator[list[Check]]:
+    import numpy
+
     from gravel.kernels.row_blocks import row_blocks
     from gravel.kernels.verify import check_bfs
 
@@ -45,7 +47,9 @@ def _checked_searches(graph: Graph, traversal: Traversal) -> Iterator[list[Check
             row_offsets,
             columns,
             source,
-            None if traversal.distance is None else on_host(traversal.distance[search]),
+            None
+            if traversal.distance is None
+            else on_host(traversal.distance[search]).astype(numpy.int32, copy=False),
             None if traversal.predecessor is None else on_host(traversal.predecessor[search]),
             symmetric=graph.symmetric,
             max_depth=traversal.max_depth,

@@ -39,6 +39,7 @@ def module() -> types.ModuleType:
         "concatenate",
         "count_nonzero",
         "cumsum",
+        "diff",
         "flatnonzero",
         "minimum",
         "packbits",

@@ -78,7 +78,7 @@ def test_health_of_a_gpu():
     for made, told in [
         (nvml(mode=2), "prohibited"),
         (nvml(errors=3), "3 uncorrected"),
-        (nvml(capability=(6, 1)), "6.1"),
+        (nvml(capability=(7, 5)), "7.5"),
     ]:
         finding = one(gpus.health(made, device, handle))
         assert finding.state == "bad"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 from gravel.pipeline.core import devices
 from gravel.pipeline.core.devices import FAKE, Device, find_devices
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import core_count, hardware, machine_facts
+from gravel.pipeline.scheduler import machine
+from gravel.pipeline.scheduler.options import RunOptions
 
 
 def test_the_cpu_is_named_with_its_cores() -> None:
@@ -33,7 +37,7 @@ def test_facts_are_plain_and_name_the_versions() -> None:
     assert {"python", "gravel", "numpy", "zarr"} <= set(facts["versions"])
 
 
-def fake_nvml(count: int) -> Any:
+def fake_nvml(count: int, capability: tuple[int, int] = (9, 0)) -> Any:
     class NVMLError(Exception):
         pass
 
@@ -46,6 +50,7 @@ def fake_nvml(count: int) -> Any:
         nvmlDeviceGetMemoryInfo=lambda handle: SimpleNamespace(total=100, free=90 - handle),
         nvmlDeviceGetName=lambda handle: f"GPU {handle}",
         nvmlDeviceGetUUID=lambda handle: f"GPU-{handle}{handle}{handle}",
+        nvmlDeviceGetCudaComputeCapability=lambda handle: capability,
     )
 
 
@@ -80,3 +85,17 @@ def test_without_a_driver_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv(FAKE, "3x8GiB")
     assert [device.mask for device in find_devices()] == ["0", "1", "2"]
     assert find_devices()[0].total_bytes == 8 << 30
+
+
+def test_a_gpu_that_is_too_old_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FAKE, raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(devices, "_DRIVER_FILES", ("/proc/self/stat",))
+    monkeypatch.setattr(machine, "find_spec", lambda name: True)
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(1, (8, 0)))
+    assert machine.decide(RunOptions(tmp_path)).backend == "cuda"
+    monkeypatch.setitem(sys.modules, "pynvml", fake_nvml(1, (7, 5)))
+    assert machine.decide(RunOptions(tmp_path)).backend == "cpu"
+    with pytest.raises(RequestError) as refused:
+        machine.decide(RunOptions(tmp_path, cluster="cuda"))
+    assert "GPU 0 has compute capability 7.5, and gravel's kernels need 8.0 or newer" in str(refused.value)

@@ -12,12 +12,13 @@ import pytest
 from pydantic import ValidationError
 from scipy.sparse import csr_array
 
-import gravel.stages.compress as module
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.stages.artifacts import Graph, Ordering, Partition
-from gravel.stages.compress import STAGE, CompressParameters, compress, row_ranges
+from gravel.stages.compress import STAGE, CompressParameters, compress
+from gravel.stages.compressing import writing as module
 from gravel.stages.compressing.decoding import decompress
+from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition

@@ -82,7 +82,9 @@ def test_counts_come_from_parts_of_the_rows(monkeypatch):
         numpy.testing.assert_array_equal(row_offsets_of(rows), offsets)
         expected = edge_ends(offsets, columns)
         numpy.testing.assert_array_equal(edge_ends_of(rows), expected)
-        monkeypatch.setattr("gravel.stages.compress.row_ranges.__kwdefaults__", {"rows": 7, "arcs": 50})
+        monkeypatch.setattr(
+            "gravel.stages.compressing.writing.row_ranges.__kwdefaults__", {"rows": 7, "arcs": 50}
+        )
         numpy.testing.assert_array_equal(edge_ends_of(rows), expected)
         monkeypatch.undo()
 

@@ -45,7 +45,7 @@ def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytes
                 small.setattr("gravel.stages.partitioning.ranges.RANGE_ARCS", 50)
                 small.setattr("gravel.stages.partitioning.ranges.RANGE_ROWS", 64)
                 small.setattr("gravel.stages.partitioning.writing.PIECE_ROWS", 64)
-                small.setattr("gravel.stages.partitioning.striping.RANKS_AT_ONCE", 2)
+                small.setattr("gravel.stages.partition.STRIPES_AT_ONCE", 2)
                 context = PlainContext()
                 stored = stripes(graph, ranks, context)
             assert arrays.keys() == stored.arrays.keys()

@@ -11,6 +11,7 @@ from gravel.kernels.order import METHODS
 from gravel.stages.artifacts import Graph, Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.searching.distances import smallest_type
 from gravel.stages.searching.strategy import backend_of_search, checked_tuning
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
@@ -37,7 +38,7 @@ def test_labels_are_in_the_first_numbering_whatever_is_searched(layout, backend,
         sources = sorted({0, graph.vertex_count - 1})
         traversal, measurement = run(searched, backend=backend, sources={"vertices": sources})
         assert traversal.sources.tolist() == sources
-        assert traversal.distance.dtype == numpy.int32
+        assert traversal.distance.dtype == smallest_type(int(traversal.distance.max()))
         assert traversal.predecessor.dtype == numpy.int32
         for row, source in enumerate(sources):
             expected = scipy_distances(graph.row_offsets, graph.column_indices, source)

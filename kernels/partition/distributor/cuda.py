@@ -18,25 +18,14 @@ from gravel.kernels.partition.distribute import check_ranks
 from gravel.kernels.partition.distributor.program import SORT_ARCS
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.distributor.source import EdgeSource
-from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
+from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count
+from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of, source_mask
 
 MOST_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
 
 NN, ND, HALF = 0, 1, 2
 """Kinds of arcs in `distributor.cu`."""
-
-
-def _offsets(lengths: Any) -> Any:
-    import cupy
-
-    offsets = cupy.zeros(len(lengths) + 1, numpy.int64)
-    cupy.cumsum(lengths, out=offsets[1:])
-    return _narrow(offsets)
-
-
-def _narrow(offsets: Any) -> Any:
-    return offsets.astype(numpy.uint32) if int(offsets[-1]) < 1 << 32 else offsets
 
 
 class RankBuilder:
@@ -190,7 +179,8 @@ class RankBuilder:
             heads.append(values[chosen].astype(numpy.uint32))
         self._rows = RowsOnDevice(0, self._dtype, **self._sizes)
         self._index = ()
-        nn, nd = (Subgraph(_offsets(lengths[kind]), _joined(pieces[kind])) for kind in (NN, ND))
+        columns = [_joined(pieces[kind]) for kind in (NN, ND)]
+        nn, nd = (Subgraph(offsets_of(lengths[kind], len(columns[kind])), columns[kind]) for kind in (NN, ND))
         dn = self._turned(lengths[ND], nd.column_indices)
         dd = self._both_ways(_joined(tails), _joined(heads))
         part = RankGraph(
@@ -200,8 +190,8 @@ class RankBuilder:
             dn=dn,
             dd=dd,
             nd_source_list=cupy.flatnonzero(lengths[ND]).astype(numpy.uint32),
-            dn_source_mask=_source_mask(dn),
-            dd_source_mask=_source_mask(dd),
+            dn_source_mask=source_mask(dn),
+            dd_source_mask=source_mask(dd),
         )
         return part, self._delegates
 
@@ -231,7 +221,7 @@ class RankBuilder:
             self._kernels.run("name_rows", stop - begin, offsets, *span, rows)
             turned.place(columns[begin:stop], rows)
         turned.sort(max(1, (self._local - 1).bit_length()), keep_duplicates=True)
-        return Subgraph(_narrow(turned.offsets), turned.columns)
+        return Subgraph(narrow(turned.offsets), turned.columns)
 
     def _both_ways(self, tails: Any, heads: Any) -> Subgraph:
         both = RowsOnDevice(len(self._delegates), numpy.uint32, **self._sizes)
@@ -241,7 +231,7 @@ class RankBuilder:
         both.place(tails, heads)
         both.place(heads, tails)
         both.sort(max(1, (len(self._delegates) - 1).bit_length()), keep_duplicates=True)
-        return Subgraph(_narrow(both.offsets), both.columns)
+        return Subgraph(narrow(both.offsets), both.columns)
 
 
 def _joined(pieces: list[Any]) -> Any:
@@ -255,12 +245,3 @@ def _joined(pieces: list[Any]) -> Any:
         end += len(piece)
         pieces[place] = whole[:0]
     return whole
-
-
-def _source_mask(rows: Subgraph) -> Any:
-    import cupy
-
-    filled = rows.row_offsets[1:] != rows.row_offsets[:-1]
-    padded = cupy.zeros(64 * mask_words(len(filled)), numpy.bool_)
-    padded[: len(filled)] = filled
-    return cupy.packbits(padded, bitorder="little").view(numpy.uint64)

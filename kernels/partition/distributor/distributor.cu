@@ -8,12 +8,11 @@
 // Paper: Pan, Pearce, Owens, IPDPS 2018, section III-B, algorithm 1.
 //
 // variants VERTEX: u32 u64
-#include "kernels/cuda/types.cuh"
+#include "kernels/partition/lookup.cuh"
 
 typedef unsigned short u16;
 
 constexpr u32 MOST_RANKS = 1024;
-constexpr u32 NOTHING = 0xffffffffu;
 enum Kind { NN, ND, HALF, ELSEWHERE };
 
 // counts[r] += arcs whose source is rank r's; loops make none. Fewer than 2^31 edges.
@@ -76,20 +75,6 @@ extern "C" __global__ void place_arcs(const u32* rows, const VERTEX* columns, u6
         placed[atomicAdd(&cursors[rows[i]], 1ull)] = columns[i];
 }
 
-// The row that holds an arc: the last one of the range that does not begin after it.
-__device__ __forceinline__ u64 row_of(const u64* offsets, u64 first, u64 rows, u64 arc) {
-    u64 low = first, high = first + rows;
-    while (high - low > 1) {
-        const u64 middle = (low + high) / 2;
-        if (offsets[middle] <= arc) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 // keys[i] = row of the i-th arc of the range, from the range's first on, << bits | column.
 extern "C" __global__ void pack_rows(const u64* offsets, const VERTEX* columns, u64 first, u64 rows, u32 bits, u64* keys) {
     const u64 begin = offsets[first], end = offsets[first + rows];
@@ -102,12 +87,6 @@ extern "C" __global__ void name_rows(const u64* offsets, u64 first, u64 rows, u3
     const u64 begin = offsets[first], end = offsets[first + rows];
     for (u64 arc = begin + global_thread(); arc < end; arc += global_threads())
         found[arc - begin] = u32(row_of(offsets, first, rows, arc));
-}
-
-// Add one for each lane's bin, once for all lanes of the warp that have the same; NOTHING is no bin.
-__device__ __forceinline__ void add_together(u64* bins, u32 bin) {
-    const u32 alike = __match_any_sync(ALL_LANES, bin);
-    if (bin != NOTHING && lane_id() == u32(__ffs(alike) - 1)) atomicAdd(&bins[bin], u64(__popc(alike)));
 }
 
 // Arcs of the range by the degree of their busier and of their quieter end; `degrees` of all vertices, capped.
@@ -131,13 +110,6 @@ extern "C" __global__ void count_ends(const u64* offsets, const VERTEX* columns,
 extern "C" __global__ void flag_vertices(const u64* vertices, u64 count, u64* words) {
     for (u64 i = global_thread(); i < count; i += global_threads())
         atomicOr(&words[vertices[i] / 64], 1ull << (vertices[i] % 64));
-}
-
-__device__ __forceinline__ u32 position_of(u64 vertex, const u64* words, const u32* before) {
-    const u64 word = words[vertex / 64], bit = 1ull << (vertex % 64);
-    if (!(word & bit)) return NOTHING;
-    const u64 below = word & (bit - 1);
-    return before[vertex / 64] + __popc(u32(below)) + __popc(u32(below >> 32));
 }
 
 // What becomes of each arc of a range of own rows: its kind, and

@@ -1,0 +1,209 @@
+"""The edge distributor over a range of rows on the current GPU; the kernels are `split.cu`.
+
+The twin of `gravel.kernels.partition.chunks` and of the counts in `gravel.kernels.partition.census`. Beside a
+range, its census takes no memory to speak of. Its shares take as much as its columns, 4 bytes for each row
+in them, and 8 bytes of each bucket for every `TILE` arcs (`share_bytes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy
+
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.partition.census import LARGEST
+from gravel.kernels.partition.chunks import DelegateIndex, Share
+from gravel.kernels.partition.distributor.rows_cuda import Kernels
+from gravel.kernels.partition.layout import SUBGRAPHS
+
+SOURCE = "kernels/partition/split.cu"
+
+BLOCK = 256
+"""Threads of a block; 256 at most."""
+
+ROUNDS = 8
+"""Arcs of a thread in a tile, as in `split.cu`."""
+
+MOST_RANKS = 64
+"""Ranks that a range is divided among at once: what a block counts in shared memory."""
+
+MOST_BLOCKS = 1 << 14
+
+
+def share_bytes(arcs: int, rows: int, delegate_rows: int, ranks: int, *, width: int, striped: bool) -> int:
+    """Bound the device memory of what a range of rows adds to ranks, and of making it.
+
+    Parameters
+    ----------
+    rows, delegate_rows : of the range; the latter are those of delegates among them.
+    ranks : that are made at once.
+    width : bytes of a column.
+
+    """
+    kinds = 1 if striped else 4
+    lengths = rows if striped else 2 * (rows + ranks * delegate_rows)
+    tiles = -(-arcs // (BLOCK * ROUNDS))
+    return width * arcs + 4 * lengths + 8 * kinds * ranks * tiles
+
+
+def index_delegates(vertices: Any, degrees: Any, vertex_count: int) -> DelegateIndex:
+    """Index delegates on the device.
+
+    Parameters
+    ----------
+    vertices, degrees : int64 (delegates,), ascending by vertex.
+
+    """
+    import cupy
+
+    count = len(vertices)
+    words = cupy.zeros(max(1, -(-vertex_count // 64)), numpy.uint64)
+    before = cupy.zeros(len(words), numpy.uint32)
+    if count:
+        Kernels(numpy.uint32, BLOCK).run("flag_vertices", count, vertices, numpy.uint64(count), words)
+        begins = cupy.arange(len(words), dtype=numpy.int64) * 64
+        before = cupy.searchsorted(vertices, begins).astype(numpy.uint32)
+    return DelegateIndex(words, before, degrees)
+
+
+def count_degrees(degrees: Any) -> Any:
+    """Count vertices by degree, int64 (LARGEST + 1,) on the device; `degrees` uint16."""
+    import cupy
+
+    return cupy.bincount(degrees.astype(numpy.int32), minlength=LARGEST + 1).astype(numpy.int64, copy=False)
+
+
+def capped(lengths: Any) -> Any:
+    """Give degrees as the census takes them, uint16; `lengths` int64 are overwritten."""
+    import cupy
+
+    return cupy.minimum(lengths, LARGEST, out=lengths).astype(numpy.uint16)
+
+
+def count_rows(
+    row_offsets: Any, columns: Any, first_row: int, degrees: Any, busier: Any, quieter: Any
+) -> None:
+    """Count the arcs of a row range by their busier and by their quieter end.
+
+    Parameters
+    ----------
+    row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
+    columns : of the range alone.
+    degrees : `capped` degrees of all vertices.
+    busier, quieter : int64 (LARGEST + 1,), to which the counts are added.
+
+    """
+    rows, arcs = len(row_offsets) - 1, len(columns)
+    if not arcs:
+        return
+    # The kernel takes the rows of a whole graph: the arrays would begin so far before the range's.
+    offsets = _address(row_offsets, 8 * first_row)
+    begin = _address(columns, columns.dtype.itemsize * int(row_offsets[0]))
+    span = numpy.uint64(first_row), numpy.uint64(rows)
+    whole = numpy.uint32(0), numpy.uint32(1)
+    Kernels(columns.dtype, BLOCK).run(
+        "count_ends", arcs, offsets, begin, *span, *whole, degrees, busier, quieter
+    )
+
+
+def split_rows(
+    row_offsets: Any,
+    columns: Any,
+    first_row: int,
+    index: DelegateIndex | None,
+    *,
+    ranks: int,
+    low: int,
+    high: int,
+) -> list[Share]:
+    """Give what a range of rows adds to ranks `low` to `high` - 1, in arrays of the device.
+
+    Parameters
+    ----------
+    row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
+    columns : of the range alone, uint32 or uint64.
+    first_row : the vertex of the first row.
+    index : of `index_delegates`; None for stripes, whose shares have nn alone.
+
+    Raises ValueError for more than `MOST_RANKS` ranks at once.
+
+    """
+    import cupy
+
+    span, arcs, rows = high - low, len(columns), len(row_offsets) - 1
+    if span > MOST_RANKS:
+        raise ValueError(f"{span} ranks at once are too many; at most {MOST_RANKS} are made together")
+    names = SUBGRAPHS[:1] if index is None else SUBGRAPHS
+    buckets = list(product(names, range(low, high)))
+    lengths, shifts = _lengths(buckets, first_row, rows, index, ranks)
+    tiles = -(-arcs // (BLOCK * ROUNDS))
+    sums = cupy.zeros(len(buckets) * tiles + 1, numpy.int64)
+    module = load(SOURCE, VERTEX=vertex_macro(columns.dtype))
+    grid = (blocks_for(tiles, 1, most=MOST_BLOCKS),), (BLOCK,)
+    delegates = (numpy.uint64(0),) * 3 if index is None else index
+    span_of_ranks = numpy.uint32(ranks), numpy.uint32(low), numpy.uint32(span)
+    rows_given = row_offsets, columns, numpy.uint64(first_row), numpy.uint64(rows)
+    given = (*rows_given, *span_of_ranks, *delegates, numpy.uint32(len(buckets)), numpy.uint64(tiles))
+    totals = numpy.zeros(len(buckets), numpy.int64)
+    if arcs:
+        counted = _addresses(lengths, shifts)
+        module.get_function("count_arcs")(*grid, (*given, counted, sums[1:]))
+        cupy.cumsum(sums, out=sums)
+        totals = numpy.diff(cupy.asnumpy(sums[::tiles]))
+    made = [
+        cupy.empty(int(total), columns.dtype if name == "nn" else numpy.uint32)
+        for (name, _), total in zip(buckets, totals, strict=True)
+    ]
+    if arcs:
+        module.get_function("fill_arcs")(*grid, (*given, sums, _addresses(made, [0] * len(made))))
+    return [
+        Share(
+            {name: lengths[place * span + rank] for place, name in enumerate(names)},
+            {name: made[place * span + rank] for place, name in enumerate(names)},
+        )
+        for rank in range(span)
+    ]
+
+
+def _lengths(
+    buckets: Sequence[tuple[str, int]], first_row: int, rows: int, index: DelegateIndex | None, ranks: int
+) -> tuple[list[Any], list[int]]:
+    """Make room for the lengths of each bucket's rows, and say which row of the rank each begins with."""
+    import cupy
+
+    first_delegate, last_delegate = (
+        0 if index is None else _delegates_before(index, vertex) for vertex in (first_row, first_row + rows)
+    )
+    spans = []
+    for name, rank in buckets:
+        first, last = ((vertex - rank + ranks - 1) // ranks for vertex in (first_row, first_row + rows))
+        own = name in ("nn", "nd")
+        spans.append((first, last) if own else (first_delegate, last_delegate))
+    lengths = cupy.zeros(sum(last - first for first, last in spans), numpy.uint32)
+    ends = numpy.cumsum([last - first for first, last in spans]).tolist()
+    begins = [0, *ends[:-1]]
+    cuts = [lengths[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    return cuts, [4 * first for first, _ in spans]
+
+
+def _delegates_before(index: DelegateIndex, vertex: int) -> int:
+    word, bit = divmod(vertex, 64)
+    if word >= len(index.words):
+        return len(index.degrees)
+    below = int(index.words[word]) & ((1 << bit) - 1)
+    return int(index.before[word]) + below.bit_count()
+
+
+def _address(array: Any, shift: int) -> numpy.uint64:
+    """Give the address of an array as it would be so many bytes earlier."""
+    return numpy.uint64((int(array.data.ptr) - shift) % (1 << 64))
+
+
+def _addresses(arrays: Sequence[Any], shifts: Sequence[int]) -> Any:
+    import cupy
+
+    found = [_address(array, shift) for array, shift in zip(arrays, shifts, strict=True)]
+    return cupy.asarray(numpy.array(found, numpy.uint64))

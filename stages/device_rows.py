@@ -1,0 +1,59 @@
+"""Rows that are worked on by a GPU, fewer at a time where it has less memory free than was stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def bytes_there(*arrays: Any) -> int:
+    """Count the bytes of arrays that the device has already."""
+    from gravel.kernels.placement.device_copies import where_it_is
+    from gravel.kernels.strategy import backend_of
+
+    there = [where_it_is(array) for array in arrays]
+    return sum(int(array.nbytes) for array in there if backend_of(array) == "cuda")
+
+
+def free_bytes() -> int:
+    """Give back what is unused, and return how much of the device is free."""
+    import cupy
+
+    from gravel.kernels.cuda.room import give_free_blocks_back
+
+    give_free_blocks_back()
+    return int(cupy.cuda.runtime.memGetInfo()[0])
+
+
+def lacking(free: int) -> str:
+    """Say that an allocation failed."""
+    return f"out of device memory, of which {free:,} bytes are free"
+
+
+def tried(
+    work: Callable[[int, int], Result], first: int, last: int, log: Callable[[str], None]
+) -> Iterator[Result]:
+    """Yield `work(first, last)`, or that of halves of these rows where the device has no room for it.
+
+    Raises MemoryError where there is none for one row.
+    """
+    from gravel.kernels.cuda.room import is_out_of_memory
+
+    try:
+        found = work(first, last)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    else:
+        yield found
+        return
+    # Outside of the handler, whose traceback keeps the arrays of what failed.
+    told = lacking(free_bytes())
+    if last - first == 1:
+        raise MemoryError(f"{told}, for row {first} alone")
+    log(f"{told}; ranges become smaller")
+    middle = (first + last) // 2
+    yield from tried(work, first, middle, log)
+    yield from tried(work, middle, last, log)

@@ -1,0 +1,210 @@
+"""compress on an emulated GPU: the bytes of the CPU, at once and in ranges, and where memory is short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.layouts import decode
+from gravel.kernels.strategy import backend_of
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.compress import STAGE, CompressParameters, compress
+from gravel.stages.compressing import memory
+from gravel.stages.compressing.decoding import decompress
+from gravel.stages.compressing.writing import row_ranges
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.searching.byte_columns import columns_as_stored
+from gravel.stages.searching.encoded import read_rows
+from gravel.stages.searching.encoded_ranks import read_encoded_ranks
+from gravel.stages.stage import Extent
+from tests.emulation import grid_kernels
+from tests.emulation.grid_kernels import on_device
+from tests.emulation.test_partition_stage import Keeping, graph_of, machine
+from tests.emulation.verify_case import Pool, Stored, emulate
+from tests.kernels.cuda_case import rmat
+from tests.zoo import zoo
+
+ZOO = list(zoo())
+SKEWED = rmat(9)
+CODECS = ("csr", "varint", "blocks", "elias_fano")
+
+
+@pytest.fixture(autouse=True)
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    made = emulate(monkeypatch)
+    for module in ("varint.cuda", "layouts.blocks_cuda", "layouts.elias_fano_cuda"):
+        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
+    return made
+
+
+def in_small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ranges(row_offsets: Any) -> Any:
+        return row_ranges(row_offsets, rows=50, arcs=700)
+
+    for module in ("writing", "on_device"):
+        monkeypatch.setattr(f"gravel.stages.compressing.{module}.row_ranges", ranges)
+
+
+def pack(context: PlainContext, stored: Graph | Partition, codec: str) -> CompressedGraph:
+    return compress(context, CompressParameters(codec=codec), input=stored)
+
+
+def on_cpu(stored: Graph | Partition, codec: str) -> CompressedGraph:
+    return pack(PlainContext(machine("cpu")), stored, codec)
+
+
+def same(found: CompressedGraph, expected: CompressedGraph) -> None:
+    for name in ("byte_offsets", "stream"):
+        mine, wanted = getattr(found, name), getattr(expected, name)
+        assert numpy.array_equal(mine, wanted), name
+        assert mine.dtype == wanted.dtype, name
+    facts = {"byte_offsets": None, "stream": None, "permutation": None, "delegates": None}
+    assert replace(found, **facts) == replace(expected, **facts)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_gpu_writes_the_bytes_of_the_cpu(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for member in [*ZOO, SKEWED]:
+        graph = graph_of(member, symmetric=False)
+        expected = on_cpu(graph, codec)
+        same(pack(Keeping(machine("cuda")), graph, codec), expected)
+        with monkeypatch.context() as small:
+            in_small_ranges(small)
+            found = pack(PlainContext(machine("cuda")), graph, codec)
+        same(found, expected)
+        assert type(found.stream) is type(found.byte_offsets) is numpy.ndarray
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("place", [on_device, Stored], ids=["on the device", "stored"])
+def test_arrays_wherever_they_are(codec: str, place: Any) -> None:
+    graph = graph_of(SKEWED, index=numpy.uint64)
+    there = replace(graph, row_offsets=place(graph.row_offsets), column_indices=place(graph.column_indices))
+    expected = on_cpu(graph, codec)
+    for context in (Keeping(machine("cuda")), PlainContext(machine("cuda")), PlainContext(machine("cpu"))):
+        found = pack(context, there, codec)
+        same(found, expected)
+        stays = context.keeps_device_arrays and (codec != "csr" or place is on_device)
+        assert (backend_of(found.stream) == "cuda") is stays
+
+
+@pytest.mark.parametrize("codec", ["varint", "blocks"])
+def test_partitions(codec: str) -> None:
+    whole = partition(PlainContext(), PartitionParameters(ranks=3, threshold=4), input=graph_of(SKEWED))
+    expected = on_cpu(whole, codec)
+    found = pack(Keeping(machine("cuda")), whole, codec)
+    same(found, expected)
+    assert backend_of(found.stream) == "cuda"
+    same(pack(PlainContext(machine("cuda")), whole, codec), expected)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_stays_on_the_device_is_read_from_there(codec: str) -> None:
+    graph = graph_of(SKEWED)
+    there = replace(
+        graph, row_offsets=on_device(graph.row_offsets), column_indices=on_device(graph.column_indices)
+    )
+    packed = pack(Keeping(machine("cuda")), there, codec)
+    found = [decompress(packed)]
+    if codec == "csr":
+        again = columns_as_stored(packed)
+        found.append(replace(again, column_indices=again.column_indices[: graph.arc_count]))
+    else:
+        rows = read_rows(packed)
+        assert not any(backend_of(array) == "cuda" for array in rows.arrays.values())
+        offsets, columns = decode(rows)
+        found.append(replace(graph, row_offsets=offsets, column_indices=columns))
+    for each in found:
+        assert numpy.array_equal(each.row_offsets, graph.row_offsets)
+        assert numpy.array_equal(each.column_indices, graph.column_indices)
+    if codec in ("varint", "blocks"):
+        parts = partition(PlainContext(), PartitionParameters(ranks=2, threshold=4), input=graph)
+        packed = pack(Keeping(machine("cuda")), parts, codec)
+        again = decompress(packed)
+        assert isinstance(again, Partition)
+        for name, array in parts.arrays.items():
+            assert numpy.array_equal(again.arrays[name], array), name
+        assert len(read_encoded_ranks(packed).parts) == 2
+
+
+def test_auto_reads_arrays_of_the_device() -> None:
+    graph = graph_of(SKEWED)
+    there = replace(
+        graph, row_offsets=on_device(graph.row_offsets), column_indices=on_device(graph.column_indices)
+    )
+    same(pack(Keeping(machine("cuda")), there, "auto"), on_cpu(graph, "auto"))
+
+
+def test_an_order_is_told() -> None:
+    graph = graph_of(SKEWED)
+    permutation = numpy.arange(graph.vertex_count, dtype=numpy.uint32)
+    ordering = Ordering(**vars(graph), permutation=permutation, method="x", statistics={"mean_gap": 1.0})
+    found = pack(Keeping(machine("cuda")), ordering, "varint")
+    assert found.permutation is permutation
+    assert found.statistics["order"] == {"method": "x", "mean_gap": 1.0}
+
+
+@pytest.mark.parametrize("codec", ["varint", "blocks", "elias_fano"])
+@pytest.mark.parametrize("kind", [Keeping, PlainContext])
+def test_rows_that_do_not_ascend_are_refused(codec: str, kind: Any) -> None:
+    graph = graph_of(next(graph for graph in ZOO if graph.name == "path_33"))
+    graph.column_indices[14] = 0
+    with pytest.raises(StageError, match="rows from 0 on: row 7 does not ascend"):
+        pack(kind(machine("cuda")), graph, codec)
+
+
+@pytest.mark.parametrize("codec", ["varint", "blocks", "elias_fano"])
+def test_less_room_than_stated(codec: str, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(SKEWED)
+    expected = on_cpu(graph, codec)
+    told = {}
+    for limit in (1 << 40, 40_000, 9_000, 500):
+        pool.limit = limit
+        context = Keeping(machine("cuda"))
+        found = pack(context, graph, codec)
+        same(found, expected)
+        told[limit] = context.messages
+        assert (backend_of(found.stream) == "cuda") is (limit == 1 << 40)
+        del found
+        assert not pool.used
+    assert not told[1 << 40]
+    assert "not encoded on the GPU at once" in told[40_000][0]
+    assert any("ranges become smaller" in line for line in told[9_000])
+    assert not any("not encoded on the GPU in ranges" in line for line in told[9_000])
+    assert "not encoded on the GPU in ranges" in told[500][-1]
+
+
+@pytest.mark.parametrize("codec", ["varint", "blocks", "elias_fano", "csr"])
+@pytest.mark.parametrize("kind", [Keeping, PlainContext])
+def test_no_more_is_taken_than_stated(
+    codec: str, kind: Any, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_small_ranges(monkeypatch)
+    monkeypatch.setattr(memory, "ARCS_AT_ONCE", 700)
+    monkeypatch.setattr(memory, "ROWS_AT_ONCE", 50)
+    graph = graph_of(rmat(10))
+    extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
+    parameters = CompressParameters(codec=codec)
+    stated = []
+    for room in (1 << 30, 60_000):
+        need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", room))
+        pool.peak = 0
+        context = kind(machine("cuda", room))
+        found = compress(context, parameters, input=graph)
+        same(found, on_cpu(graph, codec))
+        assert pool.peak <= need.device_bytes <= room
+        assert not context.messages
+        stated.append(need.device_bytes)
+        del found
+    assert stated == [0, 0] if codec == "csr" else stated[0] > stated[1] > 0
+    # Rows that the GPU has no room for are the CPU's from the start.
+    need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", 1000))
+    assert need.device_bytes == 0
+    assert ("on the CPU: a GPU needs" in need.note) is (codec != "csr")
+    assert need.host_bytes >= STAGE.estimate(parameters, {"input": (extent,)}, machine("cpu")).host_bytes
+    same(compress(kind(machine("cuda", 1000)), parameters, input=graph), on_cpu(graph, codec))

@@ -1,0 +1,214 @@
+"""partition on an emulated GPU: what the CPU makes, at once and in ranges, and where memory is short."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.partition import chunks_cuda
+from gravel.stages.artifacts import Graph, Ordering, Partition
+from gravel.stages.context import PlainContext
+from gravel.stages.partition import STAGE, PartitionParameters, partition
+from gravel.stages.partitioning import device_memory
+from gravel.stages.partitioning import on_device as on_device_module
+from gravel.stages.stage import Extent, Machine
+from tests.emulation import grid_kernels
+from tests.emulation.grid_kernels import on_device
+from tests.emulation.verify_case import Pool, Stored, emulate
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import ZooGraph, zoo
+
+ZOO = list(zoo())
+SKEWED = rmat(9)
+ROOM = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    made = emulate(monkeypatch)
+    monkeypatch.setattr(chunks_cuda, "BLOCK", grid_kernels.THREADS)
+    for module in ("chunks_cuda", "distributor.rows_cuda"):
+        monkeypatch.setattr(f"gravel.kernels.partition.{module}.load", grid_kernels.load)
+    # What is counted for large graphs would be all of a small one.
+    monkeypatch.setattr(device_memory, "LEAST_ARCS", 16)
+    monkeypatch.setattr(device_memory, "HISTOGRAMS", 0)
+    return made
+
+
+class Keeping(PlainContext):
+    """A context whose results stay on the device."""
+
+    keeps_device_arrays = True
+
+
+def graph_of(member: ZooGraph, symmetric: bool = True, index: Any = numpy.uint32) -> Graph:
+    offsets, columns = fast_csr(member, symmetric=symmetric, index=index)
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=member.vertex_count,
+        arc_count=len(columns),
+        symmetric=symmetric,
+        deduplicated=True,
+    )
+
+
+def machine(backend: str, room: int = ROOM) -> Machine:
+    return Machine(backend, threads=2, host_memory=1 << 40, device_memory=room)
+
+
+def on_cpu(graph: Graph, **asked: Any) -> Partition:
+    return partition(PlainContext(machine("cpu")), PartitionParameters(**asked), input=graph)
+
+
+def same(found: Partition, expected: Partition) -> None:
+    assert list(found.arrays) == list(expected.arrays)
+    for name, array in expected.arrays.items():
+        assert numpy.array_equal(found.arrays[name], array), name
+        assert found.arrays[name].dtype == array.dtype, name
+    assert numpy.array_equal(found.delegates, expected.delegates)
+    assert found.delegates.dtype == expected.delegates.dtype
+    for part in (found, expected):
+        assert type(part.delegates) is numpy.ndarray
+    plain = [replace(each, arrays={}, delegates=None, permutation=None) for each in (found, expected)]
+    assert plain[0] == plain[1]
+
+
+ASKED = [
+    *({"ranks": ranks, "threshold": threshold} for ranks in (1, 3) for threshold in (0, 6, "auto")),
+    {"ranks": 18, "threshold": 3},
+    {"ranks": 3, "scheme": "striped"},
+    {"ranks": 70, "scheme": "striped"},
+]
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: " ".join(map(str, asked.values())))
+def test_the_gpu_divides_as_the_cpu_does(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    # Many ranks take as many launches of each range.
+    members = [*ZOO, SKEWED] if asked["ranks"] == 3 else [ZOO[0], *ZOO[-2:], SKEWED]
+    for member, symmetric in itertools.product(members, (True, False)):
+        graph = graph_of(member, symmetric)
+        expected = on_cpu(graph, **asked)
+        contexts = PlainContext(machine("cuda")), Keeping(machine("cuda"))
+        for context in contexts:
+            same(partition(context, PartitionParameters(**asked), input=graph), expected)
+        # Ranges of few arcs, on a device that the whole graph does not fit.
+        with monkeypatch.context() as small:
+            small.setattr(device_memory, "RANGE_ARCS", 256)
+            small.setattr(on_device_module, "PIECE_ROWS", 64)
+            small.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: ROOM + 1)
+            context = Keeping(machine("cuda"))
+            same(partition(context, PartitionParameters(**asked), input=graph), expected)
+
+
+@pytest.mark.parametrize("place", [on_device, Stored], ids=["on the device", "stored"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_arrays_wherever_they_are(place: Any, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of(SKEWED, index=numpy.uint64)
+    there = replace(graph, row_offsets=place(graph.row_offsets), column_indices=place(graph.column_indices))
+    if not whole:
+        monkeypatch.setattr(device_memory, "RANGE_ARCS", 512)
+        monkeypatch.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: ROOM + 1)
+    for asked in ({"ranks": 2, "threshold": 5}, {"ranks": 2, "scheme": "striped"}):
+        found = partition(PlainContext(machine("cuda")), PartitionParameters(**asked), input=there)
+        same(found, on_cpu(graph, **asked))
+
+
+def test_results_stay_on_the_device() -> None:
+    found = partition(
+        Keeping(machine("cuda")), PartitionParameters(ranks=2, threshold=5), input=graph_of(SKEWED)
+    )
+    assert all(type(array) is grid_kernels.Array for array in found.arrays.values())
+    found = partition(
+        PlainContext(machine("cuda")), PartitionParameters(ranks=2, threshold=5), input=graph_of(SKEWED)
+    )
+    assert all(type(array) is numpy.ndarray for array in found.arrays.values())
+
+
+@pytest.mark.parametrize("asked", [{"scheme": "striped"}, {"threshold": 5}], ids=["striped", "delegates"])
+def test_ranges_shrink_where_there_is_less_room_than_stated(
+    asked: dict[str, Any], pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = graph_of(SKEWED)
+    expected = on_cpu(graph, ranks=2, **asked)
+    # Counts of degrees take as much for any graph.
+    fixed = 3 * 8 * 65536 + 2048 if "threshold" in asked else 0
+    logs = []
+    for limit, told in ((1 << 40, 0), (fixed + 30_000, 0), (fixed + 12_000, 1 << 40), (1000, 0)):
+        pool.limit = limit
+        # Another program takes what was free a moment ago.
+        free = sys.modules["cupy"].cuda.runtime
+        monkeypatch.setattr(free, "memGetInfo", lambda told=told: (told or pool.limit - pool.used, 1 << 40))
+        context = PlainContext(machine("cuda"))
+        same(partition(context, PartitionParameters(ranks=2, **asked), input=graph), expected)
+        assert not pool.used
+        logs.append(context.messages)
+    assert not logs[0]
+    assert re.search("bytes are free; the graph is divided [0-9,]+ arcs at a time", logs[1][0])
+    assert not any("smaller" in line for line in logs[1])
+    assert sum("ranges become smaller" in line for line in logs[2]) > 1
+    assert not any("the CPU divides" in line for line in logs[2])
+    assert "the CPU divides the graph: out of " in logs[3][-1]
+
+
+def test_a_row_that_does_not_fit_is_left_to_the_cpu(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_device_module, "PIECE_ROWS", 16)
+    star = graph_of(next(graph for graph in ZOO if graph.name == "star_300"))
+    pool.limit = 2000
+    context = PlainContext(machine("cuda"))
+    found = partition(context, PartitionParameters(ranks=2, scheme="striped"), input=star)
+    same(found, on_cpu(star, ranks=2, scheme="striped"))
+    assert "bytes are free, for row 0 alone" in context.messages[-1]
+
+
+def test_a_device_that_is_too_small_leaves_it_to_the_cpu() -> None:
+    graph = graph_of(SKEWED)
+    context = PlainContext(machine("cuda", 1000))
+    parameters = PartitionParameters(ranks=2, threshold=5)
+    same(partition(context, parameters, input=graph), on_cpu(graph, ranks=2, threshold=5))
+    assert "the CPU divides the graph: a GPU needs" in context.messages[0]
+    extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
+    need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", 1000))
+    assert need.device_bytes == 0
+    assert "has 1,000" in need.note
+    assert need.host_bytes == STAGE.estimate(parameters, {"input": (extent,)}, machine("cpu")).host_bytes
+
+
+@pytest.mark.parametrize(
+    "asked", [*ASKED[:1], *ASKED[5:]], ids=lambda asked: " ".join(map(str, asked.values()))
+)
+def test_no_more_is_taken_than_stated(
+    asked: dict[str, Any], pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = 0 if "scheme" in asked else 3 * 8 * 65536
+    monkeypatch.setattr(device_memory, "HISTOGRAMS", counts)
+    graph = graph_of(rmat(13))
+    parameters = PartitionParameters(**asked)
+    extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
+    expected = on_cpu(graph, **asked)
+    stated = []
+    for room in (ROOM, counts + 800_000, counts + 500_000):
+        need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", room))
+        pool.peak = 0
+        context = PlainContext(machine("cuda", room))
+        same(partition(context, parameters, input=graph), expected)
+        assert pool.peak <= need.device_bytes <= room
+        assert not any("memory" in line for line in context.messages)
+        stated.append((need.device_bytes, pool.peak))
+    assert stated[0] > stated[1] > stated[2] > (0, 0)
+    print(stated)
+
+
+def test_facts_of_the_graph_are_kept() -> None:
+    graph = graph_of(SKEWED)
+    permutation = numpy.arange(graph.vertex_count, dtype=numpy.uint32)
+    ordering = Ordering(**{**vars(graph), "loop_count": 2}, permutation=permutation, method="x")
+    stored = partition(Keeping(machine("cuda")), PartitionParameters(ranks=2, threshold=9), input=ordering)
+    assert stored.permutation is permutation
+    assert (stored.loop_count, stored.ranks, stored.threshold) == (2, 2, 9)

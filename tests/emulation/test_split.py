@@ -1,0 +1,102 @@
+"""Ranges of rows divided by emulated kernels: the shares and the counts of the CPU, bit by bit."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import sys
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.partition import census, chunks, chunks_cuda
+from gravel.kernels.striped import stripe_rows
+from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation.grid_kernels import on_device
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import ZooGraph, zoo
+
+ZOO = [graph for graph in zoo() if graph.vertex_count]
+SKEWED = rmat(9)
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
+    monkeypatch.setattr(chunks_cuda, "BLOCK", grid_kernels.THREADS)
+    monkeypatch.setattr(chunks_cuda, "load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.partition.distributor.rows_cuda.load", grid_kernels.load)
+
+
+def same(found: list[Any], expected: list[Any]) -> None:
+    assert len(found) == len(expected)
+    for mine, wanted in zip(found, expected, strict=True):
+        for here, there in ((mine.lengths, wanted.lengths), (mine.columns, wanted.columns)):
+            assert list(here) == list(there)
+            for name, array in there.items():
+                assert numpy.array_equal(here[name], array), name
+                assert here[name].dtype == array.dtype, name
+
+
+def cuts_of(n: int) -> list[tuple[int, int]]:
+    cuts = sorted({0, n, *numpy.random.default_rng(4).integers(0, n + 1, 4).tolist()})
+    return [(0, n), *itertools.pairwise(cuts)]
+
+
+@pytest.mark.parametrize("graph", [*ZOO, SKEWED], ids=lambda graph: graph.name)
+def test_shares_are_those_of_the_cpu(graph: ZooGraph) -> None:
+    n = graph.vertex_count
+    for symmetric, ranks, threshold in itertools.product((True, False), (1, 3, 4), (0, 3, 10**6)):
+        offsets, columns = fast_csr(graph, symmetric=symmetric)
+        lengths = numpy.diff(offsets)
+        above = lengths > threshold
+        host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
+        vertices = on_device(numpy.flatnonzero(above))
+        index = chunks_cuda.index_delegates(vertices, on_device(lengths[above]), n)
+        for mine, wanted in zip(index, host, strict=True):
+            assert numpy.array_equal(mine, wanted)
+            assert mine.dtype == wanted.dtype
+        for (first, last), (low, high) in itertools.product(cuts_of(n), ((0, ranks), (ranks - 1, ranks))):
+            rows = offsets[first : last + 1], columns[offsets[first] : offsets[last]]
+            asked = {"ranks": ranks, "low": low, "high": high}
+            given = tuple(map(on_device, rows))
+            same(
+                chunks_cuda.split_rows(*given, first, index, **asked),
+                chunks.split_rows(*rows, first, host, **asked),
+            )
+            same(chunks_cuda.split_rows(*given, first, None, **asked), stripe_rows(*rows, first, **asked))
+
+
+@pytest.mark.parametrize("ranks", [2, 64, 65, 300])
+def test_many_ranks_and_wide_vertices(ranks: int) -> None:
+    offsets, columns = fast_csr(SKEWED, symmetric=True, index=numpy.uint64)
+    lengths = numpy.diff(offsets)
+    above = lengths > 9
+    host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
+    index = chunks_cuda.DelegateIndex(*map(on_device, host))
+    given = on_device(offsets), on_device(columns)
+    for low in range(0, ranks, 64):
+        asked = {"ranks": ranks, "low": low, "high": min(ranks, low + 64)}
+        found = chunks_cuda.split_rows(*given, 0, index, **asked)
+        same(found, chunks.split_rows(offsets, columns, 0, host, **asked))
+    with pytest.raises(ValueError, match="65 ranks at once are too many"):
+        chunks_cuda.split_rows(*given, 0, index, ranks=70, low=0, high=65)
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.uint64])
+def test_counts_are_those_of_the_cpu(dtype: Any) -> None:
+    for graph in (*ZOO, SKEWED):
+        offsets, columns = fast_csr(graph, symmetric=False, index=dtype)
+        degrees = census.capped(numpy.diff(offsets))
+        mine = chunks_cuda.capped(on_device(numpy.diff(offsets)))
+        assert numpy.array_equal(mine, degrees)
+        whole = census.take_census(offsets, columns)
+        assert numpy.array_equal(chunks_cuda.count_degrees(mine), whole.of_degree)
+        for first, last in cuts_of(graph.vertex_count):
+            rows = offsets[first : last + 1], columns[offsets[first] : offsets[last]]
+            ends = on_device(numpy.zeros((2, census.LARGEST + 1), numpy.int64))
+            chunks_cuda.count_rows(*map(on_device, rows), first, mine, *ends)
+            assert numpy.array_equal(ends, census.count_rows(*rows, first, degrees))
