@@ -10,9 +10,16 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
 
 
+LEAST_BYTES = 64 << 20
+"""Of a result from which it is worth while to begin before its ids are known: to digest as much takes 3 ms at
+the 25 GB/s of 16 cores, and 30 ms on two."""
+
+
 def can_be_read_ahead(source: Node) -> bool:
     """Say whether a stage run that reads this one may begin before the ids of this one are known."""
-    return any(map(may_begin_early, source.consumers))
+    expected = source.need.outputs if source.need is not None else ()
+    is_large = sum(extent.bytes for extent in expected) >= LEAST_BYTES
+    return is_large and any(map(may_begin_early, source.consumers))
 
 
 def may_begin_early(node: Node) -> bool:

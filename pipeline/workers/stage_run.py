@@ -43,10 +43,6 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Artifact
     from gravel.stages.stage import Extent
 
-MADE_BYTES = 64 << 20
-"""Bytes from which it is worth while to hear of a result before its id is known: at the 25 GB/s that 16 cores
-digest that is 3 ms, and 30 ms where they are two."""
-
 DEVICE_SHARE = 0.5
 """Share of a GPU's memory for results that stay there between stages."""
 
@@ -253,7 +249,7 @@ def _keep_in_memory(
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 
-        if task.made_at and size >= MADE_BYTES:
+        if task.made_at:
             is_made()  # another stage may take memory from now on
             services.written(_made(task, artifacts, extents, clock))
         with spans.take("digest", size):

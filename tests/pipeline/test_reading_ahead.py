@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.plan.model import Plan, StageRun
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import early_starts, residency
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.model import Workflow
 from gravel.stages.artifacts import Graph
+from gravel.stages.stage import Extent, Need
 from tests.pipeline.memory_stages import FILL, LOOK, Sized, fill, sized
 from tests.pipeline.test_results_in_memory import Kept, whole
 from tests.pipeline.tiny_stages import count, mark, plan_of
@@ -39,7 +40,6 @@ class Slowly(Sized):
 def fill_slowly_digested(context: Any, parameters: Slowly, inputs: tuple[Any, ...] = ()) -> Graph:
     """Fill, and have any result digested that slowly from now on in this process."""
     from gravel.pipeline.store import identifying
-    from gravel.pipeline.workers import stage_run
 
     whole_digest = getattr(identifying, "whole", identifying.identify)
 
@@ -55,7 +55,6 @@ def fill_slowly_digested(context: Any, parameters: Slowly, inputs: tuple[Any, ..
         return str(whole_digest(artifact, threads))
 
     identifying.whole, identifying.identify = whole_digest, identify  # type: ignore[attr-defined]
-    stage_run.MADE_BYTES = 1
     return fill(context, parameters, inputs)
 
 
@@ -70,6 +69,7 @@ def slow(key: str, *inputs: str, **parameters: Any) -> StageRun:
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(early_starts, "LEAST_BYTES", 1)
 
 
 def run(plan: Plan, root: Path, workers: int = 1, **options: Any) -> RunOutcome:
@@ -214,8 +214,23 @@ def test_what_reads_ahead_and_ends_its_worker_fails_alone(tmp_path: Path) -> Non
     whole(root)
 
 
-def test_what_reads_ahead_and_lacks_memory_is_tried_again_alone(tmp_path: Path) -> None:
-    """The worker is replaced, with what it still digests."""
+def test_what_reads_ahead_of_a_run_whose_time_is_up_is_skipped(tmp_path: Path) -> None:
+    """Their worker is replaced while both are at work."""
+    given: dict[str, Any] = {"marks": str(tmp_path / "marks")}
+    plan = plan_of(
+        replace(slow("a", value=1, digests=30.0, **given), time_limit=1.0),
+        sized("b", FILL, "a", value=2, sleep=30.0, **given),
+        sized("c", FILL, "b", value=3),
+    )
+    began = time.monotonic()
+    outcome = run(plan, tmp_path / "cache")
+    assert states(outcome) == {"a": "failed", "b": "skipped", "c": "skipped"}
+    assert count(tmp_path / "marks", 2) == 1
+    assert time.monotonic() - began < 25
+    whole(tmp_path / "cache")
+
+
+def test_what_reads_ahead_and_lacks_memory_is_tried_again(tmp_path: Path) -> None:
     marks, root = tmp_path / "marks", tmp_path / "cache"
     given: dict[str, Any] = {"marks": str(marks)}
     lacking = replace(FILL, name="lacking", run=fill_or_lack_memory)
@@ -225,7 +240,7 @@ def test_what_reads_ahead_and_lacks_memory_is_tried_again_alone(tmp_path: Path) 
     )
     outcome = run(plan, root)
     assert states(outcome) == {"a": "computed", "b": "computed"}
-    assert (count(marks, 1), count(marks, 2)) == (2, 1)
+    assert count(marks, 2) == 1
     whole(root)
 
 
@@ -237,7 +252,7 @@ def fill_or_lack_memory(context: Any, parameters: Sized, inputs: tuple[Any, ...]
 
 
 def killed_run(plan: Plan, root: Path) -> None:
-    residency.MIN_BYTES = 1
+    residency.MIN_BYTES = early_starts.LEAST_BYTES = 1
     os.setsid()
     run(plan, root)
 
@@ -267,15 +282,16 @@ def test_killed_at_any_moment_the_cache_holds_what_was_made(tmp_path: Path) -> N
 
 
 def test_results_whose_parameters_rest_on_ids_wait_for_them() -> None:
-    from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
     from gravel.pipeline.scheduler.nodes import Nodes
 
-    def able(consumer: StageRun) -> bool:
+    def able(consumer: StageRun, size: int = 8) -> bool:
         nodes = Nodes(plan_of(sized("a", FILL), consumer))
-        return can_be_read_ahead(nodes["a"])
+        nodes["a"].need = Need(0, 0, (Extent("Graph", bytes=size),))
+        return early_starts.can_be_read_ahead(nodes["a"])
 
     plain = sized("b", FILL, "a")
     assert able(plain)
+    assert not able(plain, 0)
     others = [
         replace(plain, keep=False),
         replace(plain, forced=True),
