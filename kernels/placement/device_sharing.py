@@ -34,14 +34,14 @@ def export(array: Any) -> tuple[bytes, Callable[[], None]] | None:
 
 
 def bring(handle: bytes, shape: tuple[int, ...], dtype: Any) -> Any | None:
-    """Return a copy of another process's array on this process's GPU; None if it cannot be reached."""
+    """Return a copy of another process's array on this process's GPU; None if it has no room, or no way."""
     import cupy
 
     runtime = cupy.cuda.runtime
-    array = cupy.empty(shape, dtype)
     try:
+        array = cupy.empty(shape, dtype)
         pointer = runtime.ipcOpenMemHandle(handle, runtime.cudaIpcMemLazyEnablePeerAccess)
-    except runtime.CUDARuntimeError:
+    except (runtime.CUDARuntimeError, MemoryError):
         return None
     try:
         runtime.memcpy(array.data.ptr, pointer, array.nbytes, ANY_TO_ANY)

@@ -127,10 +127,13 @@ class SideBySide:
                 ends.append(end)
         for end in ends:
             end.synchronize()
-        if any(point.aborted for point in self._points):
+        if any(self._is_aborted(place) for place in range(len(self._points))):
             raise RuntimeError(GIVEN_UP)
         clocks = [own[2].get().tolist() for _, _, _, own, _, _ in self._launches]
         return max(int(ended) - int(began) for began, ended in clocks) / 1e9 / turns
+
+    def _is_aborted(self, place: int) -> bool:
+        return bool(self._on(place, lambda: self._points[place].aborted))
 
     def found(self) -> list[NDArray[Any]]:
         """Give what every rank has after the last run."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.progress.text_table import text_table
-from gravel.pipeline.records.profile import WHAT, profiles
+from gravel.pipeline.records.profile import WHAT, brought, profiles
 from gravel.pipeline.records.whole_run import WholeRun, whole_run
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
             (one.key, _seconds(one.seconds), _seconds(one.waited), *by_what, format_bytes(one.bytes), rate)
         )
     text = "\n".join(text_table(rows, right=range(1, len(HEADS))))
+    ways = ", ".join(f"{format_bytes(size)} {way}" for way, size in brought(record).items() if size)
+    if ways:
+        text += f"\nInputs that a worker did not have: {ways}."
     whole = whole_run(record)
     if whole is not None:
         text += "\n" + _whole_text(whole)

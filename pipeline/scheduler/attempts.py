@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.sizes import stated_need
+from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
 from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.short_runs import ShortRuns
@@ -19,6 +20,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.placement import Assignable
     from gravel.pipeline.scheduler.run_state import RunState
+    from gravel.pipeline.workers.protocol import Made
     from gravel.stages.stage import Need
 
 
@@ -75,9 +77,9 @@ class Attempts:
             each.in_memory = each.on_device = False
             each.attempt += 1
         if kept:
-            node.need = need = self._with_result(node, need, kept)
+            node.need = need = self.with_result(node, need, kept)
         self._placement.take(node, need)
-        self._submit(together, Assignment(room.worker_slot, room.rank_group))
+        self.submit(together, Assignment(room.worker_slot, room.rank_group))
         return True
 
     def _room(self, node: Node, need: Need, others: int) -> tuple[Assignable | None, int]:
@@ -85,7 +87,7 @@ class Attempts:
 
         Where memory is short, results that can be read back leave it, the oldest first.
         """
-        kept = self._bytes_to_keep(node, need)
+        kept = self.bytes_to_keep(node, need)
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
@@ -102,13 +104,14 @@ class Attempts:
             self._state.report.emit("note", message=note)
         return room, 0
 
-    def _bytes_to_keep(self, node: Node, need: Need) -> int:
+    def bytes_to_keep(self, node: Node, need: Need) -> int:
+        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made."""
         small = self._leaving_out.stays_though_small(node)
         if node.not_written is not None and not small:
             return 0  # what reads it would not fit beside it: it is written this time
         return self._state.residency.bytes_to_keep(node, need, small=small)
 
-    def _with_result(self, node: Node, need: Need, kept: int) -> Need:
+    def with_result(self, node: Node, need: Need, kept: int) -> Need:
         """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
         environment = self._state.environment
         node.in_memory = True
@@ -143,7 +146,7 @@ class Attempts:
             need = self.need(node)
         except (StageError, OSError):
             return False
-        if self._bytes_to_keep(node, need):
+        if self.bytes_to_keep(node, need):
             return False
         return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
@@ -180,14 +183,17 @@ class Attempts:
             if self._state.locks.is_free(node.recipe.digest):
                 node.state = WANTED
 
-    def _submit(self, nodes: list[Node], where: Assignment) -> None:
+    def submit(self, nodes: list[Node], where: Assignment, made: Made | None = None) -> None:
+        """Send stage runs; `made` is a result that the only one of them reads before its ids are known."""
         state = self._state
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            left_out = self._leaving_out.terms(node) if node.in_memory else None
-            tasks.append(make_task(node, state, left_out))
-            node.state, node.began = RUNNING, None
+            left_out = self._leaving_out.terms(node, made) if node.in_memory else None
+            wanted = node.in_memory and made is None and state.cluster.kind != "inline"
+            made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
+            tasks.append(make_task(node, state, left_out, made=made, made_at=made_at))
+            node.state, node.began, node.read_ahead = RUNNING, None, False
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
         try:

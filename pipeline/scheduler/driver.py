@@ -34,6 +34,7 @@ from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
+from gravel.pipeline.scheduler.reading_ahead import ReadingAhead
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.resolving import Resolver
@@ -43,7 +44,7 @@ from gravel.pipeline.scheduler.starting import Started, start_cluster
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.kinds import is_address
-from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Progress, Written
+from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Made, Progress, Written
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.artifacts import Artifact, Json
@@ -104,11 +105,11 @@ class Driver:
         )
         self._attempts = Attempts(self._state)
         self._results = Results(self._state, self._attempts)
+        self._ahead = ReadingAhead(self._state, self._attempts)
         self._losses = Losses(self._state, self._attempts, self._results, options.retries)
         report.open = self._open
         self._started: Started | None = None
-        self._interrupted = False
-        self._stopping = False
+        self._interrupted = self._stopping = False
         self._read_only: ReadOnly | None = None
         self._compiling: Compiling | None = None
 
@@ -209,8 +210,7 @@ class Driver:
 
     def _loop(self) -> None:
         while not self._interrupted and (self._nodes.unfinished or self._state.residency.writes):
-            moves = self._nodes.moves
-            fetches = self._digests.fetches
+            moves, fetches = self._nodes.moves, self._digests.fetches
             ended = fetches.ended if fetches is not None else 0
             self._resolver.resolve_ready(ended)
             self._after_failures()
@@ -270,10 +270,8 @@ class Driver:
         if self._started is None:
             self._start()
 
-        def has_room() -> bool:
-            return not self._interrupted and self._placement.has_free
-
-        ready.offer(self._attempts.begin, has_room, patient=self._nodes.are_busy)
+        begin, patient = self._attempts.begin, self._nodes.are_busy
+        ready.offer(begin, lambda: not self._interrupted and self._placement.has_free, patient=patient)
 
     def _unblock(self) -> None:
         """Nothing runs and nothing can start: drop results in memory that only others read."""
@@ -331,8 +329,10 @@ class Driver:
                     self._report.progressed(event)
             case Finished():
                 node = self._nodes[event.key]
-                if node.state == RUNNING and node.attempt == event.attempt:
+                if node.state == RUNNING and node.attempt == event.attempt and not self._ahead.takes(event):
                     self._finish(node, event.outcome)
+            case Made():
+                self._ahead.made(event)
             case Written():
                 self._results.written(self._nodes[event.key], event)
             case Committed():
@@ -341,6 +341,7 @@ class Driver:
                 self._losses.worker_died(event.worker_slot)
             case Back():
                 self._losses.workers_are_back(event)
+        self._ahead.resolve(self._finish)
 
     def _finish(self, node: Node, outcome: StageOutcome) -> None:
         failure = outcome.failure or Failure("bug", "no reason was given")
@@ -354,9 +355,8 @@ class Driver:
                 self._losses.lose(node, failure)
             case _:
                 if failure.kind == "disk" and self._started is not None:
-                    self._publish_all(
-                        self._started.cluster
-                    )  # what it reads may have failed for the same cause
+                    # What it reads may have failed for the same cause.
+                    self._publish_all(self._started.cluster)
                 self._attempts.drop(node)
                 self._resolver.fail(node, failure)
 

@@ -11,7 +11,7 @@ from gravel.pipeline.scheduler.node import KNOWN, REPLACING, RUNNING, WAITING, W
 from gravel.pipeline.workers.failure import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gravel.pipeline.scheduler.results import Results
     from gravel.pipeline.scheduler.run_state import RunState
@@ -52,7 +52,8 @@ class Losses:
         worker_slots = node.worker_slots
         self._forget(worker_slots)
         self._attempts.drop(node)
-        node.losses += 1
+        # What read it ahead may have brought its worker down, and will not do so again.
+        node.losses += not node.read_ahead
         if node.losses > self._retries:
             tail = log_tail(self._report.record.log_path(node.key))
             end = f"; the end of its log:\n{tail}" if tail else ""
@@ -71,10 +72,13 @@ class Losses:
             self._resolver.fail(node, failure)
             self._replace(worker_slots)
 
-    def _replace(self, worker_slots: Iterable[str]) -> None:
+    def _replace(self, worker_slots: Collection[str]) -> None:
         taken = self._placement.take_away(worker_slots)
         if taken:
             self._cluster.replace(sorted(taken))
+        for node in self._nodes.in_state(RUNNING):
+            if node.worker_slots & set(worker_slots):  # one that reads ahead, or what it reads
+                self.lose(node, Failure("bug", "the worker that ran it was replaced"))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
         """What was held in workers' memory is gone; it is made again when something asks for it."""
@@ -102,7 +106,8 @@ class Losses:
         for node in self._nodes.in_state(REPLACING):
             node.replaced -= set(event.worker_slots)
             if not node.replaced:
-                node.state = WANTED
+                # One that ran ahead has no recipe yet.
+                node.state = WANTED if node.recipe is not None else WAITING
         if self._placement.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
                 message = f"no worker is left: {event.problem}"

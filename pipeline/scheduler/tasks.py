@@ -5,23 +5,41 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.workers.stage_task import StageTask
 
 if TYPE_CHECKING:
+    from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.store.not_written import NotWritten, Terms
+    from gravel.pipeline.workers.protocol import Made
 
 
-def make_task(node: Node, state: RunState, left_out: Terms | NotWritten | None = None) -> StageTask:
+def make_task(
+    node: Node,
+    state: RunState,
+    left_out: Terms | NotWritten | None = None,
+    *,
+    made: Made | None = None,
+    made_at: str = "",
+) -> StageTask:
     """Return the task of a node that has its recipe, its parameters and its worker slots.
 
-    `left_out` says when its result is not written, if it stays in memory.
+    `left_out` says when its result is not written, if it stays in memory. `made` is a result that it reads
+    and whose ids are not known yet: then it has no recipe either.
     """
     nodes, cache, record = state.nodes, state.cache, state.report.record
-    assert node.recipe is not None
     assert node.parameters is not None
-    inputs = nodes.input_ids(node)
+    ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
+    slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
+    if made is not None:
+        ids[made.key], slots[made.key] = made.names, (made.worker_slot,)
+        recipe = digest([node.key, *made.names])
+    else:
+        assert node.recipe is not None
+        recipe = node.recipe.digest
+    inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
     return StageTask(
         key=node.key,
         attempt=node.attempt,
@@ -36,17 +54,17 @@ def make_task(node: Node, state: RunState, left_out: Terms | NotWritten | None =
             if (found := cache.unpublished.get(name)) is not None
         },
         host=socket.gethostname(),
-        recipe=node.recipe.digest,
+        recipe=recipe,
         cache=cache,
         machine=state.environment.machine(node.run.stage, node.threads),
         keep=bool(node.run.keep),
-        scratch=cache.root / "scratch" / record.run / f"{node.recipe.digest[:16]}-{node.attempt}",
+        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{node.attempt}",
         log=record.log_path(node.key),
         resident={
-            name: (worker_slot, *sorted(nodes[ref.run].copies))
+            name: slots[ref.run]
             for slot, refs in node.run.inputs.items()
             for name, ref in zip(inputs[slot], refs, strict=True)
-            if (worker_slot := nodes[ref.run].resident_at) is not None
+            if ref.run in slots
         },
         in_memory=node.in_memory,
         left_out=left_out if node.in_memory else None,
@@ -54,5 +72,10 @@ def make_task(node: Node, state: RunState, left_out: Terms | NotWritten | None =
         profile=state.profile,
         device_bytes=node.need.device_bytes if node.need is not None else 0,
         time_limit=node.run.time_limit,
-        contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
+        contents={} if node.recipe is None else _digests(node.recipe),
+        made_at=made_at,
     )
+
+
+def _digests(recipe: Recipe) -> dict[str, str]:
+    return {name: content.split(" ")[0] for name, content in recipe.contents.items()}

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from gravel.pipeline.workers.peak import give_back_free_memory, release_device
-from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Progress, WorkerSlot, Written
+from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Made, Progress, WorkerSlot, Written
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
@@ -33,7 +33,7 @@ class InlineServices:
         task: StageTask,
         tell: Callable[[Progress], None],
         write_behind: WriteBehind,
-        written: Callable[[Written], None],
+        written: Callable[[Written | Made], None],
     ) -> None:
         self._key = task.key
         # Somebody's own stage may be looked at step by step.

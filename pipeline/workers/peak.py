@@ -105,9 +105,14 @@ class Peak:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-        self._measure()
+        self.end()
+
+    def end(self) -> None:
+        """Count nothing from now on."""
+        if not self._end.is_set():
+            self._end.set()
+            self._thread.join()
+            self._measure()
 
     def _measure(self) -> None:
         self.host_bytes = max(self.host_bytes, resident_bytes() - self._host_base)

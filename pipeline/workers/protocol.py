@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
     from gravel.stages.artifacts import Artifact, Json
+    from gravel.stages.stage import Extent
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,21 @@ class Finished:
     key: str
     attempt: int
     outcome: StageOutcome
+
+
+@dataclass(frozen=True)
+class Made:
+    """A stage run's arrays exist, under `names` in the memory of its worker slot; their ids are on the way.
+
+    `left_out_seconds` is what making them took if they will not be written.
+    """
+
+    key: str
+    attempt: int
+    worker_slot: str
+    names: tuple[str, ...]
+    extents: tuple[Extent, ...]
+    left_out_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +99,7 @@ class Progress:
     unit: str
 
 
-ClusterEvent = Began | Finished | Written | Lost | Back | Progress
+ClusterEvent = Began | Finished | Made | Written | Lost | Back | Progress
 
 
 @dataclass

@@ -19,6 +19,7 @@ from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
+from gravel.pipeline.workers.protocol import Made
 from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
@@ -35,6 +36,8 @@ from gravel.stages.copies import copies
 from gravel.stages.stage import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifacts import Artifact
@@ -64,7 +67,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     try:
         _limit_threads(task)
         with peak, quiet:
-            outcome = _compute(task, services, hand_over, log, spans, clock)
+            outcome = _compute(task, services, hand_over, log, spans, clock, peak.end)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -106,7 +109,13 @@ def _limit_threads(task: StageTask) -> None:
 
 
 def _compute(
-    task: StageTask, services: Services, hand_over: HandOver, log: StageLog, spans: Spans, clock: float
+    task: StageTask,
+    services: Services,
+    hand_over: HandOver,
+    log: StageLog,
+    spans: Spans,
+    clock: float,
+    is_made: Callable[[], None],
 ) -> StageOutcome:
     task = _with_room_on_device(task)
     inputs: dict[str, Any] = {}
@@ -120,13 +129,13 @@ def _compute(
             task.machine, task.scratch, None, services, log, keeps_device_arrays=task.on_device
         )
         with copies(downloaded.get):
-            artifacts = _run(task, context, inputs, spans)
-        kept = _keep_in_memory(task, artifacts, services, spans, clock)
+            artifacts = _run(task, context, inputs, spans, hand_over)
+        kept = _keep_in_memory(task, artifacts, services, spans, clock, is_made)
         return replace(kept, remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
-        artifacts = _run(task, context, inputs, spans)
+        artifacts = _run(task, context, inputs, spans, hand_over)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
     records = [each.record for each in prepared]
@@ -143,7 +152,7 @@ def _compute(
 
 
 def _run(
-    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans
+    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans, hand_over: HandOver
 ) -> tuple[Artifact, ...]:
     from gravel.kernels.compile_time import COMPILE_TIME
 
@@ -151,6 +160,9 @@ def _run(
     with spans.take("compute"):
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
     spans.add("compile", began, COMPILE_TIME.seconds - before)
+    if hand_over.brought:
+        size = sum(hand_over.brought.values())
+        spans.add("read", began, hand_over.later, size, within="compute", brought=dict(hand_over.brought))
     return artifacts
 
 
@@ -182,7 +194,7 @@ def _elsewhere(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
         except DamagedArtifact:
             if not is_stored:
                 raise
-    return _stored(task, name)
+    return hand_over.opened(_stored(task, name))
 
 
 def _stored(task: StageTask, name: str) -> Artifact:
@@ -227,7 +239,12 @@ def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
 
 
 def _keep_in_memory(
-    task: StageTask, artifacts: tuple[Artifact, ...], services: Services, spans: Spans, clock: float
+    task: StageTask,
+    artifacts: tuple[Artifact, ...],
+    services: Services,
+    spans: Spans,
+    clock: float,
+    is_made: Callable[[], None],
 ) -> StageOutcome:
     if task.machine.backend == "cuda":
         with spans.take("copy"):
@@ -237,6 +254,9 @@ def _keep_in_memory(
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 
+        if task.made_at:
+            is_made()  # another stage may take memory from now on
+            services.written(_made(task, artifacts, extents, clock))
         with spans.take("digest", size):
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
     else:
@@ -257,6 +277,17 @@ def _keep_in_memory(
         behind=behind,
         not_written=left_out,
     )
+
+
+def _made(
+    task: StageTask, artifacts: tuple[Artifact, ...], extents: tuple[Extent, ...], clock: float
+) -> Made:
+    """Keep a result by other names than its ids, which are not known yet."""
+    names = tuple(f"{PREFIX}{task.recipe}-{task.attempt}:{place}" for place in range(len(artifacts)))
+    keep_resident(names, artifacts)
+    left_out = _left_out(task, names, extents, clock)
+    seconds = None if left_out is None else left_out.seconds
+    return Made(task.key, task.attempt, task.made_at, names, extents, seconds)
 
 
 def _left_out(

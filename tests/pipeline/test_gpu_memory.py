@@ -18,19 +18,20 @@ COUNT = 3 << 20
 
 
 def other_process(shared: Any, answers: Any) -> None:
-    """Map what the first process shares, on this process's own context of the GPU."""
+    """Read what the first process shares, on this process's own context of the GPU."""
     from gravel.kernels.placement.device_copies import COPIES, on_device
-    from gravel.pipeline.workers.mapped import map_shared
+    from gravel.pipeline.workers.mapped import keep_on_device, read_field
 
     COPIES.budget = 1 << 30
-    found: Any = map_shared(shared, "shared", with_device=True)
-    there = COPIES.find(found.row_offsets)
-    answers.put((there is not None, int(on_device(found.row_offsets).sum()), int(found.row_offsets.sum())))
+    where, handles = shared
+    numbers = read_field(where, "row_offsets")[None]
+    there = keep_on_device(numbers, handles[None]) and COPIES.find(numbers) is not None
+    answers.put((there, int(on_device(numbers).sum()), int(numbers.sum())))
 
 
 def test_a_result_is_handed_from_process_to_process_on_the_gpu() -> None:
     from gravel.kernels.placement.device_copies import COPIES, to_host
-    from gravel.pipeline.workers.mapped import share
+    from gravel.pipeline.workers.mapped import confirm, share
     from gravel.pipeline.workers.resident import keep_resident, release_resident
     from tests.pipeline.test_results_in_memory import graph
 
@@ -38,11 +39,12 @@ def test_a_result_is_handed_from_process_to_process_on_the_gpu() -> None:
     numbers = to_host(cupy.arange(COUNT))
     assert COPIES.find(numbers) is not None
     keep_resident(("shared",), (graph(numbers),))
-    shared = share("shared", with_device=True)
-    assert [region.device is not None for region in shared.regions] == [True]
+    where = share("shared")
+    handles = confirm("shared", where.serial, "row_offsets", True)
+    assert list(handles) == [None]
     context = multiprocessing.get_context("spawn")
     answers: Any = context.Queue()
-    child = context.Process(target=other_process, args=(shared, answers))
+    child = context.Process(target=other_process, args=((where, handles), answers))
     child.start()
     total = COUNT * (COUNT - 1) // 2
     assert answers.get(timeout=120) == (True, total, total)

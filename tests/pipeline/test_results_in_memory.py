@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import errno
+import pickle
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.progress.events import Event, Reporter
 from gravel.pipeline.scheduler import residency
@@ -19,9 +25,10 @@ from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.pipeline.workers import inline, mapped, resident, write_behind
+from gravel.pipeline.workers import inline, mapped, process_memory, resident, write_behind
+from gravel.pipeline.workers.hand_over import HOST, IPC, MAPPED, HandOver
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifacts import Artifact, EdgeList, Graph
+from gravel.stages.artifacts import Artifact, EdgeList, Graph, Partition
 from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, sized
 from tests.pipeline.tiny_stages import count, plan_of
 
@@ -281,23 +288,108 @@ def graph(offsets: Any) -> Graph:
     )
 
 
-def test_mapped_memory_is_that_of_the_owner_and_goes_with_the_result() -> None:
-    numbers = numpy.arange(100_000)
-    resident.keep_resident(("mapped",), (graph(numbers),))
-    shared = mapped.share("mapped")
-    assert mapped.share("mapped") is shared
-    found: Any = mapped.map_shared(shared, "mapped")
+def in_place(address: str, function: Any, *arguments: Any) -> Any:
+    """The worker at any address is this process."""
+    return function(*arguments)
+
+
+@pytest.fixture(params=["read", "mapped"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How memory comes from another process: read, or mapped where the system refuses to have it read."""
+
+    def refuse(*_: Any) -> None:
+        raise process_memory.ReadRefused("Operation not permitted")
+
+    if request.param == "mapped":
+        monkeypatch.setattr(mapped, "read_memory", refuse)
+    return str(request.param)
+
+
+@pytest.fixture
+def kept() -> Iterator[Callable[..., None]]:
+    """Keep a result in this process, until the test ends."""
+    names: list[str] = []
+
+    def keep(name: str, artifact: Artifact) -> None:
+        resident.keep_resident((name,), (artifact,))
+        names.append(name)
+
+    yield keep
+    for name in names:
+        if name in resident.RESIDENT:
+            resident.release_resident((name,))
+
+
+def test_a_result_of_another_worker_comes_field_by_field(way: str, kept: Any) -> None:
+    numbers, log = numpy.arange(100_000), list[str]()
+    kept("there", graph(numbers))
+    hand_over = HandOver(in_place, log.append)
+    found: Any = hand_over.bring("there", "address", None)
+    assert isinstance(found, Graph)
+    assert found.column_indices.shape == (0,)
+    assert not hand_over.brought
     assert numpy.array_equal(found.row_offsets, numbers)
+    assert found.row_offsets is found.row_offsets
     found.row_offsets[0] = 5
-    other: Any = mapped.map_shared(shared, "mapped")
+    assert numbers[0] == 0
+    other: Any = HandOver(in_place, log.append).bring("there", "address", None)
     assert other.row_offsets[0] == 0
-    resident.release_resident(("mapped",))
+    resident.release_resident(("there",))
     assert other.row_offsets[1] == 1
-    with pytest.raises(Exception, match="is gone"):
-        mapped.map_shared(shared, "mapped")
+    size, expected = numbers.nbytes, HOST if way == "read" else MAPPED
+    assert hand_over.brought == {expected: size, IPC: 0}
+    assert log[0].startswith(f"there: row_offsets comes from another worker, 781 KiB {expected}, in ")
 
 
-def test_what_a_gpu_has_is_handed_over_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_of_a_group_come_with_those_that_are_small(way: str, kept: Any) -> None:
+    arrays = {"large": numpy.arange(50_000), "strided": numpy.arange(90_000)[::3], "small": numpy.arange(3)}
+    partition = Partition(
+        arrays=arrays,
+        delegates=numpy.zeros(0, numpy.uint32),
+        permutation=None,
+        ranks=1,
+        threshold=1,
+        vertex_count=1,
+        arc_count=0,
+        symmetric=True,
+        deduplicated=True,
+        statistics={},
+    )
+    kept("group", partition)
+    found: Any = HandOver(in_place, lambda _: None).bring("group", "address", None)
+    assert list(found.arrays) == list(arrays)
+    for name, array in arrays.items():
+        assert numpy.array_equal(found.arrays[name], array)
+    again: Any = pickle.loads(pickle.dumps(found))
+    assert type(again) is Partition
+    assert numpy.array_equal(again.arrays["strided"], arrays["strided"])
+    assert Artifact.kinds["Partition"] is Partition
+
+
+def test_memory_that_its_owner_let_go_of_is_not_believed(way: str, kept: Any) -> None:
+    kept("left", graph(numpy.arange(100_000)))
+    found: Any = HandOver(in_place, lambda _: None).bring("left", "address", None)
+    there: Any = HandOver(in_place, lambda _: None).bring("left", "address", lambda: graph(numpy.arange(7)))
+    resident.release_resident(("left",))
+    kept("left", graph(numpy.arange(100_001)))
+    mapped.share("left")
+    with pytest.raises(DamagedArtifact, match="has let go of it"):
+        _ = found.row_offsets
+    assert len(there.row_offsets) == 7
+
+
+def test_memory_of_a_process_that_is_gone(kept: Any) -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    kept("dead", graph(numpy.arange(100_000)))
+    shared = replace(mapped.share("dead"), process=child.pid)
+    hand_over = HandOver(lambda *_: shared, lambda _: None)
+    found: Any = hand_over.bring("dead", "address", None)
+    with pytest.raises(DamagedArtifact, match="is gone"):
+        _ = found.row_offsets
+
+
+def test_what_a_gpu_has_is_handed_over_by_its_name(monkeypatch: pytest.MonkeyPatch, kept: Any) -> None:
     from gravel.kernels.placement import device_copies, device_sharing
 
     class There:
@@ -306,22 +398,23 @@ def test_what_a_gpu_has_is_handed_over_by_its_name(monkeypatch: pytest.MonkeyPat
     there, ended = There(), []
     copies = device_copies.DeviceCopies()
     copies.budget = 1 << 20
+    log: list[str] = []
     monkeypatch.setattr(device_copies, "COPIES", copies)
     monkeypatch.setattr(device_sharing, "export", lambda array: (b"handle", lambda: ended.append(array)))
     monkeypatch.setattr(
         device_sharing, "bring", lambda handle, shape, dtype: There() if handle == b"handle" else None
     )
     numbers = numpy.arange(100_000)
-    resident.keep_resident(("named",), (graph(numbers),))
+    kept("named", graph(numbers))
     assert copies.keep(numbers, there)
-    assert [region.device for region in mapped.share("named").regions] == [None]
-    shared = mapped.share("named", with_device=True)
-    assert mapped.share("named", with_device=True) is shared
-    assert [region.device for region in shared.regions] == [b"handle"]
-    found: Any = mapped.map_shared(shared, "named", with_device=True)
-    assert copies.find(found.row_offsets) is not None
-    plain: Any = mapped.map_shared(shared, "named")
+    plain: Any = HandOver(in_place, log.append).bring("named", "address", None)
     assert copies.find(plain.row_offsets) is None
+    for _ in range(2):
+        hand_over = HandOver(in_place, log.append, on_device=True)
+        found: Any = hand_over.bring("named", "address", None)
+        assert copies.find(found.row_offsets) is not None
+        assert hand_over.brought[IPC] == numbers.nbytes
+    assert ", 781 KiB by IPC, in" in log[1]
     resident.release_resident(("named",))
     assert ended == [there]
 
