@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
+from gravel.stages.searching.sizes import COUNTED_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,9 +32,7 @@ def reached(
         distance = numpy.empty(graph.vertex_count, numpy.int32)
         distances_of_tree(predecessor, source, distance)
     if backend_of(distance) == "cuda":
-        from gravel.kernels.level_statistics_cuda import level_sums as sums_on_device
-
-        vertices, arcs, summed = sums_on_device(distance, *graph.counts_on_device)
+        vertices, arcs, summed = _sums_on_device(graph, distance)
     else:
         depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
@@ -53,6 +52,26 @@ def reached(
             "pulled": pulled,
         },
     }
+
+
+def _sums_on_device(graph: SearchedGraph, distance: Any) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Sum levels there; where rows do not fit, neither may what is counted of all vertices."""
+    import numpy
+
+    from gravel.kernels.level_statistics_cuda import level_sums
+
+    if graph.placed is None:
+        vertices, arcs, summed = level_sums(distance, *graph.counts_on_device)
+        return vertices, arcs, summed
+    parts = []
+    for first in range(0, graph.vertex_count, COUNTED_AT_ONCE):
+        last = min(first + COUNTED_AT_ONCE, graph.vertex_count)
+        parts.append(level_sums(distance[first:last], *graph.counts_of(first, last)))
+    levels = max(len(vertices) for vertices, _, _ in parts)
+    sums = numpy.zeros((2, levels), numpy.int64)
+    for vertices, arcs, _ in parts:
+        sums[:, : len(vertices)] += vertices, arcs
+    return sums[0], sums[1], sum(summed for _, _, summed in parts)
 
 
 def add_statistics(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
-from gravel.stages.searching.sizes import DEGREES_AT_ONCE, batch_of, device_label_bytes, width_of
+from gravel.stages.searching.sizes import COUNTED_AT_ONCE, batch_of, device_label_bytes, width_of
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Extent
@@ -43,6 +43,9 @@ LOG_BYTES = 8 << 16
 COUNTED_BYTES = 8
 """Arcs, and extra ends of edges, per vertex, by which levels are counted (gravel.stages.searching.counts)."""
 
+COUNTING_BYTES = 16
+"""Row offsets of each vertex that is counted at once, and their differences."""
+
 HUB_ARCS = 7 * 32
 """Arcs that a row has at least which all warps share (gravel.kernels.components.rows.cuda)."""
 
@@ -57,7 +60,7 @@ def device_bytes(parameters: TraverseParameters, graph: Extent, stream: int | No
     """
     n, m = graph.vertices, graph.arcs
     width = width_of(n)
-    taken = _search(parameters, graph, stream) + bringing_bytes(parameters, graph)
+    taken = _search(parameters, graph, stream) + bringing_bytes(parameters, graph, whole=True)
     if parameters.statistics and graph.kind == "Ordering":
         taken = max(taken, ordering_bytes(n, m, width=width))
     return taken
@@ -83,9 +86,10 @@ def _search(parameters: TraverseParameters, graph: Extent, stream: int | None) -
     return taken
 
 
-def bringing_bytes(parameters: TraverseParameters, graph: Extent) -> int:
+def bringing_bytes(parameters: TraverseParameters, graph: Extent, *, whole: bool) -> int:
     """Count what bringing the labels of one search to the host takes, and counting its levels.
 
+    What is counted stays there where rows are `whole` on the device; else it is there in parts.
     Labels of a renumbered graph go back through the permutation, with its inverse or with labels twice.
     Others leave as they are, but for halves of 64-bit keys, which CuPy gathers first.
     """
@@ -94,7 +98,8 @@ def bringing_bytes(parameters: TraverseParameters, graph: Extent) -> int:
     renumbered = graph.kind in ("Ordering", "CompressedGraph", "Partition")
     if parameters.algorithm == "components":
         return 3 * width * n if renumbered else 0
-    counted = COUNTED_BYTES * n + 8 * min(n, DEGREES_AT_ONCE)
+    at_once = min(n, COUNTED_AT_ONCE)
+    counted = COUNTED_BYTES * (n if whole else at_once) + COUNTING_BYTES * at_once
     if renumbered:
         return (2 * width + device_label_bytes(parameters, width)) * n + counted
     gathered = 4 * n if parameters.output != "distance" else 0

@@ -12,7 +12,7 @@ from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.searching.encoded import DECODED
 from gravel.stages.searching.placing import COLUMNS, place_columns
-from gravel.stages.searching.sizes import DEGREES_AT_ONCE
+from gravel.stages.searching.sizes import COUNTED_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,15 +70,26 @@ class SearchedGraph:
 
     @cached_property
     def counts_on_device(self) -> tuple[Any, Any | None]:
-        """Arcs, uint32, and `extra_ends`, per vertex in `symmetrize`'s numbering, on the GPU."""
+        """`counts_of` all vertices."""
         import cupy
 
         degrees = cupy.empty(self.vertex_count, cupy.uint32)
-        for first in range(0, self.vertex_count, DEGREES_AT_ONCE):
-            part = degrees[first : first + DEGREES_AT_ONCE]
-            offsets = cupy.asarray(self.first_offsets[first : first + len(part) + 1])
-            cupy.subtract(offsets[1:], offsets[:-1], out=part, casting="unsafe")
+        for first in range(0, self.vertex_count, COUNTED_AT_ONCE):
+            degrees[first : first + COUNTED_AT_ONCE] = self._degrees_of(first, first + COUNTED_AT_ONCE)
         return degrees, None if self.extra_ends is None else cupy.asarray(self.extra_ends)
+
+    def counts_of(self, first: int, last: int) -> tuple[Any, Any | None]:
+        """Arcs, uint32, and `extra_ends`, of a range of vertices in `symmetrize`'s numbering, on the GPU."""
+        import cupy
+
+        extra = None if self.extra_ends is None else cupy.asarray(self.extra_ends[first:last])
+        return self._degrees_of(first, last), extra
+
+    def _degrees_of(self, first: int, last: int) -> Any:
+        import cupy
+
+        offsets = cupy.asarray(self.first_offsets[first : last + 1])
+        return (offsets[1:] - offsets[:-1]).astype(cupy.uint32)
 
     @property
     def placement(self) -> str:

@@ -288,7 +288,7 @@ def _parts(
         # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
         workspace=((2 * width + 4) * n if bfs else 0) + batch * labels,
         on_device=search_device_bytes(parameters, graph, columns if encoded else None),
-        bringing=bringing_bytes(parameters, graph),
+        bringing=bringing_bytes(parameters, graph, whole=False),
         after=2 * labels + back,
         counting=counting,
         counting_in_parts=STATISTICS_BYTES * n if parameters.statistics else 0,

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 MOST_SEARCHES = 64
 """Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
 
-DEGREES_AT_ONCE = 1 << 22
-"""Row offsets that are copied to the device at once, 32 MiB, to count arcs per vertex."""
+COUNTED_AT_ONCE = 1 << 22
+"""Vertices whose arcs are counted at once on the device, from row offsets and their differences, 64 MiB."""
 
 
 def width_of(vertices: int) -> int:

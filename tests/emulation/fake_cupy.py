@@ -137,7 +137,9 @@ def module() -> types.ModuleType:
     fake.add = numpy.add
     fake.empty_like = lambda array: fake.empty(len(array), array.dtype)
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
-    fake.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 0)
+    fake.get_default_memory_pool = lambda: types.SimpleNamespace(
+        free_bytes=lambda: 0, free_all_blocks=lambda: None
+    )
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(
         deviceCanAccessPeer=lambda device, other: True,

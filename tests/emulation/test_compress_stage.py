@@ -23,7 +23,7 @@ from gravel.stages.searching.encoded import read_rows
 from gravel.stages.searching.encoded_ranks import read_encoded_ranks
 from gravel.stages.stage import Extent
 from tests.emulation import grid_kernels
-from tests.emulation.grid_kernels import on_device
+from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
 from tests.kernels.cuda_case import rmat
 from tests.stages.preparing_case import (

@@ -18,8 +18,8 @@ from gravel.stages.partition import STAGE, PartitionParameters, partition
 from gravel.stages.partitioning import device_memory
 from gravel.stages.partitioning import on_device as on_device_module
 from gravel.stages.stage import Extent
-from tests.emulation import grid_kernels
-from tests.emulation.grid_kernels import on_device
+from tests.emulation import grid_kernels, strict_cupy
+from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
 from tests.kernels.cuda_case import rmat
 from tests.stages.preparing_case import (
@@ -89,7 +89,7 @@ def test_results_stay_on_the_device() -> None:
     found = partition(
         Keeping(machine("cuda")), PartitionParameters(ranks=2, threshold=5), input=graph_of(SKEWED)
     )
-    assert all(type(array) is grid_kernels.Array for array in found.arrays.values())
+    assert all(type(array) is strict_cupy.Array for array in found.arrays.values())
     found = partition(
         PlainContext(machine("cuda")), PartitionParameters(ranks=2, threshold=5), input=graph_of(SKEWED)
     )

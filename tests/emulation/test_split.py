@@ -13,7 +13,7 @@ import pytest
 from gravel.kernels.partition import census, chunks, chunks_cuda
 from gravel.kernels.striped import stripe_rows
 from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
+from tests.emulation.strict_cupy import on_device
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
 

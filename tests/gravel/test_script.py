@@ -40,7 +40,8 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path, cluster: str) -> Non
     assert done.stdout.splitlines() == ["starts", "[1, 2]"]
 
 
-def test_workers_alone_start_without_the_main_module() -> None:
+def test_workers_alone_start_without_the_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "script.py", raising=False)
     worker = f"{WORKER} (from Nanny)"
     main = spawn.get_preparation_data(worker).keys() & {"init_main_from_path", "init_main_from_name"}
     assert main

@@ -15,7 +15,10 @@ FAKE = """\
 from types import SimpleNamespace
 
 class Device:
-    id = 0
+    compute_capability = "90"
+
+    def __init__(self, id=0):
+        self.id = id
 
 cuda = SimpleNamespace(Device=Device)
 

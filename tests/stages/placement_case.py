@@ -47,9 +47,10 @@ def packed(graph, codec):
     return COMPRESS.run(context, CompressParameters(codec=codec), input=graph)
 
 
-def symmetric_graph(seed, n=30_000):
+def symmetric_graph(seed, n=30_000, drawn=4):
+    """Draw so many edges for each of n vertices, most of them among few."""
     random = numpy.random.default_rng(seed)
-    pairs = (random.random((4 * n, 2)) ** 3 * n).astype(numpy.int64)
+    pairs = (random.random((drawn * n, 2)) ** 3 * n).astype(numpy.int64)
     keys = numpy.unique(numpy.concatenate([pairs, pairs[:, ::-1]]) @ numpy.array([n, 1]))
     keys = keys[keys // n != keys % n]
     offsets = numpy.zeros(n + 1, numpy.int64)

@@ -162,7 +162,7 @@ def test_labels_are_verified_over_ranks(whole: Graph, output: str) -> None:
     labels, _ = search(graph, output=output)
     assert check(graph, labels) == check(whole, labels)
     name = "predecessor" if output == "predecessor" else "distance"
-    broken = numpy.array(getattr(labels, name))
+    broken = numpy.array(getattr(labels, name), numpy.int32)
     broken[2, 7] = 600
     with pytest.raises(VerificationFailed) as over_ranks:
         check(graph, dataclasses.replace(labels, **{name: broken}))

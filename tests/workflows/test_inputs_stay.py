@@ -25,13 +25,13 @@ def test_inputs_in_memory_are_what_they_were(
     seen: dict[str, int] = {}
     run = stage_run._run
 
-    def watched(task: Any, context: Any, inputs: dict[str, Any], spans: Any) -> Any:
+    def watched(task: Any, context: Any, inputs: dict[str, Any], *others: Any) -> Any:
         given = [
             each for value in inputs.values() for each in (value if isinstance(value, tuple) else (value,))
         ]
         artifacts = [each for each in given if isinstance(each, Artifact)]
         before = [identify(each) for each in artifacts]
-        made = run(task, context, inputs, spans)
+        made = run(task, context, inputs, *others)
         assert [identify(each) for each in artifacts] == before, f"{task.key} writes into its input"
         seen[task.stage.name] = seen.get(task.stage.name, 0) + len(artifacts)
         return made
