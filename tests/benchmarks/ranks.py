@@ -2,13 +2,15 @@
 
     python -m tests.benchmarks.ranks 22 24 --ranks 1 2 --threshold 0 32 64 --sources 24
     python -m tests.benchmarks.ranks 22 --ranks 1 2 --threshold 32 --transport peer nccl --degree-order
+    python -m tests.benchmarks.ranks 26 --ranks 2 --threshold 64 --reductions
 
 Kronecker graphs (edge factor 16) are made on the first GPU and split on the host. With more ranks than GPUs,
 a GPU holds several, over peer memory; NCCL takes one rank of each GPU, and a process for each. Distances of
 some sources are compared with the single-GPU default's before anything is timed; with `--output both`, over
 peer memory, predecessors have to be one level up as well. G5 counts undirected edges
 of the searched component (Graph500). `--options` times direction optimisation, uniquify and, with NCCL, what
-else a rank that sends can do; `--weak` adds a bit of scale for each doubling of the ranks. Every step says
+else a rank that sends can do; `--reductions` times each algorithm that reduces the masks of
+delegates, level by level. `--weak` adds a bit of scale for each doubling of the ranks. Every step says
 when it begins; one that takes longer than `--step` seconds shows where it is, and after `--limit` seconds all
 ends.
 """
@@ -152,8 +154,9 @@ class Bench:
             grouped = {n: ranks > 1 and ranks % o.groups == 0 for n, o in options.items() if o.groups}
             fitting = {n: o for n, o in options.items() if grouped.get(n, True)}
             levels["nccl"] = self.over_nccl(whole, fitting, limit)
-        # Of one set of options, or there would be too much to read.
-        for name in list(options)[:1]:
+        # Of one set of options, or there would be too much to read; reductions are there to be compared.
+        several = {each.reduction_algorithm for each in options.values()}
+        for name in options if len(several) > 1 else list(options)[:1]:
             told_by = [(way, found[name]) for way, found in levels.items() if name in found]
             most = max((len(lines) for _, lines in told_by), default=0)
             for level in range(most):
@@ -239,10 +242,13 @@ def one_level_up(found: Any) -> bool:
     )
 
 
-def choices(everything: bool, *, tree: bool) -> dict[str, Any]:
+def choices(everything: bool, *, tree: bool, reductions: bool = False) -> dict[str, Any]:
     """Sets of options by name."""
     from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.reductions import ALGORITHMS
 
+    if reductions:
+        return {each: SearchOptions(reduction_algorithm=each) for each in ALGORITHMS}
     found = {"as chosen": SearchOptions()}
     if tree:
         found["smallest predecessors"] = SearchOptions(predecessors="smallest")
@@ -266,6 +272,7 @@ def main() -> None:
     parser.add_argument("--transport", nargs="+", choices=("peer", "nccl"), default=["peer"])
     parser.add_argument("--output", choices=("distance", "both"), default="distance")
     parser.add_argument("--options", action="store_true")
+    parser.add_argument("--reductions", action="store_true")
     parser.add_argument("--degree-order", action="store_true", help="number vertices by degree first")
     parser.add_argument("--weak", action="store_true")
     parser.add_argument("--step", type=float, default=60.0, help="seconds until a step shows where it is")
@@ -277,7 +284,7 @@ def main() -> None:
     say("importing")
     if given.output == "both" and "nccl" in given.transport:
         parser.error("predecessors are timed over peer memory; leave out nccl")
-    options = choices(given.options, tree=given.output == "both")
+    options = choices(given.options, tree=given.output == "both", reductions=given.reductions)
     for scale in given.scales:
         benches: dict[int, Bench] = {}
         for ranks in given.ranks:
