@@ -58,6 +58,14 @@ def layout_module(layout: str) -> ModuleType:
     return importlib.import_module(f"gravel.kernels.layouts.{layout}")
 
 
+def _codec(layout: str, array: Any) -> ModuleType:
+    """Import what encodes and decodes a layout where this array lies."""
+    module = layout_module(layout)
+    if not getattr(module, "TWINS", False):
+        return module
+    return importlib.import_module(f"{module.__name__}_{backend_of(array)}")
+
+
 def encode(
     layout: str, row_offsets: Any, column_indices: Any, *, first_row: int = 0, bound: int | None = None
 ) -> EncodedRows:
@@ -77,7 +85,7 @@ def encode(
 
     """
     rows = len(row_offsets) - 1
-    arrays: dict[str, Any] = layout_module(layout).encode(
+    arrays: dict[str, Any] = _codec(layout, column_indices).encode(
         row_offsets,
         column_indices,
         first_row=first_row,
@@ -101,7 +109,7 @@ def decode(
     rows of this layout, name a neighbour not below `bound`, or do not hold `arc_count` neighbours.
 
     """
-    decoded: tuple[Any, Any] = layout_module(rows.layout).decode(
+    decoded: tuple[Any, Any] = _codec(rows.layout, rows.arrays.get("stream")).decode(
         rows.arrays,
         rows.arc_count if arc_count is None else arc_count,
         rows.dtype if dtype is None else dtype,

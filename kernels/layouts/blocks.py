@@ -26,33 +26,7 @@ A row without neighbours has no bytes. A row takes less than 4 GiB.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from types import ModuleType
-from typing import Any
-
-from gravel.kernels.strategy import backend_of
-
 DEVICE_ARRAYS = ("byte_offsets", "stream")
 
-
-def _twin(array: Any) -> ModuleType:
-    return importlib.import_module(f"gravel.kernels.layouts.blocks_{backend_of(array)}")
-
-
-def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int) -> dict[str, Any]:
-    """Write rows; see `gravel.kernels.layouts.encode`."""
-    arrays: dict[str, Any] = _twin(column_indices).encode(
-        row_offsets, column_indices, first_row=first_row, bound=bound
-    )
-    return arrays
-
-
-def decode(
-    arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
-) -> tuple[Any, Any]:
-    """Read rows back; see `gravel.kernels.layouts.decode`."""
-    decoded: tuple[Any, Any] = _twin(arrays["stream"]).decode(
-        arrays, arc_count, dtype, first_row=first_row, bound=bound
-    )
-    return decoded
+TWINS = True
+"""The codec is a module for each side."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
-from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.bits import (
@@ -149,16 +146,4 @@ def _read(first, last, first_row, byte_offsets, words, row_offsets, columns, ver
 
 CODEC = Codec(_sizes, _write, _count, _read)
 
-
-def encode(
-    row_offsets: NDArray[Any], column_indices: NDArray[Any], *, first_row: int, bound: int
-) -> dict[str, NDArray[Any]]:
-    """Write rows; see `gravel.kernels.layouts.encode`."""
-    return CODEC.encode(row_offsets, column_indices, first_row, bound)
-
-
-def decode(
-    arrays: dict[str, NDArray[Any]], arc_count: int, dtype: Any, *, first_row: int, bound: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Read rows back; see `gravel.kernels.layouts.decode`."""
-    return CODEC.decode(arrays, arc_count, dtype, first_row, bound)
+encode, decode = CODEC.encode, CODEC.decode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy
@@ -47,8 +47,4 @@ def encode(row_offsets: Any, column_indices: Any, *, first_row: int, bound: int)
     return {"byte_offsets": byte_offsets, "stream": stream}
 
 
-def decode(
-    arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
-) -> tuple[Any, Any]:
-    """Read rows back; see `gravel.kernels.layouts.decode`."""
-    return read_rows("elias_fano", arrays, arc_count, dtype, first_row, bound)
+decode = partial(read_rows, "elias_fano")

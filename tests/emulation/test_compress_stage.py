@@ -54,7 +54,8 @@ def in_small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     def ranges(row_offsets: Any) -> Any:
         return row_ranges(row_offsets, rows=50, arcs=700)
 
-    for module in ("writing", "on_device"):
+    # Whoever imports it from there first: what is imported while it is replaced would keep the replacement.
+    for module in ("on_device", "writing"):
         monkeypatch.setattr(f"gravel.stages.compressing.{module}.row_ranges", ranges)
 
 
