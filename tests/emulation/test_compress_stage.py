@@ -12,7 +12,8 @@ from gravel.kernels.layouts import decode
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
-from gravel.stages.compressing import memory
+from gravel.stages.compressing import memory, writing
+from gravel.stages.compressing import on_device as writing_on_device
 from gravel.stages.compressing.decoding import decompress
 from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
@@ -54,9 +55,8 @@ def in_small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     def ranges(row_offsets: Any) -> Any:
         return row_ranges(row_offsets, rows=50, arcs=700)
 
-    # Whoever imports it from there first: what is imported while it is replaced would keep the replacement.
-    for module in ("on_device", "writing"):
-        monkeypatch.setattr(f"gravel.stages.compressing.{module}.row_ranges", ranges)
+    for module in (writing_on_device, writing):
+        monkeypatch.setattr(module, "row_ranges", ranges)
 
 
 @pytest.mark.parametrize("codec", CODECS)
