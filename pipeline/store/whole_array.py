@@ -108,12 +108,15 @@ class WholeArray:
 
     def start(self) -> None:
         """Let threads write the array: the first of them tries how well it shrinks."""
-        self._started = self._threads.submit(self._start)
+        # Measured, if need be, before the threads are busy.
+        rate = write_rate(self._root) if len(self._sample) >= LEAF_BYTES else None
+        self._started = self._threads.submit(self._start, rate)
 
-    def _start(self) -> list[Future[WrittenShard]]:
+    def _start(self, rate: float | None) -> list[Future[WrittenShard]]:
+        codec = choose_codec(self._layout.dtype, self._sample, rate, self._threads.count)
+        self._layout = replace(self._layout, codec=codec)
         with storage_errors(self._root, len(self._view)):
             self.folder.mkdir(parents=True)
-            self._layout = replace(self._layout, codec=self._codec())
             shards = [list(group) for _, group in groupby(self._chunks(), lambda each: each[0])]
             for path in dict.fromkeys((self.folder / shard[0][0]).parent for shard in shards):
                 path.mkdir(parents=True, exist_ok=True)
@@ -138,10 +141,6 @@ class WholeArray:
         self.content = ArrayContent(self._layout.dtype, self._layout.shape, self._digest.finish())
         self.closed = StoredArray(self.folder, self._layout, None, self.checksums)
         return self.closed
-
-    def _codec(self) -> str:
-        rate = write_rate(self._root) if len(self._sample) >= LEAF_BYTES else None
-        return choose_codec(self._layout.dtype, self._sample, rate, self._threads.count)
 
     def _chunks(self) -> Iterator[Chunk]:
         start = 0

@@ -12,6 +12,7 @@ import pytest
 from gravel.pipeline.store import codecs, disk
 from gravel.pipeline.store.codecs import choose_codec, decode, encode
 from gravel.pipeline.store.layout import PLAIN, ZSTD
+from gravel.pipeline.store.write_threads import WriteThreads
 
 NOISE = os.urandom(1 << 20)
 COUNTED = numpy.arange(1 << 17, dtype=numpy.int64).tobytes()
@@ -22,7 +23,7 @@ SLOW, FAST = 1e6, 1e12
 def timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock by which compressing a chunk takes a millisecond."""
     now = iter(numpy.arange(0.0, 1.0, 0.001))
-    monkeypatch.setattr(codecs.time, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(codecs.time, "thread_time", lambda: next(now))
 
 
 @pytest.mark.parametrize("rate", [None, SLOW, FAST])
@@ -75,6 +76,24 @@ def test_the_rate_of_a_disk_is_measured_once(tmp_path: Path) -> None:
     (tmp_path / "disk.json").write_text("garbage")
     disk.write_rate.cache_clear()
     assert disk.write_rate(tmp_path) > 1e6
+
+
+def test_memory_is_measured_on_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    files: list[set[str]] = []
+    write = Path.write_bytes
+
+    def written(path: Path, block: bytes) -> int:
+        files[-1].add(path.name)
+        return write(path, block)
+
+    monkeypatch.setattr(Path, "write_bytes", written)
+    for kind in ("ext4", "tmpfs"):
+        files.append(set())
+        monkeypatch.setattr(disk, "file_system", lambda path, kind=kind: kind)
+        assert disk._measure(tmp_path)[0] > 1e6
+    assert [len(found) for found in files] == [0, WriteThreads().count]
+    assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_a_disk_that_cannot_be_measured_counts_as_usual(tmp_path: Path) -> None:
