@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.file_systems import IN_MEMORY, file_system
-from gravel.pipeline.store.write_threads import WriteThreads
+from gravel.pipeline.store.write_threads import thread_count
 
 REPORTING_KERNEL = (5, 8)
 """The first Linux whose `syncfs` says that something could not be written."""
@@ -24,12 +24,9 @@ REPORTING_KERNEL = (5, 8)
 SAMPLE_BYTES = 16 << 20
 """Bytes that are written, and read, to see how fast the disk is: 10 ms each at 1.6 GB/s."""
 
-MEMORY_SAMPLE_BYTES = 4 << 20
-"""Bytes that each of several threads writes to a file system in memory. A thread gets pages there at 1 to 2.5
-GB/s, which says nothing of the 15 GB/s that 16 threads get (on 16 cores of a Xeon)."""
-
-MEMORY_ROUNDS = 3
-"""The fastest of some counts: the first wakes threads, and any may wait for the interpreter's lock."""
+MEMORY_RATE = 0.9e9
+"""Bytes a second that each thread at least writes to a file system in memory: 16 threads wrote 15 GB/s (on 16
+cores of a Xeon). One thread alone, for which the system clears pages meanwhile, says nothing of that."""
 
 USUAL_RATE = 1.5e9
 """Bytes a second of a disk that cannot be measured."""
@@ -87,14 +84,14 @@ def _measure(root: Path) -> tuple[float, float]:
     """Write a sample to the disk, read it back, and keep both rates."""
     sample = root / "data" / f".disk-{uuid.uuid4().hex}"  # a sweep finds it there if this process dies
     try:
-        block = os.urandom(SAMPLE_BYTES)
+        block = os.urandom(1 << 20) * (SAMPLE_BYTES >> 20)  # no file system shrinks what repeats that far away
         began = time.perf_counter()
         with sample.open("wb", buffering=0) as file:
             file.write(block)
             os.fsync(file.fileno())
         written = SAMPLE_BYTES / (time.perf_counter() - began)
         if file_system(sample) in IN_MEMORY:
-            written = max(written, _write_side_by_side(sample, block[:MEMORY_SAMPLE_BYTES]))
+            written = max(written, MEMORY_RATE * thread_count())
         read = _read_back(sample)
         rates = {"bytes_per_second": round(written), "read_bytes_per_second": round(read)}
         sample.write_text(json.dumps({**rates, "measured": time.time()}))
@@ -103,26 +100,6 @@ def _measure(root: Path) -> tuple[float, float]:
         sample.unlink(missing_ok=True)
         return USUAL_RATE, USUAL_RATE
     return written, read
-
-
-def _write_side_by_side(sample: Path, block: bytes) -> float:
-    """Return how many bytes in a second all threads write that write results, each to a file of its own."""
-    threads = WriteThreads()
-    files = [sample.with_name(f"{sample.name}-{number}") for number in range(threads.count)]
-    rates = []
-    try:
-        for _ in range(MEMORY_ROUNDS):
-            began = time.perf_counter()
-            for written in [threads.submit(file.write_bytes, block) for file in files]:
-                written.result()
-            rates.append(len(block) * len(files) / (time.perf_counter() - began))
-            for file in files:
-                file.unlink()
-    finally:
-        threads.close()
-        for file in files:
-            file.unlink(missing_ok=True)
-    return max(rates)
 
 
 def _read_back(sample: Path) -> float:

@@ -17,6 +17,11 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+def thread_count() -> int:
+    """Return how many threads write side by side."""
+    return min(MOST, len(os.sched_getaffinity(0)))
+
+
 class WriteThreads:
     """As many threads as there are cores for what is written, and a few that wait for the disk.
 
@@ -24,7 +29,7 @@ class WriteThreads:
     """
 
     def __init__(self) -> None:
-        self.count = min(MOST, len(os.sched_getaffinity(0)))
+        self.count = thread_count()
         self.pool = ThreadPoolExecutor(self.count, "gravel-write")
         self._syncs = ThreadPoolExecutor(SYNCS, "gravel-sync")
 

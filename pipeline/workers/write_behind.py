@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4
 """Results that are written at the same time: what each does beside writing (codecs tried, metadata, waiting
-for the disk) is hidden behind the shards of the others. The threads that write shards are the same for all."""
+for the disk) is hidden behind the shards of the others. One set of threads writes the shards of all."""
 
 
 @dataclass(frozen=True)
