@@ -38,11 +38,13 @@ from gravel.pipeline.store.metadata import METADATA
 from gravel.pipeline.store.record_types import StoredFile
 from gravel.pipeline.store.sink import SYNCED_EARLY
 from gravel.pipeline.store.stored import StoredArray
+from gravel.pipeline.store.write_threads import WriteThreads, run_now
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.pipeline.store.write_threads import WriteThreads
+THREADS_FROM = 1 << 20
+"""Bytes from which handing an array to threads, 0.1 ms, is less than writing it."""
 
 TOGETHER = 16
 """Chunks that one call of the system writes."""
@@ -95,6 +97,7 @@ class WholeArray:
         self._durable = durable
         self._before_each = before_each
         self._threads = threads
+        self._submit = threads.submit if array.nbytes >= THREADS_FROM else run_now
         whole = numpy.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
         self.is_copy = not numpy.may_share_memory(whole, array)
         self._view = whole.reshape(-1).view(numpy.uint8).data
@@ -107,10 +110,10 @@ class WholeArray:
         self._synced: list[Future[None]] = []
 
     def start(self) -> None:
-        """Let threads write the array: the first of them tries how well it shrinks."""
+        """Have threads write the array, the first tries how well it shrinks; write a small one here."""
         # Measured, if need be, before the threads are busy.
         rate = write_rate(self._root) if len(self._sample) >= LEAF_BYTES else None
-        self._started = self._threads.submit(self._start, rate)
+        self._started = self._submit(self._start, rate)
 
     def _start(self, rate: float | None) -> list[Future[WrittenShard]]:
         codec = choose_codec(self._layout.dtype, self._sample, rate, self._threads.count)
@@ -120,7 +123,7 @@ class WholeArray:
             shards = [list(group) for _, group in groupby(self._chunks(), lambda each: each[0])]
             for path in dict.fromkeys((self.folder / shard[0][0]).parent for shard in shards):
                 path.mkdir(parents=True, exist_ok=True)
-        self._written = [self._threads.submit(self._write_shard, shard) for shard in shards]
+        self._written = [self._submit(self._write_shard, shard) for shard in shards]
         return self._written
 
     def close(self) -> StoredArray:

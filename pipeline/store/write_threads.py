@@ -17,6 +17,18 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
+def run_now(
+    function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+) -> Future[Result]:
+    """Do what `WriteThreads.submit` has a thread do, at once."""
+    done: Future[Result] = Future()
+    try:
+        done.set_result(function(*arguments, **named))
+    except Exception as error:
+        done.set_exception(error)
+    return done
+
+
 def thread_count() -> int:
     """Return how many threads write side by side."""
     return min(MOST, len(os.sched_getaffinity(0)))
