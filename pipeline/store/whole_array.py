@@ -110,7 +110,7 @@ class WholeArray:
         self._synced: list[Future[None]] = []
 
     def start(self) -> None:
-        """Have threads write the array, the first tries how well it shrinks; write a small one here."""
+        """Have threads write the array; the first tries how well it shrinks. A small one is written here."""
         # Measured, if need be, before the threads are busy.
         rate = write_rate(self._root) if len(self._sample) >= LEAF_BYTES else None
         self._started = self._submit(self._start, rate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ class WriteBehind:
         self._write_threads: WriteThreads | None = None
         self._changed = threading.Condition()
         self._pauses = 0
+        self._pause_began = 0.0
+        self._pauses_before: list[tuple[float, float]] = []
         self._unwritten = 0
         self._stopped = False
 
@@ -69,12 +72,16 @@ class WriteBehind:
     def paused(self) -> Iterator[None]:
         """Write nothing meanwhile; chunks that threads have already are written."""
         with self._changed:
+            if not self._pauses:
+                self._pause_began = time.time()
             self._pauses += 1
         try:
             yield
         finally:
             with self._changed:
                 self._pauses -= 1
+                if not self._pauses:
+                    self._pauses_before.append((self._pause_began, time.time()))
                 self._changed.notify_all()
 
     def stop(self) -> None:
@@ -95,6 +102,16 @@ class WriteBehind:
             self._changed.wait_for(lambda: self._stopped or not self._pauses)
             if self._stopped:
                 raise Stopped
+
+    def _unpaused(self, began: float, ended: float) -> Iterator[tuple[float, float]]:
+        """Yield the parts of a time in which writing was not paused."""
+        with self._changed:
+            pauses = list(self._pauses_before)
+        for start, end in pauses:
+            if start > began:
+                yield began, min(start, ended)
+            began = max(began, min(end, ended))
+        yield began, ended
 
     def _work(self) -> None:
         while (result := self._results.get()) is not None:
@@ -130,13 +147,11 @@ class WriteBehind:
         task = result.task
         durable = task.host != socket.gethostname()
         spans = Spans(kept=task.profile)
+        began = time.time()
         try:
-            with (
-                spans.take("write"),
-                task.cache.writer(
-                    task.run, durable=durable, before_each=self._wait, threads=self._shared_threads()
-                ) as writer,
-            ):
+            with task.cache.writer(
+                task.run, durable=durable, before_each=self._wait, threads=self._shared_threads()
+            ) as writer:
                 pairs = zip(result.artifacts, result.ids, strict=True)
                 prepared = tuple(writer.prepare(artifact, name) for artifact, name in pairs)
         except Stopped:
@@ -151,4 +166,6 @@ class WriteBehind:
                 log=StageLog(task.log).write,
             )
             return Written(task.key, task.attempt, failure=failure)
+        for start, end in self._unpaused(began, time.time()):
+            spans.add("write", start, end - start)
         return Written(task.key, task.attempt, prepared, spans=tuple(spans.taken))

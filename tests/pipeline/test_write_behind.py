@@ -105,6 +105,35 @@ def test_only_the_measurement_itself_has_the_machine_alone(
     assert pauses == {"measured": 1, "kept": 0}
 
 
+def test_a_pause_is_no_part_of_the_time_that_writing_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact, told, cache = edges(1 << 18), list[Written](), Cache(tmp_path)
+    task = SimpleNamespace(key="a", attempt=1, cache=cache, run="r", host="elsewhere", profile=True)
+    behind, prepare = WriteBehind(), ArtifactWriter.prepare
+    pause = []
+
+    def paused(*arguments: Any) -> Any:
+        with behind.paused():
+            pause.append(time.time())
+            time.sleep(0.3)
+        pause.append(time.time())
+        return prepare(*arguments)
+
+    monkeypatch.setattr(ArtifactWriter, "prepare", paused)
+    with cache.lease("r"):
+        behind.add(task, (artifact,), (identify(artifact),), told.append)  # type: ignore[arg-type]
+        deadline = time.monotonic() + 20
+        while not told and time.monotonic() < deadline:
+            time.sleep(0.01)
+    behind.stop()
+    [written] = told
+    before, after = written.spans
+    assert written.failure is None
+    assert before["began"] + before["seconds"] <= pause[0]
+    assert pause[0] + 0.3 <= after["began"] <= pause[1]
+
+
 @pytest.mark.parametrize("rows", [1, 3, 5])
 @pytest.mark.parametrize("sizes", [(700_001, 1_500_000), (1 << 20, 4 << 20), (3 << 20, 3 << 20)])
 def test_the_id_of_an_array_in_memory_does_not_depend_on_its_cut(
