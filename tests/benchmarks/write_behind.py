@@ -1,12 +1,14 @@
 """How fast results that are in memory are written behind the stages, by the number of threads.
 
     python -m tests.benchmarks.write_behind [--scale 22] [--folder /dev/shm /tmp] [--threads 1 2 4 8 16]
+        [--switch 5 1]
 
 The results are of the sizes that the quickstart makes of 2^scale vertices: an ordering and a partition (whose
 columns are sorted within rows), and labels of 16 searches. All are given to `WriteBehind` at once. Each line
-has GB/s of the results' own bytes, until the disk has them; seconds of processors for each GB; what part of
-their bytes was written; and the same GB/s beside a thread of Python that never waits, as a stage may be, with
-the share of its own speed that this thread keeps.
+has GB/s of the results' own bytes, until the disk has them; seconds of processors for each GB; and what part
+of their bytes was written. Then come the same GB/s beside a thread of Python that never waits, as a stage may
+be, and the share of its own speed that this thread keeps, by `--switch`: the milliseconds after which the
+interpreter gives its lock to another thread (5 unless somebody changes that).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -126,6 +129,7 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--folder", type=Path, nargs="+", default=[Path(tempfile.gettempdir())])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--switch", type=float, nargs="+", default=[5.0])
     parser.add_argument("--rounds", type=int, default=2)
     asked = parser.parse_args()
     made = results(asked.scale)
@@ -138,19 +142,24 @@ def main() -> None:
         for threads in asked.threads:
             write_threads.MOST = threads
             alone = min(write(root, made, ids) for _ in range(asked.rounds))
-            busy = Busy()
-            time.sleep(0.3)
-            free = busy.rate()
-            beside = write(root, made, ids)
-            kept = busy.rate() / free
-            busy.end()
             size = sum(cache_bytes(artifact) for artifact in made) / 1e9
-            print(
+            told = (
                 f"{min(threads, cores):3} threads {size:6.2f} GB {size / alone[0]:6.2f} GB/s, "
-                f"{alone[1] / size:5.2f} processor seconds/GB, {alone[2] / size / 1e9:4.0%} written; "
-                f"beside Python {size / beside[0]:6.2f} GB/s, which keeps {kept:4.0%}",
-                flush=True,
+                f"{alone[1] / size:5.2f} processor seconds/GB, {alone[2] / size / 1e9:4.0%} written"
             )
+            for milliseconds in asked.switch:
+                sys.setswitchinterval(milliseconds / 1e3)
+                busy = Busy()
+                time.sleep(0.3)
+                free = busy.rate()
+                seconds, *_ = write(root, made, ids)
+                kept = busy.rate() / free
+                busy.end()
+                told += (
+                    f"; beside Python ({milliseconds:g} ms) {size / seconds:6.2f} GB/s, it keeps {kept:4.0%}"
+                )
+            sys.setswitchinterval(0.005)
+            print(told, flush=True)
         shutil.rmtree(root)
 
 
