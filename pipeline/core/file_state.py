@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gravel.pipeline.core.file_systems import file_system
+
 __all__ = ["TRUSTED_VARIABLE", "shows_every_change", "state_of"]
 
 TRUSTED = frozenset(
@@ -40,19 +42,4 @@ def shows_every_change(path: str, found: os.stat_result, now: float) -> bool:
     if changed <= 0 or changed >= (now - racy) * 1e9 or written >= (now - RACY_WRITE) * 1e9:
         return False
     more = {name.strip() for name in os.environ.get(TRUSTED_VARIABLE, "").split(",")}
-    return _kind_of(path) in TRUSTED | more
-
-
-def _kind_of(path: str) -> str | None:
-    """Return the kind of the file system that a file lies on; None where that cannot be known."""
-    import psutil
-
-    real = Path(path).resolve()
-    try:
-        mounts = psutil.disk_partitions(all=True)
-    except OSError:
-        return None
-    around = [each for each in mounts if real.is_relative_to(each.mountpoint)]
-    # The last of several on one place hides the others.
-    nearest = max(reversed(around), key=lambda each: len(each.mountpoint), default=None)
-    return None if nearest is None else str(nearest.fstype)
+    return file_system(Path(path)) in TRUSTED | more

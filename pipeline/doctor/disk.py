@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
+from gravel.pipeline.core.file_systems import IN_MEMORY, file_system
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.doctor.finding import Finding, checked
 
@@ -32,7 +31,6 @@ SLOW_FILES = 20
 CLOCK_SKEW = 2.0
 """Seconds between this clock and a file server's from which leases and sweeps get ages wrong."""
 
-IN_MEMORY = ("tmpfs", "ramfs")
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "lustre", "ceph", "beegfs", "gpfs")
 
 
@@ -71,14 +69,6 @@ def _kind(folder: Path) -> Iterator[Finding]:
     elif kind in NETWORK:
         cure = "a local disk is faster; gravel cache push and pull move results"
         yield Finding("cache disk", "note", f"{kind}: a network file system", cure)
-
-
-def file_system(folder: Path) -> str | None:
-    """Return the kind of file system that a folder is on, as the kernel lists it; None if it is not known."""
-    real = folder.resolve()
-    around = [each for each in psutil.disk_partitions(all=True) if real.is_relative_to(each.mountpoint)]
-    # Of equal mount points the last one covers the others.
-    return max(reversed(around), key=lambda each: len(each.mountpoint)).fstype if around else None
 
 
 def speed(folder: Path) -> Finding:

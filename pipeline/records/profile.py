@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.whole_run import BESIDE
@@ -100,13 +101,24 @@ def chrome_trace(record: Mapping[str, Json]) -> dict[str, Json]:
     for span in record.get("spans") or ():
         row = span["what"] if span["what"] in BESIDE else "run"
         events.append(_event(span["what"], "run", span["began"], span["seconds"], "gravel", row))
+    behind: list[tuple[Mapping[str, Json], str, str]] = []
     for stage in _computed(record):
         place = stage["place"] or "here"
         events.append(_event(stage["key"], "stage", stage["started"], stage["seconds"], place, "stages"))
         for span in stage.get("spans", ()):
-            row = "written behind" if span["what"] == "write" else "stages"
             name = f"{stage['key']}: {span['what']}"
-            events.append(_event(name, span["what"], span["began"], span["seconds"], place, row))
+            if span["what"] == "write":
+                behind.append((span, name, place))
+                continue
+            events.append(_event(name, span["what"], span["began"], span["seconds"], place, "stages"))
+    free: dict[
+        tuple[str, int], float
+    ] = {}  # when a row of a place is free again: results are written side by side
+    for span, name, place in sorted(behind, key=lambda each: float(each[0]["began"])):
+        number = next(row for row in count(1) if free.get((place, row), 0.0) <= span["began"])
+        free[place, number] = span["began"] + span["seconds"]
+        row = f"written behind {number}"
+        events.append(_event(name, span["what"], span["began"], span["seconds"], place, row))
     return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 

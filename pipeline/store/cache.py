@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.damage import Verified
     from gravel.pipeline.store.listing import Entry
     from gravel.pipeline.store.remote import Remote
+    from gravel.pipeline.store.write_threads import WriteThreads
     from gravel.pipeline.store.writer import ArtifactWriter
     from gravel.stages.artifacts import Artifact
 
@@ -131,7 +132,12 @@ class Cache(CacheFolder):
         return open_artifact(record)
 
     def writer(
-        self, run: str | None = None, *, durable: bool = True, before_each: Callable[[], None] | None = None
+        self,
+        run: str | None = None,
+        *,
+        durable: bool = True,
+        before_each: Callable[[], None] | None = None,
+        threads: WriteThreads | None = None,
     ) -> AbstractContextManager[ArtifactWriter]:
         """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each.
 
@@ -139,7 +145,7 @@ class Cache(CacheFolder):
         """
         from gravel.pipeline.store.writer import ArtifactWriter
 
-        return ArtifactWriter(self, run, durable=durable, before_each=before_each)
+        return ArtifactWriter(self, run, durable=durable, before_each=before_each, threads=threads)
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""

@@ -51,9 +51,9 @@ def choose_codec(dtype: str, first_chunk: Buffer, disk_rate: float | None, threa
     """
     if dtype == "uint8" or not len(first_chunk):
         return PLAIN
-    began = time.perf_counter()
+    began = time.thread_time()  # without the wait for other threads
     part = len(_compress(first_chunk)) / len(first_chunk)
-    each = (time.perf_counter() - began) / len(first_chunk)
+    each = (time.thread_time() - began) / len(first_chunk)
     if part > WORTH_COMPRESSING:
         return PLAIN
     if disk_rate is None:

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ def _started(pid: int) -> str | None:
     return text.rpartition(")")[2].split()[19]
 
 
+@cache
+def _own_start(pid: int) -> str | None:
+    """Return when this process, a fork of which has another number, started."""
+    return _started(pid)
+
+
 def is_stopped(who: Mapping[str, Any]) -> bool:
     """Say whether a holder on this machine is stopped (Ctrl-Z), so that it does nothing until it goes on."""
     if who.get("host") != platform.node() or who.get("boot") != _boot():
@@ -47,6 +54,7 @@ def is_stopped(who: Mapping[str, Any]) -> bool:
     return fields[19] == who.get("started") and fields[0] in ("T", "t")
 
 
+@cache
 def _boot() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -60,7 +68,7 @@ def _identity(purpose: str, under: str | None) -> dict[str, Any]:
         **({} if under is None else {"under": under}),
         "host": platform.node(),
         "pid": os.getpid(),
-        "started": _started(os.getpid()),
+        "started": _own_start(os.getpid()),
         "boot": _boot(),
         "since": time.time(),
     }

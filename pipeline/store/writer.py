@@ -8,7 +8,6 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,18 +32,13 @@ from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.store.sink import ArraySink
 from gravel.pipeline.store.stored import StoredArray
 from gravel.pipeline.store.whole_array import WholeArray
+from gravel.pipeline.store.write_threads import WriteThreads
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from gravel.pipeline.store.folder import CacheFolder
     from gravel.stages.artifacts import Array, Artifact
-
-WRITE_THREADS = 16
-"""At most; each digests, checks and writes about 0.5 GB/s, and tmpfs takes 6."""
-
-SYNC_THREADS = 4
-"""Files that the disk is waited for at the same time; these threads need no core."""
 
 COPY_BYTES = 8 << 20
 """Rows that are read at a time from an array that is not in memory."""
@@ -63,6 +57,7 @@ class ArtifactWriter:
     run : the run whose lease keeps what is prepared until its record is made; None if it is published here.
     durable : whether what is prepared is on the disk already. Else whoever publishes it has to wait for that.
     before_each : called before each piece of an array in memory is written; what it raises ends the writing.
+    threads : those that write, which other writers may use, too; by default this writer has its own.
     chunk_bytes, shard_bytes : as of `ArraySink`.
 
     """
@@ -74,6 +69,7 @@ class ArtifactWriter:
         *,
         durable: bool = True,
         before_each: Callable[[], None] | None = None,
+        threads: WriteThreads | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         shard_bytes: int = SHARD_BYTES,
     ) -> None:
@@ -84,9 +80,8 @@ class ArtifactWriter:
         self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
         self._sinks: dict[int, WrittenArray] = {}
         self._leases: dict[Path, Lease] = {}
-        self._threads = min(WRITE_THREADS, len(os.sched_getaffinity(0)))
-        self._pool = ThreadPoolExecutor(self._threads)
-        self._syncs = ThreadPoolExecutor(SYNC_THREADS)
+        self._threads = threads or WriteThreads()
+        self._ends_threads = threads is None
         self._staging: Path | None = None
 
     def _folder(self, purpose: str) -> Path:
@@ -108,8 +103,8 @@ class ArtifactWriter:
     ) -> None:
         for sink in self._sinks.values():
             sink.abandon()
-        self._syncs.shutdown()
-        self._pool.shutdown()  # what is being synced still has its file open
+        if self._ends_threads:
+            self._threads.close()
         for folder in list(self._leases):
             self._drop(folder)
 
@@ -125,10 +120,10 @@ class ArtifactWriter:
             self._staged(),
             dtype,
             tuple(row_shape),
-            self._pool,
+            self._threads.pool,
             root=self._cache.root,
             durable=self._durable,
-            threads=self._threads,
+            threads=self._threads.count,
             **self._sizes,
         )
         self._sinks[id(sink)] = sink
@@ -157,6 +152,8 @@ class ArtifactWriter:
         sinks: dict[str, WrittenArray] = {}
         for name, array in arrays.items():
             sinks[name] = self._sink_of(array, taken=list(sinks.values()))
+        for sink in sinks.values():
+            sink.close()
         contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
         identity = artifact_id(kind, attributes, contents)
         if expected not in (None, identity):
@@ -206,7 +203,7 @@ class ArtifactWriter:
         return None
 
     def _sink_of(self, array: Array, taken: list[WrittenArray]) -> WrittenArray:
-        """Return the closed sink that holds an array, copying the array into a new one if need be."""
+        """Return the sink that holds an array, or one that threads write the array to from now on."""
         if isinstance(array, StoredArray):
             for sink in self._sinks.values():
                 if sink.closed is array and sink not in taken:
@@ -230,15 +227,16 @@ class ArtifactWriter:
         whole = WholeArray(
             self._staged(),
             array,
-            self._pool,
-            self._syncs,
+            self._threads,
             root=self._cache.root,
             durable=self._durable,
-            threads=self._threads,
             before_each=self._before_each,
             **self._sizes,
         )
         self._sinks[id(whole)] = whole
+        whole.start()
+        if whole.is_copy:
+            whole.close()  # one copy at a time
         return whole
 
     def _assemble(
@@ -264,7 +262,7 @@ class ArtifactWriter:
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
         if self._durable:
             folders = [Path(path) for path, _, _ in os.walk(folder)]
-            for _ in self._pool.map(sync_folder, [*folders, folder.parent]):
+            for _ in self._threads.pool.map(sync_folder, [*folders, folder.parent]):
                 pass
         return files
 

@@ -62,11 +62,9 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     hand_over = HandOver(submit, log.write, on_device=task.machine.backend == "cuda")
     spans = Spans(kept=task.profile)
     peak = Peak(device=task.machine.backend == "cuda")
-    # What is written behind would take cores from a measurement.
-    quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
     try:
         _limit_threads(task)
-        with peak, quiet:
+        with peak:
             outcome = _compute(task, services, hand_over, log, spans, clock, peak.end)
     except Exception as error:
         state, failure = explain_error(
@@ -129,13 +127,13 @@ def _compute(
             task.machine, task.scratch, None, services, log, keeps_device_arrays=task.on_device
         )
         with copies(downloaded.get):
-            artifacts = _run(task, context, inputs, spans, hand_over)
+            artifacts = _run(task, context, inputs, spans, hand_over, services)
         kept = _keep_in_memory(task, artifacts, services, spans, clock, is_made)
         return replace(kept, remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
         context = WorkerContext(task.machine, task.scratch, writer, services, log)
-        artifacts = _run(task, context, inputs, spans, hand_over)
+        artifacts = _run(task, context, inputs, spans, hand_over, services)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
     records = [each.record for each in prepared]
@@ -152,12 +150,19 @@ def _compute(
 
 
 def _run(
-    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans, hand_over: HandOver
+    task: StageTask,
+    context: WorkerContext,
+    inputs: dict[str, Any],
+    spans: Spans,
+    hand_over: HandOver,
+    services: Services,
 ) -> tuple[Artifact, ...]:
     from gravel.kernels.compile_time import COMPILE_TIME
 
     began, before = time.time(), COMPILE_TIME.seconds
-    with spans.take("compute"):
+    # What is written behind would take cores from a measurement.
+    quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
+    with spans.take("compute"), quiet:
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
     spans.add("compile", began, COMPILE_TIME.seconds - before)
     if hand_over.brought:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +17,13 @@ from gravel.pipeline.workers.spans import Spans
 from gravel.pipeline.workers.stage_log import StageLog
 
 if TYPE_CHECKING:
+    from gravel.pipeline.store.write_threads import WriteThreads
     from gravel.pipeline.workers.stage_task import StageTask
     from gravel.stages.artifacts import Artifact
+
+AT_ONCE = 4
+"""Results that are written at the same time: what each does beside writing (codecs tried, metadata, waiting
+for the disk) is hidden behind the shards of the others. One set of threads writes the shards of all."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +39,17 @@ class Stopped(Exception):
 
 
 class WriteBehind:
-    """Writes one result after the other on a thread of its own, which hands chunks to others."""
+    """Writes results, the oldest first and some at the same time, on threads of its own."""
 
     def __init__(self) -> None:
         self._results: SimpleQueue[_Result | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
+        self._write_threads: WriteThreads | None = None
         self._changed = threading.Condition()
         self._pauses = 0
+        self._pause_began = 0.0
+        self._pauses_before: list[tuple[float, float]] = []
+        self._unwritten = 0
         self._stopped = False
 
     def add(
@@ -50,22 +60,28 @@ class WriteBehind:
         tell: Callable[[Written], None],
     ) -> None:
         """Write the result of a task soon; `tell` gets the end of it, in another thread."""
-        self._results.put(_Result(task, artifacts, ids, tell))
         with self._changed:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True, name="gravel-write-behind")
-                self._thread.start()
+            self._unwritten += 1
+            if len(self._threads) < min(AT_ONCE, self._unwritten):
+                name = f"gravel-write-behind-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._work, daemon=True, name=name))
+                self._threads[-1].start()
+        self._results.put(_Result(task, artifacts, ids, tell))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Write nothing meanwhile; chunks that threads have already are written."""
         with self._changed:
+            if not self._pauses:
+                self._pause_began = time.time()
             self._pauses += 1
         try:
             yield
         finally:
             with self._changed:
                 self._pauses -= 1
+                if not self._pauses:
+                    self._pauses_before.append((self._pause_began, time.time()))
                 self._changed.notify_all()
 
     def stop(self) -> None:
@@ -73,16 +89,29 @@ class WriteBehind:
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-            thread = self._thread
-        if thread is not None:
+            threads = list(self._threads)
+        for _ in threads:
             self._results.put(None)
+        for thread in threads:
             thread.join()
+        if self._write_threads is not None:
+            self._write_threads.close()
 
     def _wait(self) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._pauses)
             if self._stopped:
                 raise Stopped
+
+    def _unpaused(self, began: float, ended: float) -> Iterator[tuple[float, float]]:
+        """Yield the parts of a time in which writing was not paused."""
+        with self._changed:
+            pauses = list(self._pauses_before)
+        for start, end in pauses:
+            if start > began:
+                yield began, min(start, ended)
+            began = max(began, min(end, ended))
+        yield began, ended
 
     def _work(self) -> None:
         while (result := self._results.get()) is not None:
@@ -91,18 +120,38 @@ class WriteBehind:
                 written = self._write(result)
             except Stopped:
                 return
-            result.tell(written)
-            del result  # its arrays are somebody else's, or nobody's, from now on
+            try:
+                result.tell(written)
+            finally:
+                del result  # its arrays are somebody else's, or nobody's, from now on
+                self._end_one()
+
+    def _end_one(self) -> None:
+        with self._changed:
+            self._unwritten -= 1
+            idle = None if self._unwritten else self._write_threads
+            if idle is not None:
+                self._write_threads = None
+        if idle is not None:
+            idle.close()  # a process that ends waits for threads
+
+    def _shared_threads(self) -> WriteThreads:
+        from gravel.pipeline.store.write_threads import WriteThreads
+
+        with self._changed:
+            if self._write_threads is None:
+                self._write_threads = WriteThreads()
+            return self._write_threads
 
     def _write(self, result: _Result) -> Written:
         task = result.task
         durable = task.host != socket.gethostname()
         spans = Spans(kept=task.profile)
+        began = time.time()
         try:
-            with (
-                spans.take("write"),
-                task.cache.writer(task.run, durable=durable, before_each=self._wait) as writer,
-            ):
+            with task.cache.writer(
+                task.run, durable=durable, before_each=self._wait, threads=self._shared_threads()
+            ) as writer:
                 pairs = zip(result.artifacts, result.ids, strict=True)
                 prepared = tuple(writer.prepare(artifact, name) for artifact, name in pairs)
         except Stopped:
@@ -117,4 +166,6 @@ class WriteBehind:
                 log=StageLog(task.log).write,
             )
             return Written(task.key, task.attempt, failure=failure)
+        for start, end in self._unpaused(began, time.time()):
+            spans.add("write", start, end - start)
         return Written(task.key, task.attempt, prepared, spans=tuple(spans.taken))
