@@ -9,7 +9,8 @@ from pydantic import ByteSize, Field
 from gravel.stages.stage import Parameters
 
 if TYPE_CHECKING:
-    from gravel.kernels.advice import Advice, Workload
+    from gravel.kernels.advice.decide import Advice
+    from gravel.kernels.advice.model import Workload
 
 BYTES_PER_VERTEX = 48
 """Of the whole graph while it is sampled: marks, a queue, degrees, an order by them, levels of a search and
@@ -36,7 +37,7 @@ class AdviceParameters(Parameters):
 
     def workload(self) -> Workload:
         """Return it as the kernels take it."""
-        from gravel.kernels.advice import Workload
+        from gravel.kernels.advice.model import Workload
 
         memory = None if self.device_memory is None else int(self.device_memory)
         return Workload(self.algorithm, self.searches, memory, self.placement)

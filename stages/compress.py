@@ -17,7 +17,7 @@ from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
-    from gravel.kernels.advice import Advice
+    from gravel.kernels.advice.decide import Advice
     from gravel.stages.artifacts import Json
     from gravel.stages.compressing.writing import Writer
     from gravel.stages.context import Context
@@ -187,7 +187,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
     """Choose a codec where that is asked for; offsets are read whole, and parts of the rows."""
     if parameters.advice is None:
         return None
-    from gravel.kernels.advice import advise_layout
+    from gravel.kernels.advice.decide import advise_layout
     from gravel.kernels.placement.device_copies import on_host
     from gravel.stages.compressing.reading import Parts
     from gravel.stages.errors import StageError

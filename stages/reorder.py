@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from gravel.kernels.advice import Advice
+    from gravel.kernels.advice.decide import Advice
     from gravel.kernels.order import OrderStatistics
     from gravel.stages.context import Context
     from gravel.stages.ordering.rows import NewRows
@@ -178,7 +178,7 @@ def _advised(
 ) -> Advice | None:
     if parameters.advice is None:
         return None
-    from gravel.kernels.advice import advise_order
+    from gravel.kernels.advice.decide import advise_order
     from gravel.kernels.placement.device_copies import on_host
 
     advice = advise_order(

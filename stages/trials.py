@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from gravel.kernels.advice import Advice
+    from gravel.kernels.advice.decide import Advice
     from gravel.stages.advice import AdviceParameters
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context

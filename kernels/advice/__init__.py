@@ -6,10 +6,3 @@ whole graph, the memory at hand and the number of searches give each choice a ti
 (`gravel.kernels.advice.model`), and the least wins (`gravel.kernels.advice.decide`). Everything runs on the
 host and looks at no clock, so that equal graphs and parameters get equal advice on every machine.
 """
-
-from __future__ import annotations
-
-from gravel.kernels.advice.decide import Advice, advise_layout, advise_order
-from gravel.kernels.advice.model import Workload
-
-__all__ = ["Advice", "Workload", "advise_layout", "advise_order"]

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph, csr_array
 
-from gravel.kernels.advice import Workload, advise_layout, advise_order, model
+from gravel.kernels.advice import model
 from gravel.kernels.advice.bits import bits_per_arc
+from gravel.kernels.advice.decide import advise_layout, advise_order
 from gravel.kernels.advice.heads import scattered_heads
 from gravel.kernels.advice.misses import missed_lines
-from gravel.kernels.advice.model import LINK, MEMORY, Features, estimate
+from gravel.kernels.advice.model import LINK, MEMORY, Features, Workload, estimate
 from gravel.kernels.advice.pilot import try_orders
 from gravel.kernels.advice.sample import FAN, Part, Rows, ball, some_rows, some_rows_renumbered
 from gravel.kernels.advice.search import grow, looked_at

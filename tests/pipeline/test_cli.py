@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import VERBS, main
 from gravel.pipeline.cli.errors import exit_code, render, run_command
+from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.core.errors import GravelError, Location, RequestError
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.plugins.installed import Catalogue
@@ -335,18 +337,20 @@ def test_a_plan_imports_nothing_heavy(bench: Bench, full: bool) -> None:
     assert "heavy: []" in ended.stderr
 
 
-def test_a_plan_of_the_quickstart_imports_nothing_heavy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+@pytest.mark.parametrize("workflow", ["quickstart", "orderings"])
+def test_a_plan_of_a_workflow_imports_nothing_heavy(tmp_path: Path, workflow: str, backend: str) -> None:
     """The real stages and the strategies that they validate against stay light, too."""
     code = f"""\
 import sys
 from gravel.pipeline.cli import main
 try:
-    main(["plan", "workflows/quickstart.yaml", "--cache", {str(tmp_path)!r}, "--backend", "cpu"])
+    main(["plan", "workflows/{workflow}.yaml", "--cache", {str(tmp_path)!r}, "--backend", {backend!r}])
 finally:
     print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
 """
-    ended = python(code)
-    assert "8 stage runs: 1 will run, 7 waits" in ended.stdout, ended.stderr
+    ended = python(code, env={**os.environ, FAKE: "1x80GiB"})
+    assert f"backend: {backend}" in ended.stdout, ended.stderr
     assert "heavy: []" in ended.stderr
 
 

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from gravel.kernels.advice import Advice, Workload
-from gravel.kernels.advice.decide import MARGIN
+from gravel.kernels.advice.decide import MARGIN, Advice
+from gravel.kernels.advice.model import Workload
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.stages import trials
