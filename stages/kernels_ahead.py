@@ -6,6 +6,7 @@ loaded. Vertices are taken to be 32 bits wide, as those of all graphs below 2^32
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,41 +15,101 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Parameters
 
 Kernel = tuple[str, "Mapping[str, str]"]
+MadeBy = Sequence[tuple[str, Any]]
+"""Stages that made an input and what went into it, the last first, with their parameters."""
 
 U32 = {"VERTEX": "u32"}
 
+LABEL = {**U32, "LABEL": "u8"}
+"""Levels that verification compares with are bytes, in searches of fewer than 255."""
 
-def kernels_ahead(stage: str, parameters: Parameters) -> tuple[Kernel, ...]:
+ENCODED = ("varint", "blocks", "elias_fano")
+
+
+def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
     """Return kernel files and their macros, those first that take longest or are most likely."""
-    find = {"ingest": _ingest, "symmetrize": _symmetrize, "traverse": _traverse, "verify": _verify}.get(stage)
-    return () if find is None else find(parameters)
+    if stage == "traverse":
+        return _traverse(parameters, made_by)
+    find = {
+        "ingest": _ingest,
+        "symmetrize": _symmetrize,
+        "reorder": _reorder,
+        "partition": _partition,
+        "compress": _compress,
+        "verify": _verify,
+    }.get(stage)
+    return () if find is None else find(parameters, made_by)
 
 
-def _ingest(asked: Any) -> tuple[Kernel, ...]:
+def _ingest(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.source is not None:
         return (("kernels/generate/rmat.cu", U32),) if asked.source.rmat is not None else ()
     return ("kernels/text/pairs.cu", {"ID": "u32"}), ("kernels/ids/bitmap.cu", {"ID": "u32", **U32})
 
 
-def _symmetrize(asked: Any) -> tuple[Kernel, ...]:
+def _symmetrize(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     return (("kernels/csr/build.cu", U32),)
 
 
-def _traverse(asked: Any) -> tuple[Kernel, ...]:
-    if asked.backend == "cpu":
+def _reorder(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.method == "original":
         return ()
-    if asked.algorithm != "bfs" or asked.strategy not in ("auto", "direction_optimizing"):
+    renumbering = ("kernels/order/renumber.cu", U32), ("kernels/order/locality.cu", U32)
+    if asked.method != "rcm":
+        return renumbering
+    rcm = (("kernels/order/rcm.cu", U32), ("kernels/order/rcm_wide.cu", U32))
+    return (*rcm, ("kernels/order/rcm_ends.cu", U32), ("kernels/components/afforest.cu", U32), *renumbering)
+
+
+def _partition(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    split = ("kernels/partition/split.cu", U32)
+    if asked.scheme == "striped":
+        return (split,)
+    return split, ("kernels/partition/distributor/distributor.cu", U32)
+
+
+def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    return (_codec(asked.codec),) if asked.codec in ENCODED else ()
+
+
+def _codec(codec: str) -> Kernel:
+    return ("kernels/varint/varint.cu" if codec == "varint" else f"kernels/layouts/{codec}.cu"), U32
+
+
+def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.backend == "cpu" or asked.strategy not in ("auto", "direction_optimizing"):
         return ()
+    layout = made_by[0][1].codec if made_by and made_by[0][0] == "compress" else "csr"
+    around: list[Kernel] = [("kernels/cuda/wake.cu", {})]
+    renumbered = any(stage == "reorder" for stage, _ in made_by)
+    if layout in ENCODED:
+        reading = {"LAYOUT": layout, **U32}
+        rows = [_codec(layout), ("kernels/layouts/checkpoints.cu", U32)]
+        around += rows if layout == "varint" else [("kernels/layouts/read.cu", reading)]
+    if asked.algorithm != "bfs":
+        back: list[Kernel] = [("kernels/components/relabel.cu", U32)] if renumbered else []
+        if layout in ENCODED:
+            search: Kernel = ("kernels/components/rows/search.cu", {"BLOCK": "512", **reading})
+        else:
+            search = ("kernels/components/afforest.cu", U32)
+        return (search, *around, *back)
+    around.append(("kernels/level_statistics.cu", U32))
+    if renumbered:
+        around.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
-    search = "kernels/bfs/direction_optimizing.cu"
+    if layout in ENCODED:
+        return (("kernels/bfs/rows/search.cu", {**reading, **tree, "ONE_LANE": "0"}), *around)
+    file = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.
-    far, none = ((search, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
+    far, none = ((file, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), none)
+    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *around, none)
 
 
-def _verify(asked: Any) -> tuple[Kernel, ...]:
+def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if getattr(asked, "on", None) == "cpu":
         return ()
-    return ("kernels/verify/cuda/rows.cu", {**U32, "LABEL": "u8"}), ("kernels/verify/cuda/vertices.cu", {})
+    if any(stage == "traverse" and each.algorithm == "components" for stage, each in made_by):
+        return (("kernels/verify/cuda/components.cu", U32),)
+    return ("kernels/verify/cuda/rows.cu", LABEL), ("kernels/verify/cuda/vertices.cu", {})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -35,7 +38,12 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("traverse", {"algorithm": "components"}),
     ("traverse", {"sources": [1], "strategy": "direction_optimizing"}),
     ("verify", {}),
+    *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
+    *(("partition", {"scheme": scheme}) for scheme in ("delegates", "striped")),
+    *(("compress", {"codec": codec}) for codec in ("csr", "varint", "blocks", "elias_fano", "auto")),
 ]
+
+WORKFLOWS = QUICKSTART.parent
 
 
 @pytest.mark.parametrize(("stage", "asked"), ASKED, ids=str)
@@ -86,6 +94,24 @@ def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
 
 U32 = {"VERTEX": "u32"}
 
+KINDS = """\
+workflow: kinds
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 8, edge_factor: 16, seed: 1}}}
+  graph: {stage: symmetrize, input: edges}
+  ordered: {stage: reorder, input: graph, method: degree}
+  packed: {stage: compress, input: graph, codec: varint}
+  blocks: {stage: compress, input: ordered, codec: blocks}
+  elias_fano: {stage: compress, input: graph, codec: elias_fano}
+  striped: {stage: partition, input: graph, scheme: striped, ranks: 2}
+  parts: {stage: traverse, input: ordered, algorithm: components}
+  parts_packed: {stage: traverse, input: packed, algorithm: components}
+  checked: {stage: verify, graph: graph, traversal: parts}
+  near: {stage: traverse, input: elias_fano, output: distance, sources: {random: 2}}
+  both: {stage: traverse, input: blocks, sources: {random: 2}}
+  again: {stage: verify, graph: graph, traversal: both}
+"""
+
 
 def test_several_are_compiled_at_once_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
     together = threading.Barrier(2)
@@ -113,7 +139,40 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
     plan = build_plan(load_workflow(QUICKSTART, {}))
     for backend, files in (
         ("cpu", set()),
-        ("cuda", {"rmat", "build", "direction_optimizing", "shape", "far_rows", "rows", "vertices"}),
+        (
+            "cuda",
+            {
+                *("search", "varint", "checkpoints", "relabel", "level_statistics", "wake"),
+                *("rmat", "build", "renumber", "locality", "split", "distributor", "rows", "vertices"),
+            },
+        ),
     ):
         kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend=backend)))
         assert {Path(path).stem for path, _ in kernels} == files
+    assert kernels[0][0] == "kernels/bfs/rows/search.cu"
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+@pytest.mark.parametrize("workflow", ["quickstart", "orderings", "kinds"])
+def test_what_stages_load_was_compiled_ahead(
+    workflow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = WORKFLOWS / f"{workflow}.yaml"
+    settings = {"scale": "8"}
+    if workflow == "kinds":
+        file, settings = tmp_path / "kinds.yaml", {}
+        file.write_text(KINDS)
+    given = [f"{name}={value}" for name, value in settings.items()]
+    command = [sys.executable, "-m", "tests.emulation.workflow_case", str(file), *given]
+    done = subprocess.run(command, cwd=WORKFLOWS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = json.loads(done.stdout)
+    gpu = (Device("0", "H100", 80 << 30, "GPU-0"),)
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_devices", lambda: gpu)
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_spec", lambda name: True)
+    plan = build_plan(load_workflow(file, settings))
+    assert loaded.keys() == {key for key, run in plan.runs.items() if run.stage.name != "report"}
+    ahead = plan_kernels(plan, decide(RunOptions(tmp_path, backend="cuda")))
+    known = [[path, dict(macros)] for path, macros in ahead]
+    for key, kernels in loaded.items():
+        assert [each for each in kernels if each not in known] == [], key
