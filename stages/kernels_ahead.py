@@ -1,4 +1,4 @@
-"""The CUDA kernels that a stage nearly always loads, for whoever compiles them before it runs.
+"""The CUDA kernels that a stage nearly always loads, CuPy's among them, for whoever compiles them ahead.
 
 NVRTC takes 0.1 to 2.5 s for a file, and works at several at a time. What is not here is compiled when it is
 loaded. Vertices are taken to be 32 bits wide, as those of all graphs below 2^32 vertices are.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,18 +29,21 @@ ENCODED = ("varint", "blocks", "elias_fano")
 
 
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
-    """Return kernel files and their macros, those first that take longest or are most likely."""
-    if stage == "traverse":
-        return _traverse(parameters, made_by)
+    """Return kernel files and their macros, those first that take longest or are most likely.
+
+    Operations of CuPy's follow, named as `gravel.stages.cupy_ahead` does.
+    """
     find = {
         "ingest": _ingest,
         "symmetrize": _symmetrize,
         "reorder": _reorder,
         "partition": _partition,
         "compress": _compress,
+        "traverse": _traverse,
         "verify": _verify,
     }.get(stage)
-    return () if find is None else find(parameters, made_by)
+    kernels = () if find is None else find(parameters, made_by)
+    return (*kernels, *named(OF_STAGES.get(stage, ()))) if kernels else ()
 
 
 def _ingest(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
@@ -58,7 +63,8 @@ def _reorder(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.method != "rcm":
         return renumbering
     rcm = (("kernels/order/rcm.cu", U32), ("kernels/order/rcm_wide.cu", U32))
-    return (*rcm, ("kernels/order/rcm_ends.cu", U32), ("kernels/components/afforest.cu", U32), *renumbering)
+    ends = ("kernels/order/rcm_ends.cu", U32), ("kernels/components/afforest.cu", U32)
+    return (*rcm, *ends, *renumbering, *named(RCM))
 
 
 def _partition(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
@@ -104,7 +110,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     # The graph decides: large ones with hubs have far rows, small ones have none.
     far, none = ((file, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *around, none)
+    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *around, none, *named(SHAPE))
 
 
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:

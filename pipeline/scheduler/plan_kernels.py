@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gravel.stages.cupy_ahead import PREFIX
 from gravel.stages.kernels_ahead import Kernel, kernels_ahead
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def plan_kernels(plan: Plan, environment: RunEnvironment) -> tuple[Kernel, ...]:
     """Return kernels that runs of gravel's own stages on a GPU here will load, in the plan's order.
 
-    Those that searches load take longest to compile, and come first.
+    Those that searches load take longest to compile, and come first; operations of CuPy's come last.
     """
     if environment.backend != "cuda" or any(device.fake for device in environment.devices):
         return ()
@@ -25,11 +26,12 @@ def plan_kernels(plan: Plan, environment: RunEnvironment) -> tuple[Kernel, ...]:
         if run.stage.origin is None and environment.backend_of(run.stage) == "cuda"
     ]
     runs.sort(key=lambda run: run.stage.name != "traverse")
-    return tuple(
+    kernels = [
         kernel
         for run in runs
         for kernel in kernels_ahead(run.stage.name, run.parameters, _made_by(plan, run))
-    )
+    ]
+    return tuple(sorted(kernels, key=lambda kernel: kernel[0].startswith(PREFIX)))
 
 
 def _made_by(plan: Plan, run: StageRun) -> list[tuple[str, Parameters]]:

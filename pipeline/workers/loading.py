@@ -76,6 +76,7 @@ def compile_ahead(kernels: Sequence[Kernel]) -> list[threading.Thread]:
 
 def _compile(waiting: SimpleQueue[Kernel]) -> None:
     from gravel.kernels.cuda import load_ahead
+    from gravel.stages.cupy_ahead import PREFIX, run
 
     while True:
         try:
@@ -83,4 +84,7 @@ def _compile(waiting: SimpleQueue[Kernel]) -> None:
         except Empty:
             return
         with suppress(Exception):  # whoever needs it compiles it again, and reports what is wrong
-            load_ahead(path, macros)
+            if path.startswith(PREFIX):
+                run(path)
+            else:
+                load_ahead(path, macros)

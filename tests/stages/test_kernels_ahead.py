@@ -24,8 +24,10 @@ from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.loading import compile_ahead
 from gravel.pipeline.workflow.loading import load_workflow
+from gravel.stages import cupy_ahead
 from gravel.stages.kernels_ahead import kernels_ahead
 from gravel.stages.stage import all_stages
+from tests.emulation import device_cupy
 
 QUICKSTART = Path(__file__).parents[2] / "workflows" / "quickstart.yaml"
 
@@ -49,6 +51,9 @@ WORKFLOWS = QUICKSTART.parent
 @pytest.mark.parametrize(("stage", "asked"), ASKED, ids=str)
 def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, Any]) -> None:
     for path, macros in kernels_ahead(stage, all_stages()[stage].parameters(**asked)):
+        if path.startswith(cupy_ahead.PREFIX):
+            assert path.removeprefix(cupy_ahead.PREFIX) in cupy_ahead.OPERATIONS
+            continue
         text = read_source(path)
         assert compiler_options(text, macros)
         for name, value in macros.items():
@@ -148,7 +153,7 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
         ),
     ):
         kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend=backend)))
-        assert {Path(path).stem for path, _ in kernels} == files
+        assert {Path(path).stem for path, _ in kernels if path.endswith(".cu")} == files
     assert kernels[0][0] == "kernels/bfs/rows/search.cu"
 
 
@@ -176,3 +181,16 @@ def test_what_stages_load_was_compiled_ahead(
     known = [[path, dict(macros)] for path, macros in ahead]
     for key, kernels in loaded.items():
         assert [each for each in kernels if each not in known] == [], key
+
+
+def test_operations_of_cupy_are_called_on_few_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", device_cupy.module())
+    named = {name for names in cupy_ahead.OF_STAGES.values() for name in names}
+    assert named | {*cupy_ahead.RCM, *cupy_ahead.SHAPE} == cupy_ahead.OPERATIONS.keys()
+    device_cupy.POOL.restart()
+    before = device_cupy.POOL.total_bytes()
+    for thread in compile_ahead(cupy_ahead.named(cupy_ahead.OPERATIONS)):
+        thread.join()
+    for name in cupy_ahead.OPERATIONS:
+        cupy_ahead.run(cupy_ahead.PREFIX + name)  # what a thread would hide
+    assert device_cupy.POOL.peak - before < 1 << 20
