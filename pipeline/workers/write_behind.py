@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 """Results that are written at the same time. One set of threads writes the shards of all, the oldest first: a
-result of 128 MiB has two or three for 16 threads, and what each does besides (metadata, waiting for the disk) is
+result of 128 MiB has two or three for 16 threads. What each does besides (metadata, waiting for the disk) is
 hidden behind the shards of the others."""
 
 
