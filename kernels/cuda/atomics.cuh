@@ -38,14 +38,14 @@ __device__ __forceinline__ u64 increment_release(u64* address) {
 // sequentially consistent, which nothing here needs, and dearer.
 __device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-__device__ __forceinline__ u64 load_acquire_system(const u64* address) {
+__device__ __forceinline__ u64 load_relaxed_system(const u64* address) {
     u64 value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
     return value;
 }
 
-__device__ __forceinline__ void store_release_system(u64* address, u64 value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+__device__ __forceinline__ void store_relaxed_system(u64* address, u64 value) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
 __device__ __forceinline__ void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }

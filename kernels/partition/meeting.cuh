@@ -32,7 +32,7 @@ __device__ __forceinline__ u64 nanoseconds() {
 }
 
 __device__ __forceinline__ void give_up(const Meeting& m) {
-    for (u32 d = 0; d < m.devices; ++d) store_release_system(m.abort[d], 1);
+    for (u32 d = 0; d < m.devices; ++d) store_relaxed_system(m.abort[d], 1);
 }
 
 constexpr u64 GONE = 1ull << 63;  // the search is given up
@@ -60,10 +60,10 @@ __device__ __forceinline__ u64 await(const Meeting& m, const u64* address, u64 w
     // The clock is read by who waits long alone.
     u64 since = 0;
     for (u32 spin = 1;; ++spin) {
-        u64 word = FAR ? load_acquire_system(address) : load_relaxed(address);
+        u64 word = FAR ? load_relaxed_system(address) : load_relaxed(address);
         if (word >= wanted) return word;
         if (spin % SPINS_PER_LOOK) continue;
-        if (load_acquire_system(m.abort[m.device])) return GONE;
+        if (load_relaxed_system(m.abort[m.device])) return GONE;
         u64 now = nanoseconds();
         if (!since) since = now;
         if (now - since > m.limit) {
@@ -73,11 +73,12 @@ __device__ __forceinline__ u64 await(const Meeting& m, const u64* address, u64 w
     }
 }
 
-// One thread of each device meets those of the others, for the n-th time.
+// One thread of each device meets those of the others, for the n-th time. The fences make releases and acquires of what
+// is relaxed: one for all devices, where each release would wait for the writes anew.
 __device__ __forceinline__ bool meet_devices(const Meeting& m, u64 epoch) {
     fence_system();
     for (u32 d = 0; d < m.devices; ++d)
-        if (d != m.device) store_release_system(m.flags[d] + m.device, epoch);
+        if (d != m.device) store_relaxed_system(m.flags[d] + m.device, epoch);
     bool all = true;
     for (u32 d = 0; d < m.devices && all; ++d) all = d == m.device || await<true>(m, m.flags[m.device] + d, epoch) != GONE;
     fence_system();
@@ -85,8 +86,8 @@ __device__ __forceinline__ bool meet_devices(const Meeting& m, u64 epoch) {
 }
 
 // Meet; false where the search was given up. `everywhere` includes the other devices. What a block wrote is seen by
-// other devices too, although only the last to arrive orders its writes for them: it has seen those of the others, and
-// its fence and flag come after (causality order of the PTX memory model is transitive over scopes).
+// other devices too, although only the last to arrive orders its writes for them: it has read the arrivals of the others,
+// and its fence and flag come after (causality order of the PTX memory model is transitive over scopes).
 __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();

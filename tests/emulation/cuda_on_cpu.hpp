@@ -176,9 +176,11 @@ T from_bits(uint64_t bits) {
 #define blockDim (emulated::block_size)
 #define gridDim (emulated::grid_size)
 
+#ifndef WEAK_MEMORY  // litmus/weak_memory.hpp has its own
 inline void __syncthreads() { emulated::meet_block(false); }
 inline int __syncthreads_or(int value) { return emulated::meet_block(value != 0); }
 inline void __syncwarp(unsigned mask = ~0u) { emulated::collect(mask, 0); }
+#endif
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, unsigned from) {
@@ -301,7 +303,7 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 #define __builtin_assume(condition)
-#ifndef WEAK_MEMORY  // weak_memory.hpp has its own
+#ifndef WEAK_MEMORY
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
@@ -365,8 +367,8 @@ inline unsigned long long increment_release(unsigned long long* address) {
 }
 inline void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 // All emulated devices are of one system.
-inline unsigned long long load_acquire_system(const unsigned long long* address) { return load_acquire(address); }
-inline void store_release_system(unsigned long long* address, unsigned long long value) { store_release(address, value); }
+inline unsigned long long load_relaxed_system(const unsigned long long* address) { return load_relaxed(address); }
+inline void store_relaxed_system(unsigned long long* address, unsigned long long value) { store_relaxed(address, value); }
 inline void fence_system() { fence(); }
 #endif
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
