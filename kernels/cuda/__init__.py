@@ -14,11 +14,12 @@ from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.capability import too_old
-from gravel.kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, read_source, waits_for_the_grid
 
 __all__ = [
     "blocks_for",
     "event_milliseconds",
+    "grid_of",
     "load",
     "load_ahead",
     "resident_blocks",
@@ -78,7 +79,11 @@ def _compiled(key: _Key) -> Any:
                 raise RuntimeError(refusal)
             text = read_source(path)
             # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
-            cooperative = "grid_barrier(" in text
+            cooperative = waits_for_the_grid(path)
+            if cooperative and not cupy.cuda.Device(device).attributes["CooperativeLaunch"]:
+                raise RuntimeError(
+                    f"{path} needs blocks that run at the same time, and the GPU has no cooperative launch"
+                )
             options = compiler_options(text, dict(macros))
             module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
             module.compile()
@@ -107,12 +112,36 @@ def shared_bytes() -> int:
 
 
 def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
-    """Blocks of a kernel that run at the same time on the whole device; a grid barrier needs no more."""
+    """Blocks of a kernel that run at the same time on the whole device; a grid barrier needs no more.
+
+    Raises ValueError where not even one does.
+    """
     import cupy
     from cupy_backends.cuda.api import driver
 
     per_processor = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared)
+    if not per_processor:
+        raise ValueError(
+            f"no block of {block} threads with {shared} bytes of shared memory fits a multiprocessor: "
+            f"this kernel takes at most {kernel.max_threads_per_block} threads, and a block at most "
+            f"{shared_bytes()} bytes"
+        )
     return int(per_processor * cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def grid_of(blocks: int | None, most: int) -> int:
+    """Give the grid of a kernel whose blocks wait for each other: `blocks`, or all of `most`, what is resident.
+
+    Raises ValueError for a grid that does not run at the same time.
+    """
+    if blocks is None:
+        return most
+    if not 1 <= blocks <= most:
+        raise ValueError(
+            f"blocks is {blocks}; it can be 1 to {most}, since the blocks wait for each other and no more of them "
+            "run at the same time on this GPU"
+        )
+    return blocks
 
 
 def event_milliseconds(work: Callable[[], None]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -11,16 +10,14 @@ from filelock import FileLock
 
 from gravel.kernels.cuda.source import read_source
 from tests.emulation import build
-from tests.emulation.grid_kernels import _own_arena
-from tests.emulation.kernel_library import _without_assembly
+from tests.emulation.grid_kernels import without_cuda_alone
 
 LITMUS = "tests/emulation/litmus"
-SECONDS = 60.0
+SECONDS = 20.0
 """After which a program counts as one that hangs; each ends within seconds."""
 
 _FOLDER = Path(__file__).resolve().parent / "litmus"
 _WATCH = ("-fsanitize=thread", "-DWEAK_MEMORY")
-_ARENA = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 
 class NoSuchText(Exception):
@@ -50,7 +47,7 @@ def _mutated(text: str, mutation: tuple[str, str] | None) -> str:
 def program(main: str, kernel: str, mutation: tuple[str, str] | None = None) -> Path:
     """Compile a kernel and its `main`; `mutation` replaces a text of the kernel, which must be there once."""
     text = _mutated(read_source(kernel), mutation)
-    text = _ARENA.sub(_own_arena, _without_assembly(text))
+    text = without_cuda_alone(text)
     head, tail = (_FOLDER / main).read_text().split("// KERNEL\n")
     square = (_FOLDER / "square.hpp").read_text()
     tail = tail.replace(f'#include "{LITMUS}/square.hpp"\n', square)
