@@ -24,6 +24,7 @@ __all__ = [
     "load_ahead",
     "resident_blocks",
     "shared_bytes",
+    "strided_blocks",
     "vertex_macro",
 ]
 
@@ -104,6 +105,17 @@ def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     return max(1, min(-(-items // block), most))
 
 
+def strided_blocks() -> int:
+    """Blocks of 256 threads that fill every multiprocessor of the current device four times over.
+
+    2,048 threads fill one from Volta on, and four times as many even out blocks that take longer. It is for
+    kernels that stride over what is left.
+    """
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8 * 4
+
+
 def shared_bytes() -> int:
     """Shared memory that one block may ask for on the current device."""
     import cupy
@@ -130,7 +142,7 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
 
 
 def grid_of(blocks: int | None, most: int) -> int:
-    """Give the grid of a kernel whose blocks wait for each other: `blocks`, or all of `most`, what is resident.
+    """Give the grid of a kernel whose blocks wait for each other: `blocks`, or all `most` that are resident.
 
     Raises ValueError for a grid that does not run at the same time.
     """
@@ -138,8 +150,8 @@ def grid_of(blocks: int | None, most: int) -> int:
         return most
     if not 1 <= blocks <= most:
         raise ValueError(
-            f"blocks is {blocks}; it can be 1 to {most}, since the blocks wait for each other and no more of them "
-            "run at the same time on this GPU"
+            f"blocks is {blocks}; it can be 1 to {most}, since the blocks wait for each other and no more of"
+            " them run at the same time on this GPU"
         )
     return blocks
 

@@ -1,7 +1,7 @@
 """Each protocol between blocks and devices holds with the orders that its kernel names, and with none weaker.
 
-A mutant replaces one text of the kernel, so that one order is weaker or one barrier missing; the protocol then has
-to fail by a value that is wrong, by a race, or by a wait without end.
+A mutant replaces one text of the kernel, so that one order is weaker or one barrier missing; the protocol
+then has to fail by a value that is wrong, by a race, or by a wait without end.
 """
 
 from __future__ import annotations
@@ -50,10 +50,16 @@ MUTANTS = {
         "        load_acquire(arrivals);\n    }\n    __syncthreads();\n",
         "        load_acquire(arrivals);\n    }\n",
     ),
-    ("grid barrier", "one arrival is not awaited"): ("% gridDim.x + gridDim.x", "% gridDim.x + gridDim.x - 1"),
+    ("grid barrier", "one arrival is not awaited"): (
+        "% gridDim.x + gridDim.x",
+        "% gridDim.x + gridDim.x - 1",
+    ),
     ("queue", "arrivals are relaxed"): ARRIVAL,
     ("queue", "nothing is acquired"): DEPARTURE,
-    ("queue", "a counter is zeroed while it is read"): ("constexpr u32 ROUNDS = 3;", "constexpr u32 ROUNDS = 2;"),
+    ("queue", "a counter is zeroed while it is read"): (
+        "constexpr u32 ROUNDS = 3;",
+        "constexpr u32 ROUNDS = 2;",
+    ),
     ("team", "slots are relaxed"): SLOT,
     ("team", "polls are relaxed"): POLL,
     ("team of rows", "slots are relaxed"): SLOT,
@@ -63,16 +69,34 @@ MUTANTS = {
     ("crew", "who has read what was dealt does not release"): ("if (dealt)\n", "if (false)\n"),
     ("crew", "who deals does not acquire"): ("if (warp_id() == 0) fence();", ""),
     ("crew", "the notice is relaxed"): ("store_release(&m.notice[NUMBER]", "store_relaxed(&m.notice[NUMBER]"),
-    ("crew", "the notice is read relaxed"): ("load_acquire(&m.notice[NUMBER])", "load_relaxed(&m.notice[NUMBER])"),
+    ("crew", "the notice is read relaxed"): (
+        "load_acquire(&m.notice[NUMBER])",
+        "load_relaxed(&m.notice[NUMBER])",
+    ),
     ("mailbox", "arrivals are relaxed"): ("increment_release(m.arrivals)", "increment_relaxed(m.arrivals)"),
     ("mailbox", "nothing is acquired"): ("        load_acquire(far ? m.released : m.arrivals);\n", ""),
-    ("mailbox", "no fence before the flags"): (FENCE_BEFORE, FENCE_BEFORE.removeprefix("    fence_system();\n")),
-    ("mailbox", "a fence of the device before the flags"): (FENCE_BEFORE, FENCE_BEFORE.replace("_system", "")),
+    ("mailbox", "no fence before the flags"): (
+        FENCE_BEFORE,
+        FENCE_BEFORE.removeprefix("    fence_system();\n"),
+    ),
+    ("mailbox", "a fence of the device before the flags"): (
+        FENCE_BEFORE,
+        FENCE_BEFORE.replace("_system", ""),
+    ),
     ("mailbox", "no fence behind the flags"): (FENCE_BEHIND, "    return all;"),
-    ("mailbox", "a fence of the device behind the flags"): (FENCE_BEHIND, FENCE_BEHIND.replace("_system", "")),
-    ("mailbox", "flags are told to the device alone"): ("store_relaxed_system(m.flags", "store_relaxed(m.flags"),
-    ("mailbox", "flags are read of the device alone"): ("FAR ? load_relaxed_system(address)", "FAR ? load_relaxed(address)"),
-}  # fmt: skip
+    ("mailbox", "a fence of the device behind the flags"): (
+        FENCE_BEHIND,
+        FENCE_BEHIND.replace("_system", ""),
+    ),
+    ("mailbox", "flags are told to the device alone"): (
+        "store_relaxed_system(m.flags",
+        "store_relaxed(m.flags",
+    ),
+    ("mailbox", "flags are read of the device alone"): (
+        "FAR ? load_relaxed_system(address)",
+        "FAR ? load_relaxed(address)",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

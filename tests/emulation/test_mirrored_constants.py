@@ -20,6 +20,12 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are
 
 BFS, ROWS, PARTITION = "kernels/bfs", "kernels/bfs/rows", "kernels/partition"
 
+
+def same(module: str, names: str) -> list[tuple[str, str, str]]:
+    """Give constants that have the same name on both sides."""
+    return [(name, module, name) for name in names.split()]
+
+
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
         ("CHUNK", "bfs.cuda.direction_optimizing", "CHUNK"),
@@ -48,7 +54,6 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("IN_PLANE", "bfs.rows.cuda.search", "IN_PLANE"),
         ("OPEN + SLOW", "bfs.rows.cuda.search", "WAITING"),
         ("8 * STAGE", "bfs.rows.cuda.search", "STAGE_BYTES"),
-        *((name.upper(), "bfs.rows.cuda.search", f"STEPS.index('{name}')") for name in ("push", "team", "pull")),
     ],
     f"{BFS}/persistent.cu": [
         ("SIDES * CONTROL_WORDS", "bfs.cuda.persistent", "CONTROL_WORDS"),
@@ -70,7 +75,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("GATHER_WARP", "bfs.cuda.parts", "GATHERS['warp']"),
         ("GATHER_SCAN", "bfs.cuda.parts", "GATHERS['scan']"),
         ("GATHER_SCAN_WARP_CTA", "bfs.cuda.parts", "GATHERS['scan_warp_cta']"),
-        *((f"LOOK_{name}", "bfs.cuda.parts", name) for name in ("BITMASK", "LABEL", "WARP", "HISTORY", "ATOMIC")),
+        *(
+            (f"LOOK_{name}", "bfs.cuda.parts", name)
+            for name in ("BITMASK", "LABEL", "WARP", "HISTORY", "ATOMIC")
+        ),
         ("HISTORY", "bfs.cuda.parts", "REMEMBERED"),
         ("SPREAD", "bfs.cuda.parts", "SPREAD"),
         ("WARP_HASH", "bfs.cuda.parts", "WARP_CELLS"),
@@ -106,7 +114,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("MOST_TRACED", "components.cuda.afforest", "MOST_TRACED"),
     ],
     "kernels/components/afforest_tiles.cu": [
-        *((name, "components.cuda.afforest_tiles", name) for name in ("HUB", "MOST_TRACED", "TILE", "ROUNDS", "COUNTERS")),
+        *same("components.cuda.afforest_tiles", "HUB MOST_TRACED TILE ROUNDS COUNTERS"),
         ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
@@ -115,28 +123,26 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("UNIT_ARCS", "layouts.blocks_cpu", "BLOCK_ARCS"),
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
         ("OFFSET_BITS", "layouts.blocks_cpu", "OFFSET_BITS"),
-        *((name, "layouts.bits", name) for name in ("CLASS_BITS", "LAST_EXACT", "WIDE_BITS", "WIDE_BASE", "LAST_BASE")),
+        *same("layouts.bits", "CLASS_BITS LAST_EXACT WIDE_BITS WIDE_BASE LAST_BASE"),
     ],
     "kernels/layouts/elias_fano.cu": [
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
         ("SAMPLE_BITS", "layouts.elias_fano_cpu", "SAMPLE_BITS"),
     ],
-    "kernels/varint/varint.cu": [
-        (name, "varint.cpu", name) for name in ("TRUNCATED", "TOO_LARGE", "OUT_OF_RANGE")
-    ],
+    "kernels/varint/varint.cu": [*same("varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
-        *((name, "generate.communities", name) for name in ("BUNDLE", "HEADER", "PER_LEVEL", "DRAWS")),
+        *same("generate.communities", "BUNDLE HEADER PER_LEVEL DRAWS"),
         ("STEP", "generate.counter", "STEP"),
     ],
     "kernels/text/pairs.cu": [
         ("TILE", "text.pairs_cuda", "TILE"),
-        *((name, "text.kinds", name) for name in ("OTHER", "BLANK", "NEWLINE", "DELIMITER", "COMMENT")),
+        *same("text.kinds", "OTHER BLANK NEWLINE DELIMITER COMMENT"),
     ],
     f"{PARTITION}/ranks.cu": [
         ("MOST_DEVICES", "partition.cuda.meeting", "MOST_DEVICES"),
-        *((name, "partition.cuda.launch", name) for name in ("LINK_SECTORS", "BEGAN", "ENDED", "FIRST_LEVEL", "LEVEL_WORDS")),
-        *((name, "partition.cuda.memory", name) for name in ("SMALLEST", "ANY", "PLANES", "COUNTS", "SIDES", "HEADS")),
+        *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
+        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES HEADS"),
         ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
     ],
@@ -149,26 +155,28 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("sizeof(Part)", "partition.cuda.components_memory", "8 * len(FIELDS)"),
         *(
             (name.upper(), "partition.cuda.components_launch", f"2 + (*JOINING, *EXCHANGING).index('{name}')")
-            for name in ("plant", "probe", "shorten", "choose", "join", "flatten", "publish", "pull", "settle", "hook")
+            for name in (
+                *("plant", "probe", "shorten", "choose", "join", "flatten"),
+                *("publish", "pull", "settle", "hook"),
+            )
         ),
     ],
-    f"{PARTITION}/distributor/distributor.cu": [
-        (name, "partition.distributor.cuda", name) for name in ("MOST_RANKS", "NN", "ND", "HALF")
-    ],
+    f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MOST_RANKS NN ND HALF")],
     f"{PARTITION}/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
     f"{PARTITION}/nccl/level.cu": [
         ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),
-        *((name, "partition.nccl.vertices", name) for name in ("ROW_NORMALS", "ROW_DELEGATES", "ROW_BACKWARD", "ROW_SENT")),
+        *same("partition.nccl.vertices", "ROW_NORMALS ROW_DELEGATES ROW_BACKWARD ROW_SENT"),
     ],
     "kernels/striped/stripes.cu": [
         ("THREADS", "striped.cuda.launch", "BLOCK"),
         ("TIMES", "striped.cuda.launch", "TIMES"),
         ("OF_BINS", "striped.cuda.launch", "OF_BINS"),
-        *((name, "striped.cuda.memory", name) for name in ("SIDES", "KEPT", "TAILS")),
+        *same("striped.cuda.memory", "SIDES KEPT TAILS"),
         ("sizeof(Stripe)", "striped.cuda.memory", "8 * len(FIELDS)"),
     ],
     "kernels/probes/links.cu": [
-        (name.upper(), "probes.links.peer", f"NUMBERS['{name}']") for name in ("meet", "pair", "exchange", "reduce")
+        (name.upper(), "probes.links.peer", f"NUMBERS['{name}']")
+        for name in ("meet", "pair", "exchange", "reduce")
     ],
     "kernels/verify/cuda/components.cu": [
         (name.upper(), "verify.cuda.components", f"RULES.index('{name}')")
@@ -179,17 +187,17 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("CHUNK", "verify.cuda.memory", "CHUNK"),
         ("TILE", "verify.cuda.table", "TILE"),
         ("RULES", "verify.cuda.tree", "RULES"),
-        *((name, "verify.ranks.checker", name) for name in ("JUMPS", "LEAVES", "FOUND")),
+        *same("verify.ranks.checker", "JUMPS LEAVES FOUND"),
     ],
-    "kernels/verify/ranks/components.cu": [
-        (name, "verify.ranks.components_cuda", name) for name in ("NN", "ND", "DN", "DD")
-    ],
+    "kernels/verify/ranks/components.cu": [*same("verify.ranks.components_cuda", "NN ND DN DD")],
     "kernels/ids/bitmap.cu": [("32 * GROUP", "ids.cuda", "GROUP_BITS")],
     "kernels/order/rcm_wide.cu": [("CHUNK", "order.rcm_levels_cuda", "CHUNK")],
     "kernels/order/rcm.cu": [("SIDES", "order.rcm_levels_cuda", "SIDES")],
-    "kernels/order/community_bisection.cu": [("WARP * WARPS", "order.community_bisection_cuda", "PIECE_BLOCK")],
+    "kernels/order/community_bisection.cu": [
+        ("WARP * WARPS", "order.community_bisection_cuda", "PIECE_BLOCK")
+    ],
     "kernels/level_statistics.cu": [("NEAR", "level_statistics_cuda", "ROOM")],
-}  # fmt: skip
+}
 
 STRUCTS = {
     f"{PARTITION}/ranks.cu": ("Rank", "partition.cuda.memory"),
@@ -209,11 +217,23 @@ def refusals(kernel: str, assertions: Sequence[str]) -> str:
     macros = next(iter(covering_variants(text)))
     defined = [option for option in compiler_options(text, macros) if option.startswith("-D")]
     asserted = "".join(f'static_assert({each}, "");\n' for each in assertions)
-    command = ["g++", *build._FLAGS, *defined, "-fsyntax-only", "-include", str(build._header()), "-x", "c++", "-"]
+    command = [
+        "g++",
+        *build._FLAGS,
+        *defined,
+        "-fsyntax-only",
+        "-include",
+        str(build._header()),
+        "-x",
+        "c++",
+        "-",
+    ]
     text = grid_kernels.without_cuda_alone(text)
     source = f"#include <cstddef>\n{text}\n{asserted}"
     ended = subprocess.run(command, input=source, capture_output=True, text=True)
-    return "\n".join(line for line in ended.stderr.splitlines() if "asser" in line or "error" in line or "reduces" in line)
+    return "\n".join(
+        line for line in ended.stderr.splitlines() if "asser" in line or "error" in line or "reduces" in line
+    )
 
 
 @pytest.mark.parametrize("kernel", CONSTANTS)

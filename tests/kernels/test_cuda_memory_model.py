@@ -1,4 +1,4 @@
-"""Protocols between blocks on a GPU, many times; tests/emulation/test_memory_model.py argues them without one."""
+"""Protocols between blocks on a GPU, many times; the tests of the same name in emulation need none."""
 
 from typing import Any
 

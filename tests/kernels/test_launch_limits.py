@@ -35,13 +35,13 @@ def test_a_block_that_fits_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(**limits))
     monkeypatch.setitem(sys.modules, "cupy_backends.cuda.api", api)
     kernel = types.SimpleNamespace(kernel=types.SimpleNamespace(ptr=0), max_threads_per_block=512)
-    with pytest.raises(ValueError, match="no block of 1024 threads with 2000 bytes .* 512 threads, .* 1000 bytes"):
+    with pytest.raises(ValueError, match=r"no block of 1024 .* 512 threads, .* 1000 bytes"):
         cuda.resident_blocks(kernel, 1024, 2000)
 
 
 def test_a_gpu_without_cooperative_launch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(CooperativeLaunch=0))
-    with pytest.raises(RuntimeError, match=r"kernels/bfs/persistent.cu needs blocks that run at the same time"):
+    with pytest.raises(RuntimeError, match=r"persistent\.cu needs blocks that run at"):
         cuda.load("kernels/bfs/persistent.cu", VERTEX="u32", TREE=0)
 
 
