@@ -21,14 +21,18 @@ SEEDS = 3
 class Protocol(NamedTuple):
     main: str
     kernel: str
+    extra: str = ""
 
 
 PROTOCOLS = {
     "grid barrier": Protocol("main_grid_barrier.cpp", f"{weak.LITMUS}/grid_barrier.cu"),
     "queue": Protocol("main_queue.cpp", "kernels/bfs/linear_queue.cu"),
+    "adaptive": Protocol("main_queue.cpp", "kernels/bfs/adaptive.cu", "3,"),
+    "hierarchical": Protocol("main_queue.cpp", "kernels/bfs/hierarchical_queue.cu", "progress, 6,"),
     "team": Protocol("main_team.cpp", f"{weak.LITMUS}/team.cu"),
     "team of rows": Protocol("main_team.cpp", f"{weak.LITMUS}/team_rows.cu"),
     "crew": Protocol("main_crew.cpp", "kernels/bfs/persistent.cu"),
+    "many sources": Protocol("main_multi_source.cpp", "kernels/bfs/multi_source.cu"),
     "search": Protocol("main_direction_optimizing.cpp", "kernels/bfs/direction_optimizing.cu"),
     "mailbox": Protocol("main_meeting.cpp", f"{weak.LITMUS}/meeting.cu"),
 }
@@ -61,6 +65,10 @@ MUTANTS = {
         "constexpr u32 ROUNDS = 3;",
         "constexpr u32 ROUNDS = 2;",
     ),
+    ("hierarchical", "one block begins while others read the counters"): (
+        "grid_barrier(arrivals);  // all have read the counters",
+        "// ",
+    ),
     ("team", "slots are relaxed"): SLOT,
     ("team", "polls are relaxed"): POLL,
     ("team of rows", "slots are relaxed"): SLOT,
@@ -73,6 +81,12 @@ MUTANTS = {
     ("crew", "the notice is read relaxed"): (
         "load_acquire(&m.notice[NUMBER])",
         "load_relaxed(&m.notice[NUMBER])",
+    ),
+    ("many sources", "arrivals are relaxed"): ARRIVAL,
+    ("many sources", "nothing is acquired"): DEPARTURE,
+    ("many sources", "a counter is zeroed while it is read"): (
+        "constexpr u32 SIDES = 3;",
+        "constexpr u32 SIDES = 2;",
     ),
     ("search", "arrivals are relaxed"): ARRIVAL,
     ("search", "nothing is acquired"): DEPARTURE,
@@ -115,10 +129,10 @@ def test_a_protocol_holds(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "weakened"), MUTANTS)
 def test_a_weaker_order_fails(name: str, weakened: str) -> None:
-    made = weak.program(*PROTOCOLS[name], MUTANTS[name, weakened])
+    made = weak.program(*PROTOCOLS[name], mutation=MUTANTS[name, weakened])
     assert any(weak.run(made, seed, seconds=8) is not None for seed in range(SEEDS))
 
 
 def test_a_mutation_must_be_of_the_kernel() -> None:
     with pytest.raises(weak.NoSuchText, match="0 times"):
-        weak.program(*PROTOCOLS["grid barrier"], ("what is nowhere", ""))
+        weak.program(*PROTOCOLS["grid barrier"], mutation=("what is nowhere", ""))

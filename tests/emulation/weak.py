@@ -44,15 +44,18 @@ def _mutated(text: str, mutation: tuple[str, str] | None) -> str:
     return text.replace(before, after)
 
 
-def program(main: str, kernel: str, mutation: tuple[str, str] | None = None) -> Path:
-    """Compile a kernel and its `main`; `mutation` replaces a text of the kernel, which must be there once."""
+def program(main: str, kernel: str, extra: str = "", mutation: tuple[str, str] | None = None) -> Path:
+    """Compile a kernel and its `main`; `mutation` replaces a text of the kernel, which must be there once.
+
+    `extra` are arguments that only this kernel takes.
+    """
     text = _mutated(read_source(kernel), mutation)
     text = without_cuda_alone(text)
     head, tail = (_FOLDER / main).read_text().split("// KERNEL\n")
     square = (_FOLDER / "square.hpp").read_text()
     tail = tail.replace(f'#include "{LITMUS}/square.hpp"\n', square)
     memory = (_FOLDER / "weak_memory.hpp").read_text()
-    source = f"{build._HEADER.read_text()}\n{memory}\n{head}{text}\n{tail}"
+    source = f"{build._HEADER.read_text()}\n{memory}\n#define EXTRA {extra}\n{head}{text}\n{tail}"
     folder = build._folder(source, str(_memory()), *_WATCH)
     file, watched, made = folder / "main.cpp", folder / "main.o", folder / "main"
     with FileLock(folder / "lock"):
