@@ -54,6 +54,9 @@ def load_ahead(path: str, macros: Mapping[str, object]) -> None:
     _compiled(_key(cupy.cuda.Device().id, path, macros))
 
 
+_COOPERATIVE_LAUNCH = 95
+"""CUDA's `cudaDevAttrCooperativeLaunch`."""
+
 _Key = tuple[int, str, tuple[tuple[str, str], ...]]
 
 _MODULES: dict[_Key, Any] = {}
@@ -81,7 +84,7 @@ def _compiled(key: _Key) -> Any:
             text = read_source(path)
             # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
             cooperative = waits_for_the_grid(path)
-            if cooperative and not cupy.cuda.Device(device).attributes["CooperativeLaunch"]:
+            if cooperative and not cupy.cuda.runtime.deviceGetAttribute(_COOPERATIVE_LAUNCH, device):
                 raise RuntimeError(
                     f"{path} needs blocks that run at the same time, and the GPU has no cooperative launch"
                 )

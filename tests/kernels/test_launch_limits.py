@@ -24,7 +24,8 @@ def test_a_grid_that_does_not_run_at_the_same_time_is_refused(blocks: int) -> No
 def fake_cupy(**attributes: int) -> Any:
     fake: Any = types.ModuleType("cupy")
     device = types.SimpleNamespace(id=0, compute_capability="90", attributes=attributes)
-    fake.cuda = types.SimpleNamespace(Device=lambda number=0: device)
+    runtime = types.SimpleNamespace(deviceGetAttribute=lambda attribute, device: 0)
+    fake.cuda = types.SimpleNamespace(Device=lambda number=0: device, runtime=runtime)
     return fake
 
 
@@ -40,7 +41,7 @@ def test_a_block_that_fits_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_gpu_without_cooperative_launch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(CooperativeLaunch=0))
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     with pytest.raises(RuntimeError, match=r"persistent\.cu needs blocks that run at"):
         cuda.load("kernels/bfs/persistent.cu", VERTEX="u32", TREE=0)
 
