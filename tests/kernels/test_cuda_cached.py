@@ -15,9 +15,12 @@ FAKE = """\
 from types import SimpleNamespace
 
 class Device:
-    id = 0
+    id, compute_capability = 0, "90"
 
-cuda = SimpleNamespace(Device=Device)
+    def __init__(self, number=0):
+        pass
+
+cuda = SimpleNamespace(Device=Device, runtime=SimpleNamespace(deviceGetAttribute=lambda *_: 1))
 
 class RawModule(dict):
     def compile(self):
