@@ -2,10 +2,12 @@
 // meeting only every few hops.
 //
 // At a meeting every block at work publishes epoch << 32 | hops << 24 | entries in a slot and polls all slots,
-// which is barrier and sums in one; labels are touched by atomics alone, so it needs no fence. Meanwhile its
+// which is barrier and sums in one. The slot says all that others need: labels are touched by atomics alone, and
+// one that is claimed too deep is corrected whenever the shallower claim comes, so it is relaxed. Meanwhile its
 // entries are spread evenly over as many of its warps as they need. Blocks without work wait for a notice by
 // block 0, and take part when the entries are dealt anew. Dealing cuts the entries of all blocks, in the order
-// of blocks, into equal ranges: neighbours stay together.
+// of blocks, into equal ranges: neighbours stay together. The first slot after it releases: its block has read
+// what was dealt to it, which nobody may overwrite before.
 
 #include "kernels/bfs/hops.cuh"
 
@@ -92,15 +94,13 @@ __device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) 
     if (blockIdx.x) return;
     u64 words[NOTICE_WORDS] = {crew.notices, outcome, crew.depth, total, crew.parts, epoch};
     for (u32 i = OUTCOME; i < NOTICE_WORDS; ++i) store_relaxed(&m.notice[i], words[i]);
-    __threadfence();
-    store_relaxed(&m.notice[NUMBER], crew.notices);
+    store_release(&m.notice[NUMBER], crew.notices);
 }
 
 // What a block without work does instead; one thread calls it.
 __device__ __forceinline__ void await_notice(Crew& crew, const Meeting& m) {
     ++crew.notices;
-    while (load_relaxed(&m.notice[NUMBER]) != crew.notices) __nanosleep(100);
-    __threadfence();
+    while (load_acquire(&m.notice[NUMBER]) != crew.notices) __nanosleep(100);
     crew.outcome = u32(load_relaxed(&m.notice[OUTCOME]));
     crew.depth = u32(load_relaxed(&m.notice[DEPTH]));
     crew.total = u32(load_relaxed(&m.notice[TOTAL]));
@@ -120,7 +120,7 @@ __device__ __forceinline__ Entries<WIDTH> place_of(const Graph& g, void* arena, 
 // Returns how many entries the block has; this warp's are `mine`, on `side`.
 template <u32 WIDTH>
 __device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m, void* arena, u32& side, u32& mine,
-                                    u32 count, u32 depth, bool alone) {
+                                    u32 count, u32 depth, bool alone, bool dealt) {
     // A lone warp may stop when it likes; others stay together.
     alone = alone && count == mine;
     u32 done = 0, most = alone ? MOST_HOPS : crew.stride;
@@ -143,7 +143,12 @@ __device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m
     if (threadIdx.x == 0) {
         u64 told = lost ? COUNT_FIELD : total;
         u32 epoch = crew.epoch + 1;
-        store_relaxed(&m.slots[(epoch & 1) * gridDim.x + blockIdx.x], u64(epoch) << 32 | u64(hops & 0xff) << 24 | told);
+        u64* slot = &m.slots[(epoch & 1) * gridDim.x + blockIdx.x];
+        u64 word = u64(epoch) << 32 | u64(hops & 0xff) << 24 | told;
+        if (dealt)
+            store_release(slot, word);
+        else
+            store_relaxed(slot, word);
     }
     side = (side + hops) & 1;
     u32 begin = part_begin(total, m.share, warp_id()), end = part_begin(total, m.share, warp_id() + 1);
@@ -189,7 +194,7 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
     __syncthreads();
     while (true) {
         if (blockIdx.x < parts) {
-            count = work<WIDTH>(g, crew, m, arena, side, mine, count, depth, parts == 1);
+            count = work<WIDTH>(g, crew, m, arena, side, mine, count, depth, parts == 1, since == 0);
             if (warp_id() == 0) decide(crew, m, since);
         } else if (threadIdx.x == 0) {
             await_notice(crew, m);
@@ -203,6 +208,9 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
         __syncthreads();
         if (outcome == FINISHED || outcome == WIDEN) return Outcome(outcome);
         if (outcome == DEAL) {
+            // The first warp has read the slots.
+            if (warp_id() == 0) fence();
+            __syncthreads();
             Record<WIDTH>* records = reinterpret_cast<Record<WIDTH>*>(m.dealt);
             Entries<WIDTH> dealt{records, reinterpret_cast<Ids*>(records + m.room)};
             Entries<WIDTH> own = place_of<WIDTH>(g, arena, side, warp_id());

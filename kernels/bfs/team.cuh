@@ -2,10 +2,10 @@
 //
 // Each block keeps the vertices that it claims in its shared memory, so that a level is one read of the
 // columns, one claim (with the next offsets read beside it) and one exchange of counts. Blocks publish
-// epoch << 48 | arcs << 24 | vertices in a slot each and poll all slots, which is barrier and sum in one.
-// Claims are atomics whose results were used, so the exchange needs no fence; distances are read by nobody
-// before the grid's barrier. The team stops when a level grows too large, is dealt too unevenly, or is the
-// last, and leaves the frontier in the queue.
+// epoch << 48 | arcs << 24 | vertices in a slot each and poll all slots, which is barrier and sum in one. The
+// slot releases the claims of the level, and who has polled it acquires them: a vertex must not be claimed by
+// a later level first. The team stops when a level grows too large, is dealt too unevenly, or is the last, and
+// leaves the frontier in the queue.
 
 #include "kernels/bfs/push.cuh"
 
@@ -73,13 +73,13 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
     if (lane_id() == 0) {
         u64 found = p.totals[0] < SLOT_FIELD ? p.totals[0] : SLOT_FIELD;
         u64 arcs = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
-        store_relaxed(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | arcs << 24 | found);
+        store_release(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | arcs << 24 | found);
     }
     u64 found = 0, arcs = 0, most = 0;
     for (u32 block = lane_id(); block < team; block += WARP) {
         u64 seen;
         do {
-            seen = load_relaxed(&side[block]);
+            seen = load_acquire(&side[block]);
         } while (u32(seen >> 48) != (epoch & 0xffff));
         u64 its = seen >> 24 & SLOT_FIELD;
         found += seen & SLOT_FIELD;

@@ -14,15 +14,17 @@ from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.capability import too_old
-from gravel.kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, read_source, waits_for_the_grid
 
 __all__ = [
     "blocks_for",
     "event_milliseconds",
+    "grid_of",
     "load",
     "load_ahead",
     "resident_blocks",
     "shared_bytes",
+    "strided_blocks",
     "vertex_macro",
 ]
 
@@ -52,6 +54,9 @@ def load_ahead(path: str, macros: Mapping[str, object]) -> None:
     _compiled(_key(cupy.cuda.Device().id, path, macros))
 
 
+_COOPERATIVE_LAUNCH = 95
+"""CUDA's `cudaDevAttrCooperativeLaunch`."""
+
 _Key = tuple[int, str, tuple[tuple[str, str], ...]]
 
 _MODULES: dict[_Key, Any] = {}
@@ -78,7 +83,11 @@ def _compiled(key: _Key) -> Any:
                 raise RuntimeError(refusal)
             text = read_source(path)
             # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
-            cooperative = "grid_barrier(" in text
+            cooperative = waits_for_the_grid(path)
+            if cooperative and not cupy.cuda.runtime.deviceGetAttribute(_COOPERATIVE_LAUNCH, device):
+                raise RuntimeError(
+                    f"{path} needs blocks that run at the same time, and the GPU has no cooperative launch"
+                )
             options = compiler_options(text, dict(macros))
             module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
             module.compile()
@@ -99,6 +108,17 @@ def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     return max(1, min(-(-items // block), most))
 
 
+def strided_blocks() -> int:
+    """Blocks of 256 threads that fill every multiprocessor of the current device four times over.
+
+    2,048 threads fill one from Volta on, and four times as many even out blocks that take longer. It is for
+    kernels that stride over what is left.
+    """
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8 * 4
+
+
 def shared_bytes() -> int:
     """Shared memory that one block may ask for on the current device."""
     import cupy
@@ -107,12 +127,36 @@ def shared_bytes() -> int:
 
 
 def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
-    """Blocks of a kernel that run at the same time on the whole device; a grid barrier needs no more."""
+    """Blocks of a kernel that run at the same time on the whole device; a grid barrier needs no more.
+
+    Raises ValueError where not even one does.
+    """
     import cupy
     from cupy_backends.cuda.api import driver
 
     per_processor = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared)
+    if not per_processor:
+        raise ValueError(
+            f"no block of {block} threads with {shared} bytes of shared memory fits a multiprocessor: "
+            f"this kernel takes at most {kernel.max_threads_per_block} threads, and a block at most "
+            f"{shared_bytes()} bytes"
+        )
     return int(per_processor * cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def grid_of(blocks: int | None, most: int) -> int:
+    """Give the grid of a kernel whose blocks wait for each other: `blocks`, or all `most` that are resident.
+
+    Raises ValueError for a grid that does not run at the same time.
+    """
+    if blocks is None:
+        return most
+    if not 1 <= blocks <= most:
+        raise ValueError(
+            f"blocks is {blocks}; it can be 1 to {most}, since the blocks wait for each other and no more of"
+            " them run at the same time on this GPU"
+        )
+    return blocks
 
 
 def event_milliseconds(work: Callable[[], None]) -> float:

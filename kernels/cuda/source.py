@@ -16,16 +16,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+_GRID_BARRIER = "kernels/cuda/grid_barrier.cuh"
 _INCLUDE = re.compile(r'^#include "(kernels/[^"]+)"\n', re.MULTILINE)
 _VARIANTS = re.compile(r"^// variants (\w+): (.+)$", re.MULTILINE)
 
 
-@cache
 def read_source(path: str) -> str:
     """Text of a kernel file with its own headers in place; `path` is such as "kernels/bfs/two_phase.cu".
 
     Raises FileNotFoundError where the file or a header does not exist.
     """
+    return _inlined(path)[0]
+
+
+def waits_for_the_grid(path: str) -> bool:
+    """Whether blocks of a kernel file wait for each other: it includes the grid's barrier."""
+    return _GRID_BARRIER in _inlined(path)[1]
+
+
+@cache
+def _inlined(path: str) -> tuple[str, frozenset[str]]:
+    """Give a file's text with its headers in place, and their names."""
     seen: set[str] = set()
 
     def inline(name: str) -> str:
@@ -35,7 +46,7 @@ def read_source(path: str) -> str:
         text = (ROOT / name).read_text(encoding="utf-8")
         return _INCLUDE.sub(lambda match: inline(match[1]), text)
 
-    return inline(path)
+    return inline(path), frozenset(seen)
 
 
 def declared_variants(text: str) -> dict[str, list[str]]:

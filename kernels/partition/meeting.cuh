@@ -25,31 +25,6 @@ struct Meeting {
     u64 limit;  // nanoseconds
 };
 
-// Of words that other devices read and write too.
-__device__ __forceinline__ u64 load_system(const u64* address) {
-    u64 value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-    return value;
-}
-
-// A release and an acquire in one access each: a fence beside it costs as much again. Searches of Kronecker 22 and 24
-// took 2 to 3 % less with these.
-__device__ __forceinline__ u64 add_release(u64* address) {
-    u64 before;
-    asm volatile("atom.add.release.gpu.global.u64 %0, [%1], 1;" : "=l"(before) : "l"(address) : "memory");
-    return before;
-}
-
-__device__ __forceinline__ u64 load_acquire(const u64* address) {
-    u64 value;
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ void store_system(u64* address, u64 value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
-}
-
 __device__ __forceinline__ u64 nanoseconds() {
     u64 now;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
@@ -57,7 +32,7 @@ __device__ __forceinline__ u64 nanoseconds() {
 }
 
 __device__ __forceinline__ void give_up(const Meeting& m) {
-    for (u32 d = 0; d < m.devices; ++d) store_system(m.abort[d], 1);
+    for (u32 d = 0; d < m.devices; ++d) store_relaxed_system(m.abort[d], 1);
 }
 
 constexpr u64 GONE = 1ull << 63;  // the search is given up
@@ -85,10 +60,10 @@ __device__ __forceinline__ u64 await(const Meeting& m, const u64* address, u64 w
     // The clock is read by who waits long alone.
     u64 since = 0;
     for (u32 spin = 1;; ++spin) {
-        u64 word = FAR ? load_system(address) : load_relaxed(address);
+        u64 word = FAR ? load_relaxed_system(address) : load_relaxed(address);
         if (word >= wanted) return word;
         if (spin % SPINS_PER_LOOK) continue;
-        if (load_system(m.abort[m.device])) return GONE;
+        if (load_relaxed_system(m.abort[m.device])) return GONE;
         u64 now = nanoseconds();
         if (!since) since = now;
         if (now - since > m.limit) {
@@ -98,20 +73,21 @@ __device__ __forceinline__ u64 await(const Meeting& m, const u64* address, u64 w
     }
 }
 
-// One thread of each device meets those of the others, for the n-th time.
+// One thread of each device meets those of the others, for the n-th time. The fences make releases and acquires of what
+// is relaxed: one for all devices, where each release would wait for the writes anew.
 __device__ __forceinline__ bool meet_devices(const Meeting& m, u64 epoch) {
-    __threadfence_system();
+    fence_system();
     for (u32 d = 0; d < m.devices; ++d)
-        if (d != m.device) store_system(m.flags[d] + m.device, epoch);
+        if (d != m.device) store_relaxed_system(m.flags[d] + m.device, epoch);
     bool all = true;
     for (u32 d = 0; d < m.devices && all; ++d) all = d == m.device || await<true>(m, m.flags[m.device] + d, epoch) != GONE;
-    __threadfence_system();
+    fence_system();
     return all;
 }
 
 // Meet; false where the search was given up. `everywhere` includes the other devices. What a block wrote is seen by
-// other devices too, although only the last to arrive orders its writes for them: it has seen those of the others, and
-// its fence and flag come after (causality order of the PTX memory model is transitive over scopes).
+// other devices too, although only the last to arrive orders its writes for them: it has read the arrivals of the others,
+// and its fence and flag come after (causality order of the PTX memory model is transitive over scopes).
 __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
     __shared__ bool goes_on;
     __syncthreads();
@@ -119,7 +95,8 @@ __device__ __forceinline__ bool meet(const Meeting& m, bool everywhere) {
         Met& own = met();
         u64 wanted = ++own.here * gridDim.x;
         bool far = everywhere && m.devices > 1, gone;
-        bool last = add_release(m.arrivals) + 1 == wanted;
+        // A release in the access itself: a fence beside it costs as much again.
+        bool last = increment_release(m.arrivals) + 1 == wanted;
         if (far) {
             u64 epoch = ++own.everywhere;
             if (last) {

@@ -81,7 +81,7 @@ __device__ __forceinline__ void publish(const Parts& w, const Part& r, bool firs
 __device__ __forceinline__ u64 least_told(const Parts& w) {
     u64 least = ~0ull;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
-        u64 told = load_system(&w.ranks[from].counts[LEAST]);
+        u64 told = load_relaxed_system(&w.ranks[from].counts[LEAST]);
         least = told < least ? told : least;
     }
     for (u32 step = WARP / 2; step; step /= 2) {
@@ -170,6 +170,6 @@ __device__ __forceinline__ void hook(const Parts& w, const Part& r, u64 side) {
 __device__ __forceinline__ bool any_fell(const Parts& w, u64 side) {
     bool fell = false;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP)
-        fell |= load_system(&w.ranks[from].counts[2 * side + FELL]) != 0;
+        fell |= load_relaxed_system(&w.ranks[from].counts[2 * side + FELL]) != 0;
     return __any_sync(ALL_LANES, fell);
 }

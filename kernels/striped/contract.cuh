@@ -20,7 +20,7 @@ __device__ __forceinline__ void contract(const World& w, const Stripe& r, u64 le
         // Every rank begins with its own bin, so that they do not all read from one.
         u64 from = (r.rank + step) % ranks;
         const Stripe& sender = w.stripes[from];
-        u64 kept = load_system(&sender.counts[w.side(level) + KEPT + r.rank]), first = r.came[now + from];
+        u64 kept = load_relaxed_system(&sender.counts[w.side(level) + KEPT + r.rank]), first = r.came[now + from];
         if (global_thread() == 0) {
             r.came[later + from] = first + kept;
             r.sent[later + from] = r.sent[now + from] + load_relaxed(&r.counts[w.side(level) + KEPT + from]);

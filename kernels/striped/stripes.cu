@@ -52,7 +52,7 @@ __device__ __forceinline__ void clear(const World& w, const Stripe& r, u64 sourc
 __device__ __forceinline__ u32 goes_on(const World& w, u64 level) {
     u64 words = KEPT + w.rank_count, frontier = 0, kept = 0;
     for (u64 i = lane_id(); i < w.rank_count * words; i += WARP) {
-        u64 count = load_system(&w.stripes[i / words].counts[w.side(level) + i % words]);
+        u64 count = load_relaxed_system(&w.stripes[i / words].counts[w.side(level) + i % words]);
         (i % words == FRONTIER ? frontier : kept) += count;
     }
     return (__any_sync(ALL_LANES, frontier != 0) ? 1 : 0) | (__any_sync(ALL_LANES, kept != 0) ? 2 : 0);

@@ -176,9 +176,11 @@ T from_bits(uint64_t bits) {
 #define blockDim (emulated::block_size)
 #define gridDim (emulated::grid_size)
 
+#ifndef WEAK_MEMORY  // litmus/weak_memory.hpp has its own
 inline void __syncthreads() { emulated::meet_block(false); }
 inline int __syncthreads_or(int value) { return emulated::meet_block(value != 0); }
 inline void __syncwarp(unsigned mask = ~0u) { emulated::collect(mask, 0); }
+#endif
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, unsigned from) {
@@ -301,6 +303,7 @@ inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 #define __builtin_assume(condition)
+#ifndef WEAK_MEMORY
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
@@ -344,23 +347,35 @@ T atomicCAS(T* address, V expected, W value) {
     __atomic_compare_exchange_n(address, &seen, T(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return seen;
 }
+// What the kernels write in assembly, with a chance for others to go on: it is what loops spin on.
+inline unsigned long long load_relaxed(const unsigned long long* address) {
+    emulated::yield();
+    return __atomic_load_n(address, __ATOMIC_RELAXED);
+}
+inline unsigned long long load_acquire(const unsigned long long* address) {
+    emulated::yield();
+    return __atomic_load_n(address, __ATOMIC_ACQUIRE);
+}
+inline void store_relaxed(unsigned long long* address, unsigned long long value) {
+    __atomic_store_n(address, value, __ATOMIC_RELAXED);
+}
+inline void store_release(unsigned long long* address, unsigned long long value) {
+    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+}
+inline unsigned long long increment_release(unsigned long long* address) {
+    return __atomic_fetch_add(address, 1, __ATOMIC_RELEASE);
+}
+inline void fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+// All emulated devices are of one system.
+inline unsigned long long load_relaxed_system(const unsigned long long* address) { return load_relaxed(address); }
+inline void store_relaxed_system(unsigned long long* address, unsigned long long value) { store_relaxed(address, value); }
+inline void fence_system() { fence(); }
+#endif
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 inline long long clock64() { return 1; }
 
-// What the kernels write in assembly, with a chance for others to go on: it is what loops spin on.
-inline unsigned long long load_relaxed(const unsigned long long* address) {
-    emulated::yield();
-    return __atomic_load_n(address, __ATOMIC_ACQUIRE);
-}
-inline void store_relaxed(unsigned long long* address, unsigned long long value) {
-    __atomic_store_n(address, value, __ATOMIC_RELEASE);
-}
-inline unsigned long long add_release(unsigned long long* address) { return __atomic_fetch_add(address, 1, __ATOMIC_SEQ_CST); }
-inline unsigned long long load_acquire(const unsigned long long* address) { return load_relaxed(address); }
-inline unsigned long long load_system(const unsigned long long* address) { return load_relaxed(address); }
-inline void store_system(unsigned long long* address, unsigned long long value) { store_relaxed(address, value); }
 inline unsigned long long nanoseconds() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

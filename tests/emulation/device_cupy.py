@@ -346,6 +346,7 @@ def module() -> types.ModuleType:
     fake.get_default_pinned_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
     runtime = types.SimpleNamespace(
         CUDARuntimeError=RuntimeError,
+        deviceGetAttribute=lambda attribute, device: 1,
         getDeviceProperties=lambda device: {"name": b"an emulated GPU"},
         hostRegister=lambda address, size, flags: None,
         hostUnregister=lambda address: None,

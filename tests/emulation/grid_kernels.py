@@ -57,10 +57,15 @@ def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     )
 
 
+def without_cuda_alone(text: str) -> str:
+    """Replace what only CUDA compiles by what `cuda_on_cpu.hpp` has for it, or a block has of its own."""
+    return _ARENA.sub(_own_arena, _without_assembly(text))
+
+
 @cache
 def compiled(text: str, defined: tuple[str, ...]) -> ctypes.CDLL:
     """Compile the text of a kernel file; kept for the process."""
-    text = _ARENA.sub(_own_arena, _without_assembly(text))
+    text = without_cuda_alone(text)
     kernels = _KERNEL.findall(build.expanded(text, defined))
     return build.library(text + "".join(_wrapper(*kernel) for kernel in kernels), defined)
 

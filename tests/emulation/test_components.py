@@ -9,9 +9,11 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.components.cuda import afforest as small
 from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
 from gravel.kernels.csr import build
 from gravel.kernels.order import apply, permutation
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.emulation.kernel_library import Launch, library
 from tests.kernels.cuda_case import ZOO, fast_csr, names
 from tests.kernels.test_cuda_components import graph_of
@@ -80,3 +82,17 @@ def test_a_large_component_that_first_neighbours_do_not_show() -> None:
     first, second = counters[GIANT : GIANT + 2].tolist()
     assert first == NO_GIANT
     assert 0 < second < NO_GIANT
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+def test_labels_of_small_graphs(symmetric: bool, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_graph.install(monkeypatch)
+    monkeypatch.setattr(small, "load", strict_cupy.load)
+    monkeypatch.setattr(small, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
+    monkeypatch.setattr(small, "event_milliseconds", lambda work: work() or 1.0)
+    for graph in (*ZOO, hubs_apart()):
+        csr = fast_csr(graph, symmetric=symmetric)
+        placed = [strict_cupy.on_device(array) for array in csr]
+        found = small.components(*placed, symmetric=symmetric, rounds=rounds, block=256).component
+        numpy.testing.assert_array_equal(found.get(), scipy_components(*csr), err_msg=graph.name)

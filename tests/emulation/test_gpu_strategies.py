@@ -28,6 +28,12 @@ WAYS: dict[str, list[dict[str, Any]]] = {
     "flex": [{"configuration": name, "hub_degree": 8} for name in CONFIGURATIONS],
     "quadratic": [{"mapping": "thread"}, {"mapping": "warp"}],
     "host_rows": [{}, {"heads": 4}, {"keep": 4096}],
+    "persistent": [
+        {},
+        {"target": 6, "share": 4, "hops": 2},
+        {"capacity": 32, "wide_from": 0.1},
+        {"width": 8},
+    ],
     **{
         name: [
             {},

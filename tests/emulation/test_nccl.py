@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.cuda.source import read_source
+from gravel.kernels.cuda.source import waits_for_the_grid
 from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.partition import prepare as prepare_on_cpu
 from gravel.kernels.partition.encoded import encode_rank
@@ -194,7 +194,7 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
 
 def test_the_kernels_of_a_level_are_not_launched_cooperatively() -> None:
     # `gravel.kernels.cuda.load` goes by the text, and cooperative launches would not overlap.
-    assert "grid_barrier(" not in read_source("kernels/partition/nccl/level.cu")
+    assert not waits_for_the_grid("kernels/partition/nccl/level.cu")
 
 
 def test_encoded_rows_and_uneven_groups_are_refused() -> None:

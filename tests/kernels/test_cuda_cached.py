@@ -15,12 +15,12 @@ FAKE = """\
 from types import SimpleNamespace
 
 class Device:
-    compute_capability = "90"
+    id, compute_capability = 0, "90"
 
-    def __init__(self, id=0):
-        self.id = id
+    def __init__(self, number=0):
+        pass
 
-cuda = SimpleNamespace(Device=Device)
+cuda = SimpleNamespace(Device=Device, runtime=SimpleNamespace(deviceGetAttribute=lambda *_: 1))
 
 class RawModule(dict):
     def compile(self):

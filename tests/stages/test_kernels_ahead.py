@@ -77,7 +77,9 @@ class Module:
 @pytest.fixture(autouse=True)
 def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     device = SimpleNamespace(id=0, compute_capability="90")
-    fake = SimpleNamespace(RawModule=Module, cuda=SimpleNamespace(Device=lambda *number: device))
+    runtime = SimpleNamespace(deviceGetAttribute=lambda attribute, device: 1)
+    on_gpu = SimpleNamespace(Device=lambda *number: device, runtime=runtime)
+    fake = SimpleNamespace(RawModule=Module, cuda=on_gpu)
     monkeypatch.setitem(sys.modules, "cupy", fake)
     monkeypatch.setattr(cuda, "_MODULES", {})
     monkeypatch.setattr(Module, "made", [])

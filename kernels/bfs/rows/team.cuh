@@ -1,8 +1,8 @@
 // Top-down for small frontiers: a few blocks go through many levels without the rest of the grid.
 //
 // As kernels/bfs/team.cuh, with entries that name rows: each block keeps the vertices that it claims in its
-// shared memory. Blocks publish epoch << 48 | weight << 24 | vertices in a slot each and poll all slots, which
-// is barrier and sum in one. The team stops when a level grows too large, is dealt too unevenly, or is the
+// shared memory. Blocks release epoch << 48 | weight << 24 | vertices in a slot each and acquire all slots,
+// which is barrier and sum in one. The team stops when a level grows too large, is dealt too unevenly, or is the
 // last, and leaves the frontier in the queue.
 
 #include "kernels/bfs/rows/push.cuh"
@@ -68,13 +68,13 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
     if (lane_id() == 0) {
         u64 found = p.totals[0] < SLOT_FIELD ? p.totals[0] : SLOT_FIELD;
         u64 weight = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
-        store_relaxed(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | weight << 24 | found);
+        store_release(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | weight << 24 | found);
     }
     u64 found = 0, weight = 0, most = 0;
     for (u32 block = lane_id(); block < team; block += WARP) {
         u64 seen;
         do {
-            seen = load_relaxed(&side[block]);
+            seen = load_acquire(&side[block]);
         } while (u32(seen >> 48) != (epoch & 0xffff));
         u64 its = seen >> 24 & SLOT_FIELD;
         found += seen & SLOT_FIELD;

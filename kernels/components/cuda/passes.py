@@ -7,13 +7,11 @@ from typing import Any, Literal
 import numpy
 
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, strided_blocks, vertex_macro
 
 SOURCE = "kernels/components/passes.cu"
 SINGLE_PASS, MULTI_PASS = "afforest_single_pass", "afforest_multi_pass"
 BLOCK = 256
-MOST_BLOCKS = 132 * 8 * 4
-"""Enough for every multiprocessor of one H200 four times over; kernels stride over the rest."""
 
 
 def single_pass(
@@ -71,12 +69,13 @@ class Passes:
         self._module, self._reads, self._threads = module, reads, threads
         self.vertices = vertices
         self.component = cupy.empty(vertices, dtype)
+        self._most_blocks = strided_blocks()
         self._giant = cupy.empty(1, dtype)
         self._flag = cupy.zeros(1, cupy.uint32)
         self._sampled, self._prune = sampled, prune
 
     def _call(self, name: str, items: int, *arguments: Any) -> None:
-        blocks = blocks_for(items, BLOCK, most=MOST_BLOCKS)
+        blocks = blocks_for(items, BLOCK, most=self._most_blocks)
         self._module.get_function(name)((blocks,), (BLOCK,), arguments)
 
     def _flagged(self, name: str, *arguments: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy
 
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cpu.streamed import part_length
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, strided_blocks, vertex_macro
 from gravel.kernels.placement.copied import CopiedParts
 from gravel.kernels.placement.parts import even_ranges
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
@@ -18,8 +18,6 @@ from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 SOURCE = "kernels/components/streamed.cu"
 BLOCK = 256
 CHUNK = 1024  # as in arcs.cuh
-MOST_BLOCKS = 132 * 8 * 4
-"""Enough for every multiprocessor of one H200 four times over; kernels stride over the rest."""
 
 
 def components(
@@ -96,10 +94,11 @@ class ShardForest:
         self._once = numpy.uint32(symmetric)
         self._vertices = vertex_count
         self.component = cupy.empty(vertex_count, dtype)
+        self._most_blocks = strided_blocks()
         self._over_vertices("alone")
 
     def _over_vertices(self, name: str) -> None:
-        blocks = blocks_for(self._vertices, BLOCK, most=MOST_BLOCKS)
+        blocks = blocks_for(self._vertices, BLOCK, most=self._most_blocks)
         arguments = self.component, numpy.uint64(self._vertices)
         self._module.get_function(name)((blocks,), (BLOCK,), arguments)
 
@@ -120,7 +119,7 @@ class ShardForest:
         low, high = (0, len(row_offsets) - 1) if rows is None else rows
         numbers = first_row, low, high, first_arc, len(columns)
         first_row_, low_, high_, first_arc_, arcs = (numpy.uint64(number) for number in numbers)
-        blocks = blocks_for(-(-len(columns) // CHUNK) * 32, BLOCK, most=MOST_BLOCKS)
+        blocks = blocks_for(-(-len(columns) // CHUNK) * 32, BLOCK, most=self._most_blocks)
         self._module.get_function("join_part")(
             (blocks,),
             (BLOCK,),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.cuda import grid_of, load, resident_blocks
 from gravel.kernels.partition.cuda.launch import BLOCK
 from gravel.kernels.partition.cuda.meeting import MeetingPoint
 
@@ -62,7 +62,7 @@ class ComponentsLaunch:
 
         self.point = point
         self._kernel = load("kernels/partition/components.cu", **macros).get_function("components")
-        self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
+        self._blocks = grid_of(blocks, resident_blocks(self._kernel, BLOCK))
         self._log = cupy.zeros(2 + len(JOINING + EXCHANGING), numpy.uint64)
         self._arguments = (
             cupy.asarray(numpy.concatenate(rows)),

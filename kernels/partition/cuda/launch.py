@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.cuda import grid_of, load, resident_blocks
 from gravel.kernels.partition.cuda.hubs_first import in_order
 from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from gravel.kernels.partition.cuda.slots import Slots
@@ -110,7 +110,7 @@ class Launch:
         module = load(f"kernels/partition/{file}.cu", **macros)
         self._kernel = module.get_function("search")
         self._alone = len(points) == 1
-        self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
+        self._blocks = grid_of(blocks, resident_blocks(self._kernel, BLOCK))
         self._placed = placed
         self._staged = staging is not None
         described = [0, 0, 0]

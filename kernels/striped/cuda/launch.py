@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
-from gravel.kernels.cuda import load, resident_blocks
+from gravel.kernels.cuda import grid_of, load, resident_blocks
 from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from gravel.kernels.striped.cuda.memory import LONGEST
 from gravel.kernels.striped.options import StripedOptions
@@ -64,7 +64,7 @@ class Launch:
         self._here, self._ranks = tuple(here), len(rows)
         self._tree = bool(macros["TREE"])
         self._kernel = load("kernels/striped/stripes.cu", **macros).get_function("search")
-        self._blocks = blocks or resident_blocks(self._kernel, BLOCK)
+        self._blocks = grid_of(blocks, resident_blocks(self._kernel, BLOCK))
         self._words = TIMES + len(here) * (OF_BINS + len(rows))
         self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * self._words))))
         numbers = (

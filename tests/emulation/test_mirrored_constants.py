@@ -1,0 +1,261 @@
+"""What Python and CUDA both say is the same: values, the order of names, and the fields of structs.
+
+The compiler compares: each kernel file is read by it with an assertion for each constant.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from gravel.kernels.cuda.source import compiler_options, covering_variants, read_source
+from tests.emulation import build, grid_kernels
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are read by g++")
+
+BFS, ROWS, PARTITION = "kernels/bfs", "kernels/bfs/rows", "kernels/partition"
+
+
+def same(module: str, names: str) -> list[tuple[str, str, str]]:
+    """Give constants that have the same name on both sides."""
+    return [(name, module, name) for name in names.split()]
+
+
+CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
+    f"{BFS}/direction_optimizing.cu": [
+        ("CHUNK", "bfs.cuda.direction_optimizing", "CHUNK"),
+        ("TRACE", "bfs.cuda.direction_optimizing", "TRACE"),
+        ("TRACED_WORDS", "bfs.cuda.direction_optimizing", "TRACED_WORDS"),
+        ("MOST_TRACED", "bfs.cuda.direction_optimizing", "MOST_TRACED"),
+        ("SIDES * CONTROL_WORDS", "bfs.cuda.direction_optimizing", "CONTROL_WORDS"),
+        ("MOST_IN_TEAM", "bfs.cuda.direction_optimizing", "MOST_IN_TEAM"),
+        ("IN_PLANE", "bfs.cuda.direction_optimizing", "IN_PLANE"),
+        ("ALONE", "bfs.cuda.far_rows", "ALONE"),
+        ("WHOLE_BLOCK", "bfs.cuda.far_rows", "WHOLE_BLOCK"),
+        ("DONE + 1", "bfs.cuda.direction_optimizing", "len(STEPS)"),
+        ("sizeof(Progress) <= 2048", "bfs.cuda.direction_optimizing", "STATIC_SHARED == 2048"),
+        *(
+            (name.upper(), module, f"STEPS.index('{name}')")
+            for name in ("push", "team", "deal", "flood", "pull", "enqueue")
+            for module in ("bfs.cuda.direction_optimizing", "bfs.rows.cuda.search")
+        ),
+    ],
+    f"{ROWS}/search.cu": [
+        ("TRACE", "bfs.rows.cuda.search", "TRACE"),
+        ("TRACED_WORDS", "bfs.rows.cuda.search", "TRACED_WORDS"),
+        ("MOST_TRACED", "bfs.rows.cuda.search", "MOST_TRACED"),
+        ("SIDES * CONTROL_WORDS", "bfs.rows.cuda.search", "CONTROL_WORDS"),
+        ("MOST_IN_TEAM", "bfs.rows.cuda.search", "MOST_IN_TEAM"),
+        ("IN_PLANE", "bfs.rows.cuda.search", "IN_PLANE"),
+        ("OPEN + SLOW", "bfs.rows.cuda.search", "WAITING"),
+        ("8 * STAGE", "bfs.rows.cuda.search", "STAGE_BYTES"),
+    ],
+    f"{BFS}/persistent.cu": [
+        ("SIDES * CONTROL_WORDS", "bfs.cuda.persistent", "CONTROL_WORDS"),
+        ("NOTICE_WORDS", "bfs.cuda.persistent", "NOTICE_WORDS"),
+        ("LONG_ROW", "bfs.cuda.persistent", "LONG_ROW"),
+        ("HUGE_ROW", "bfs.cuda.persistent", "HUGE_ROW"),
+        ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
+    ],
+    f"{BFS}/linear_queue.cu": [
+        (name, module, name)
+        for name in ("ROUNDS", "COUNTER_WORDS")
+        for module in ("bfs.cuda.queues", "bfs.cuda.sliding_queue")
+    ],
+    f"{BFS}/expand_contract.cu": [
+        ("STAGE", "bfs.cuda.expand_contract", "STAGE"),
+        ("MOST_THREADS", "bfs.cuda.frontier_queues", "MOST_THREADS"),
+        ("CONTROL_WORDS", "bfs.cuda.frontier_queues", "CONTROL_WORDS"),
+        ("GATHER_SERIAL", "bfs.cuda.parts", "GATHERS['serial']"),
+        ("GATHER_WARP", "bfs.cuda.parts", "GATHERS['warp']"),
+        ("GATHER_SCAN", "bfs.cuda.parts", "GATHERS['scan']"),
+        ("GATHER_SCAN_WARP_CTA", "bfs.cuda.parts", "GATHERS['scan_warp_cta']"),
+        *(
+            (f"LOOK_{name}", "bfs.cuda.parts", name)
+            for name in ("BITMASK", "LABEL", "WARP", "HISTORY", "ATOMIC")
+        ),
+        ("HISTORY", "bfs.cuda.parts", "REMEMBERED"),
+        ("SPREAD", "bfs.cuda.parts", "SPREAD"),
+        ("WARP_HASH", "bfs.cuda.parts", "WARP_CELLS"),
+        ("LISTED", "bfs.cuda.parts", "LISTED"),
+    ],
+    f"{BFS}/multi_source.cu": [
+        ("CHUNK", "bfs.cuda.multi_source", "CHUNK"),
+        ("SIDES * CONTROL_WORDS", "bfs.cuda.multi_source", "CONTROL_WORDS"),
+        ("MOST_BLOCK", "bfs.cuda.multi_source", "BLOCKS[-1]"),
+        ("LOG_FIRST + MOST_CHANGES <= 256", "bfs.cuda.multi_source", "LOG_WORDS == 256"),
+    ],
+    f"{BFS}/host_rows.cu": [
+        ("HEAD_GROUP", "bfs.cuda.host_rows", "HEAD_GROUP"),
+        ("SIDES * CONTROL_WORDS", "bfs.cuda.host_rows", "CONTROL_WORDS"),
+        ("SIDES * CONTROL_WORDS", "bfs.rows.cuda.host_rows", "CONTROL_WORDS"),
+        ("LOG_FIRST", "bfs.cuda.host_rows", "LOG_FIRST"),
+        ("LINE", "bfs.cuda.kept_lines", "LINE"),
+        ("LINES", "bfs.cuda.kept_lines", "LINES"),
+        ("LINES", "bfs.rows.cuda.host_rows", "LINES"),
+        ("SPAN", "bfs.cuda.streamed", "SPAN"),
+        ("SPAN", "placement.plan", "WORD_COLUMNS"),
+        ("CONTROL_WORDS", "bfs.cuda.streamed", "CONTROL_WORDS"),
+        ("CONTROL_WORDS", "bfs.rows.cuda.streamed", "CONTROL_WORDS"),
+        ("FOUND", "bfs.cuda.streamed", "FOUND"),
+        ("FOUND", "bfs.rows.cuda.streamed", "FOUND"),
+    ],
+    f"{BFS}/shape.cu": [
+        ("BINS", "bfs.shape", "BINS"),
+        ("HUB_SHIFT", "bfs.cuda.shape", "HUB_SHIFT"),
+    ],
+    "kernels/components/afforest.cu": [
+        ("HUB", "components.cuda.afforest", "HUB"),
+        ("MOST_TRACED", "components.cuda.afforest", "MOST_TRACED"),
+    ],
+    "kernels/components/afforest_tiles.cu": [
+        *same("components.cuda.afforest_tiles", "HUB MOST_TRACED TILE ROUNDS COUNTERS"),
+        ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
+        ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
+    ],
+    "kernels/components/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
+    "kernels/layouts/blocks.cu": [
+        ("UNIT_ARCS", "layouts.blocks_cpu", "BLOCK_ARCS"),
+        ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
+        ("OFFSET_BITS", "layouts.blocks_cpu", "OFFSET_BITS"),
+        *same("layouts.bits", "CLASS_BITS LAST_EXACT WIDE_BITS WIDE_BASE LAST_BASE"),
+    ],
+    "kernels/layouts/elias_fano.cu": [
+        ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
+        ("SAMPLE_BITS", "layouts.elias_fano_cpu", "SAMPLE_BITS"),
+    ],
+    "kernels/varint/varint.cu": [*same("varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
+    "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
+    "kernels/generate/communities.cu": [
+        *same("generate.communities", "BUNDLE HEADER PER_LEVEL DRAWS"),
+        ("STEP", "generate.counter", "STEP"),
+    ],
+    "kernels/text/pairs.cu": [
+        ("TILE", "text.pairs_cuda", "TILE"),
+        *same("text.kinds", "OTHER BLANK NEWLINE DELIMITER COMMENT"),
+    ],
+    f"{PARTITION}/ranks.cu": [
+        ("MOST_DEVICES", "partition.cuda.meeting", "MOST_DEVICES"),
+        *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
+        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES HEADS"),
+        ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
+        ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
+    ],
+    f"{PARTITION}/ranks_placed.cu": [
+        ("HEADS", "partition.cuda.memory", "FAR_HEADS"),
+        ("SECTOR", "partition.cuda.launch", "SECTOR"),
+    ],
+    f"{PARTITION}/components.cu": [
+        ("COUNTS", "partition.cuda.components_memory", "COUNTS"),
+        ("sizeof(Part)", "partition.cuda.components_memory", "8 * len(FIELDS)"),
+        *(
+            (name.upper(), "partition.cuda.components_launch", f"2 + (*JOINING, *EXCHANGING).index('{name}')")
+            for name in (
+                *("plant", "probe", "shorten", "choose", "join", "flatten"),
+                *("publish", "pull", "settle", "hook"),
+            )
+        ),
+    ],
+    f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MOST_RANKS NN ND HALF")],
+    f"{PARTITION}/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
+    f"{PARTITION}/nccl/level.cu": [
+        ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),
+        *same("partition.nccl.vertices", "ROW_NORMALS ROW_DELEGATES ROW_BACKWARD ROW_SENT"),
+    ],
+    "kernels/striped/stripes.cu": [
+        ("THREADS", "striped.cuda.launch", "BLOCK"),
+        ("TIMES", "striped.cuda.launch", "TIMES"),
+        ("OF_BINS", "striped.cuda.launch", "OF_BINS"),
+        *same("striped.cuda.memory", "SIDES KEPT TAILS"),
+        ("sizeof(Stripe)", "striped.cuda.memory", "8 * len(FIELDS)"),
+    ],
+    "kernels/probes/links.cu": [
+        (name.upper(), "probes.links.peer", f"NUMBERS['{name}']")
+        for name in ("meet", "pair", "exchange", "reduce")
+    ],
+    "kernels/verify/cuda/components.cu": [
+        (name.upper(), "verify.cuda.components", f"RULES.index('{name}')")
+        for name in ("ranges", "smallest", "edges_agree", "connected", "not_merged", "whole")
+    ],
+    "kernels/verify/cuda/rows.cu": [
+        ("LONG", "verify.cuda.memory", "LONG"),
+        ("CHUNK", "verify.cuda.memory", "CHUNK"),
+        ("TILE", "verify.cuda.table", "TILE"),
+        ("RULES", "verify.cuda.tree", "RULES"),
+        *same("verify.ranks.checker", "JUMPS LEAVES FOUND"),
+    ],
+    "kernels/verify/ranks/components.cu": [*same("verify.ranks.components_cuda", "NN ND DN DD")],
+    "kernels/ids/bitmap.cu": [("32 * GROUP", "ids.cuda", "GROUP_BITS")],
+    "kernels/order/rcm_wide.cu": [("CHUNK", "order.rcm_levels_cuda", "CHUNK")],
+    "kernels/order/rcm.cu": [("SIDES", "order.rcm_levels_cuda", "SIDES")],
+    "kernels/order/community_bisection.cu": [
+        ("WARP * WARPS", "order.community_bisection_cuda", "PIECE_BLOCK")
+    ],
+    "kernels/level_statistics.cu": [("NEAR", "level_statistics_cuda", "ROOM")],
+}
+
+STRUCTS = {
+    f"{PARTITION}/ranks.cu": ("Rank", "partition.cuda.memory"),
+    f"{PARTITION}/components.cu": ("Part", "partition.cuda.components_memory"),
+    "kernels/striped/stripes.cu": ("Stripe", "striped.cuda.memory"),
+}
+"""Structs whose `FIELDS` Python lists, 8 bytes each."""
+
+
+def said_by_python(module: str, expression: str) -> Any:
+    return eval(expression, dict(vars(importlib.import_module(f"gravel.kernels.{module}"))))
+
+
+def refusals(kernel: str, assertions: Sequence[str]) -> str:
+    """Give what the compiler says against some assertions behind a kernel's text."""
+    text = read_source(kernel)
+    macros = next(iter(covering_variants(text)))
+    defined = [option for option in compiler_options(text, macros) if option.startswith("-D")]
+    asserted = "".join(f'static_assert({each}, "");\n' for each in assertions)
+    command = [
+        "g++",
+        *build._FLAGS,
+        *defined,
+        "-fsyntax-only",
+        "-include",
+        str(build._header()),
+        "-x",
+        "c++",
+        "-",
+    ]
+    text = grid_kernels.without_cuda_alone(text)
+    source = f"#include <cstddef>\n{text}\n{asserted}"
+    ended = subprocess.run(command, input=source, capture_output=True, text=True)
+    return "\n".join(
+        line for line in ended.stderr.splitlines() if "asser" in line or "error" in line or "reduces" in line
+    )
+
+
+@pytest.mark.parametrize("kernel", CONSTANTS)
+def test_python_and_cuda_say_the_same(kernel: str) -> None:
+    asserted = [
+        f"u64({said}) == {int(said_by_python(module, meant))}ull" for said, module, meant in CONSTANTS[kernel]
+    ]
+    assert refusals(kernel, asserted) == ""
+
+
+@pytest.mark.parametrize("kernel", STRUCTS)
+def test_every_field_is_where_python_puts_it(kernel: str) -> None:
+    struct, module = STRUCTS[kernel]
+    fields = said_by_python(module, "FIELDS")
+    assert len(set(fields)) == len(fields)
+    asserted = [f"offsetof({struct}, {field}) == {8 * place}" for place, field in enumerate(fields)]
+    assert refusals(kernel, asserted) == ""
+
+
+def test_a_value_that_differs_is_refused() -> None:
+    kernel = f"{PARTITION}/ranks.cu"
+    assert "static assertion failed" in refusals(kernel, ["COUNTS == 17"])
+    fields = list(said_by_python("partition.cuda.memory", "FIELDS"))
+    swapped = fields.index("seen"), fields.index("reached")
+    assert "static assertion failed" in refusals(kernel, [f"offsetof(Rank, reached) == {8 * swapped[0]}"])

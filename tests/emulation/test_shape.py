@@ -1,0 +1,43 @@
+"""How a GPU measures a graph, on CPU threads: degrees against the CPU's, and a short search against SciPy."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy
+import pytest
+
+from gravel.kernels.bfs.cpu.shape import measure as measure_on_cpu
+from gravel.kernels.bfs.cuda import shape
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.kernels.conformance import csr_of
+from tests.kernels.cuda_case import fast_csr, rmat
+from tests.zoo import scipy_distances
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17", "path_33")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_graph.install(monkeypatch)
+    monkeypatch.setattr(shape, "load", strict_cupy.load)
+    monkeypatch.setattr(shape, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
+
+
+def test_a_gpu_measures_what_the_cpu_does() -> None:
+    for csr in (*(csr_of(name, True) for name in SMALL), fast_csr(rmat(8, 8), symmetric=True)):
+        placed = [strict_cupy.on_device(array) for array in csr]
+        found, wanted = shape.measure(*placed, symmetric=True), measure_on_cpu(*csr, symmetric=True)
+        degrees = numpy.diff(csr[0])
+        for name in ("vertices", "arcs", "linked", "largest_degree", "top_share"):
+            assert getattr(found, name) == pytest.approx(getattr(wanted, name)), name
+        assert found.growth is not None
+        assert found.growth.complete
+        # A vertex of the largest degree is where the search begins; ties may be broken either way.
+        levels = set()
+        for source in numpy.flatnonzero(degrees == degrees.max()):
+            distance = scipy_distances(*csr, int(source))
+            levels.add(tuple(numpy.bincount(distance[distance >= 0]).tolist()))
+        assert tuple(found.growth.vertices) in levels

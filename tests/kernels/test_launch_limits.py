@@ -1,0 +1,51 @@
+"""What the device cannot launch is refused before it is launched, with the limit and the value."""
+
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from gravel.kernels import cuda
+from gravel.kernels.cuda.source import waits_for_the_grid
+
+
+def test_a_grid_is_given_or_all_that_is_resident() -> None:
+    assert cuda.grid_of(None, 264) == 264
+    assert cuda.grid_of(7, 264) == 7
+
+
+@pytest.mark.parametrize("blocks", [0, 265])
+def test_a_grid_that_does_not_run_at_the_same_time_is_refused(blocks: int) -> None:
+    with pytest.raises(ValueError, match=f"blocks is {blocks}; it can be 1 to 264"):
+        cuda.grid_of(blocks, 264)
+
+
+def fake_cupy(**attributes: int) -> Any:
+    fake: Any = types.ModuleType("cupy")
+    device = types.SimpleNamespace(id=0, compute_capability="90", attributes=attributes)
+    runtime = types.SimpleNamespace(deviceGetAttribute=lambda attribute, device: 0)
+    fake.cuda = types.SimpleNamespace(Device=lambda number=0: device, runtime=runtime)
+    return fake
+
+
+def test_a_block_that_fits_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"MaxSharedMemoryPerBlockOptin": 1000, "MultiProcessorCount": 132}
+    api: Any = types.ModuleType("cupy_backends.cuda.api")
+    api.driver = types.SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 0)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(**limits))
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.api", api)
+    kernel = types.SimpleNamespace(kernel=types.SimpleNamespace(ptr=0), max_threads_per_block=512)
+    with pytest.raises(ValueError, match=r"no block of 1024 .* 512 threads, .* 1000 bytes"):
+        cuda.resident_blocks(kernel, 1024, 2000)
+
+
+def test_a_gpu_without_cooperative_launch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    with pytest.raises(RuntimeError, match=r"persistent\.cu needs blocks that run at"):
+        cuda.load("kernels/bfs/persistent.cu", VERTEX="u32", TREE=0)
+
+
+def test_kernels_that_wait_for_the_grid_are_known_by_the_barrier_that_they_include() -> None:
+    assert waits_for_the_grid("kernels/partition/ranks.cu")
+    assert not waits_for_the_grid("kernels/relabel.cu")
