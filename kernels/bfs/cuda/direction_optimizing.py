@@ -19,7 +19,7 @@ from gravel.kernels.cuda import (
 )
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
-CHUNK = 128  # arcs of a queue entry, as in search.cuh
+CHUNK = 128  # arcs of a queue entry, as in sources/columns.cuh
 TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in search.cuh
 STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/rows/search.cu"
-TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in state.cuh
+TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in search.cuh
 STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
-CONTROL_WORDS = 4 * 48  # four copies of state.cuh's
+CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
-LISTED, LISTED_OF_VARINT = 320, 576  # neighbours that a warp lists in push.cuh, with a byte for each
-STAGE_BYTES = 96 * 8  # of a warp's stage there
+LISTED, LISTED_OF_VARINT = 320, 576  # neighbours that a warp lists in expand_encoded.cuh, with a byte for each
+STAGE_BYTES = 96 * 8  # of a warp's stage in claim.cuh
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
