@@ -27,7 +27,10 @@ TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in search.cuh
 STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
-LISTED, LISTED_OF_VARINT = 320, 576  # neighbours that a warp lists in expand_encoded.cuh, with a byte for each
+LISTED, LISTED_OF_VARINT = (
+    320,
+    576,
+)  # neighbours that a warp lists, with a byte each: expand_encoded.cuh
 STAGE_BYTES = 96 * 8  # of a warp's stage in claim.cuh
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
