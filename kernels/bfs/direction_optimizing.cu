@@ -4,164 +4,20 @@
 // Contract. row_offsets i64 (vertices + 1), columns VERTEX sorted by row; bottom-up levels need a symmetric
 // graph. distance i32 (vertices), or keys u64 (vertices), hold -1 or all ones outside `words * 32` before
 // the first launch; each launch undoes what the last one left there (`previous`). Block: a multiple of 32.
-// Grid: no more blocks than run at the same time. See search.cuh for the encodings.
+// Grid: no more blocks than run at the same time. See search.cuh and
+// sources/columns.cuh for the encodings.
 //
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 // variants FAR_ROWS: 1 0
 
-#include "kernels/bfs/pull_columns.cuh"
-#include "kernels/bfs/team.cuh"
+#include "kernels/bfs/sources/pull_columns.cuh"
+#include "kernels/bfs/sources/expand_columns.cuh"
+#include "kernels/bfs/level_loop.cuh"
 
-extern __shared__ u64 arena[];
+constexpr u64 UNEVEN = 1024;  // arcs by which a block of the team may be behind the others
 
-struct Tuning {
-    u64 candidates, arcs;
-    bool may_pull;
-    u32 max_depth, patience;
-    double alpha, beta, floor, flood;
-    u64 team_limit;
-};
-
-__device__ __forceinline__ void trace(const Progress& p, u64* log, u32 at) {
-    u64* words = log + TRACE + TRACED_WORDS * at;
-    words[0] = u64(p.level) << 8 | p.step;
-    words[1] = p.frontier;
-    words[2] = p.frontier_arcs;
-    words[3] = u64(clock64());
-}
-
-// Read what the last step did and choose the next; every block comes to the same choice.
-__device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* control,
-                                        u64* log) {
-    const u64* counted = control + p.steps % SIDES * CONTROL_WORDS;
-    u64 entries = load_relaxed(&counted[TAIL]), hubs = load_relaxed(&counted[HUB_TAIL]);
-    u64 team_level = load_relaxed(&counted[LEVEL]);
-    u64 found_prior = load_relaxed(&counted[FOUND_PRIOR]), arcs_prior = load_relaxed(&counted[ARCS_PRIOR]);
-    u64 found = load_relaxed(&counted[FOUND_LAST]), arcs = load_relaxed(&counted[ARCS_LAST]);
-    u32 done = p.step;
-    if (done == TEAM) p.level = u32(team_level);
-    if (done == PUSH || done == FLOOD || done == PULL) ++p.level;
-    if (done == PULL) p.exact_side ^= 1;
-    p.visited += found_prior + found;
-    u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
-    if (done == DEAL) {
-        p.hub_begin = p.hub_end;
-    } else {
-        if (done != ENQUEUE) p.frontier = found;
-        p.begin = p.end;
-        p.hub_begin = p.hub_end;
-        p.frontier_arcs = arcs;
-        // A flood samples its arcs; if it met no sample, its vertices have as many as the rest on average.
-        if (done == FLOOD && !arcs)
-            p.frontier_arcs = u64(double(t.arcs - p.visited_arcs) * double(found) / double(found + unvisited + 1));
-        if (done != FLOOD) p.visited_arcs += arcs_prior + arcs;
-    }
-    p.end += entries;
-    p.hub_end += hubs;
-
-    u64 arcs_left = t.arcs > p.visited_arcs ? t.arcs - p.visited_arcs : 0;
-    bool many = double(p.frontier_arcs) > t.flood * double(s.words) && p.frontier_arcs > t.team_limit;
-    if (!p.frontier || p.level >= t.max_depth) {
-        p.step = DONE;
-    } else if (done == PULL) {
-        // A bottom-up level over few unvisited vertices costs little more than leaving it would.
-        bool small = double(p.frontier) * t.beta < double(t.candidates);
-        p.small_pulls = small ? p.small_pulls + 1 : 0;
-        p.step = small && (p.small_pulls >= t.patience || unvisited > 4 * s.words) ? ENQUEUE : PULL;
-    } else if (done != DEAL && t.may_pull && p.changes < MOST_CHANGES &&
-               double(p.frontier_arcs) * t.alpha > double(arcs_left) &&
-               double(p.frontier_arcs) > t.floor * double(s.words)) {
-        p.step = PULL;
-        p.small_pulls = 0;
-    } else if (done == FLOOD) {
-        p.step = ENQUEUE;
-    } else if (done != DEAL && (many || p.hub_begin < p.hub_end)) {
-        p.step = DEAL;
-    } else {
-        p.step = many ? FLOOD : p.frontier_arcs <= t.team_limit ? TEAM : PUSH;
-    }
-
-    u32 pulling = p.step == PULL;
-    bool known = p.step == DONE || p.step == ENQUEUE || p.step == DEAL;
-    if (!known && (pulling != p.pulling || !p.changes)) {
-        if (blockIdx.x == 0) log[LOG_FIRST + p.changes] = u64(p.level) << 1 | pulling;
-        ++p.changes;
-        p.pulling = pulling;
-    }
-    ++p.steps;
-    if (blockIdx.x == 0 && p.steps < MOST_TRACED) trace(p, log, p.steps);
-    if (blockIdx.x == 0) {
-        u64* next = control + (p.steps + 1) % SIDES * CONTROL_WORDS;
-        for (u32 i : {TAIL, HUB_TAIL, FOUND_PRIOR, ARCS_PRIOR, FOUND_LAST, ARCS_LAST}) next[i] = 0;
-        if (p.step == DONE) {
-            log[LOG_LEVELS] = p.level;
-            log[LOG_CHANGES] = p.changes;
-        }
-    }
-}
-
-// Set every vertex unvisited but the source, and undo the last search where no pass goes.
-__device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, u64* log, u64 source, u64 previous) {
-    u64 inside = s.words * 32;
-    for (u64 word = global_thread(); word < s.words; word += global_threads()) {
-        u32 bits = s.closed[word];
-        if (word == source >> 5) bits |= 1u << (source & 31);
-        s.exact[word] = bits;
-        if (TREE) s.other[word] = bits;
-    }
-    if (TREE) {
-        u64 source_key = make_key(0, NO_PREDECESSOR);
-        u64 last = inside < s.vertices ? inside : s.vertices;
-        for (u64 v = global_thread(); v < last; v += global_threads()) s.keys[v] = v == source ? source_key : UNREACHED;
-        if (global_thread() == 0) {
-            if (previous >= inside) s.keys[previous] = UNREACHED;
-            if (source >= inside) s.keys[source] = source_key;
-        }
-    } else if (global_thread() == 0) {
-        s.distance[previous] = -1;
-        s.distance[source] = 0;
-    }
-
-    if (threadIdx.x == 0) {
-        p = Progress{};
-        p.step = START;
-        if (blockIdx.x == 0) trace(p, log, 0);
-    }
-    if (blockIdx.x == 0 && warp_id() == 0) {
-        for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) slots[i] = 0;
-        for (u32 i = lane_id(); i < SIDES * CONTROL_WORDS; i += WARP) s.control[i] = 0;
-        __syncwarp();
-        i64 first = s.row_offsets[source], degree = s.row_offsets[source + 1] - first;
-        u32 chunks = u32((degree + CHUNK - 1) / CHUNK);
-        cut_rows(lane_id() ? 0 : chunks, chunks, chunks, first, degree, VERTEX(source),
-                 [&](u32 k, u64 entry, VERTEX owner) { write_entry(s, k, entry, owner); });
-        if (lane_id() == 0) {
-            s.control[TAIL] = chunks;
-            s.control[FOUND_LAST] = 1;
-            s.control[ARCS_LAST] = u64(degree);
-        }
-    }
-}
-
-// Write what is left: -1 for the unreached, or both arrays from keys too wide to be read as they are.
-__device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
-    write_wide(s.keys, s.distance, predecessor, s.vertices);
-    if (TREE == 0) {
-        for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
-            u32 bits = base + lane_id() < s.words ? s.exact[base + lane_id()] : ~0u;
-            u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
-            while (some) {
-                u32 from = __ffs(some) - 1;
-                some &= some - 1;
-                if (!(__shfl_sync(ALL_LANES, bits, from) >> lane_id() & 1))
-                    s.distance[(base + from) * 32 + lane_id()] = -1;
-            }
-        }
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
     search(const i64* row_offsets, const VERTEX* columns, const VERTEX* heads, const VERTEX* planes, const u32* closed,
            u32* bitmaps,
            i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, VERTEX* hubs, u64* control, u64* slots, u64* log,
@@ -169,36 +25,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
            double beta, double floor, double flood_from, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
            double words_per_open, u64 plane_count, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{row_offsets, columns, heads,  planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance,
-             keys,        queue,   owners, control, 0,       hubs,    0,        vertices, words};
-    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from, team_limit};
-    begin(s, p, slots, log, source, previous);
-    while (true) {
-        grid_barrier(arrivals);
-        if (threadIdx.x == 0) advance(s, p, tuning, control, log);
-        __syncthreads();
-        u32 step = p.step;
-        s.control = control + p.steps % SIDES * CONTROL_WORDS;
-        s.end = p.end;
-        s.hub_end = p.hub_end;
-        s.exact = bitmaps + (p.exact_side ? words : 0);
-        s.other = bitmaps + (p.exact_side ? 0 : words);
-        if (step == DONE) break;
-        if (step == PUSH) push(s, p, arena);
-        if (step == TEAM)
-            team(s, p, arena, slots, u32(team_blocks), u32(team_capacity), team_limit, u32(max_depth));
-        if (step == DEAL) deal(s, p);
-        if (step == FLOOD) flood(s, p);
-        if (step == PULL) pull(s, p, arena, room, words_per_open, candidates);
-        if (step == ENQUEUE) enqueue(s, p, arena);
-    }
-    finish(s, predecessor);
-    __syncthreads();
-    if (global_thread() == 0) {
-        u32 last = p.steps + 1 < MOST_TRACED ? p.steps + 1 : MOST_TRACED - 1;
-        trace(p, log, last);
-        log[LOG_STEPS] = last + 1;
-    }
+    Search s{{row_offsets, columns}, heads, planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance, keys,
+             {queue, owners}, hubs, control, 0, 0, vertices, words};
+    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from, 1.0,
+                  team_blocks, team_capacity, team_limit, UNEVEN, room, words_per_open};
+    run(s, p, tuning, {bitmaps, control, slots, log, arrivals}, predecessor, source, previous);
 }
 
 // Before any search: the first two neighbours of every vertex below `last`, the next ones in planes, and the

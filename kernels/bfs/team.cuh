@@ -1,8 +1,8 @@
 // Top-down for small frontiers: a few blocks go through many levels without the rest of the grid.
 //
 // Each block keeps the vertices that it claims in its shared memory, so that a level is one read of the
-// columns, one claim (with the next offsets read beside it) and one exchange of counts. Blocks publish
-// epoch << 48 | arcs << 24 | vertices in a slot each and poll all slots, which is barrier and sum in one. The
+// rows, one claim (with the extents of the next rows read beside it) and one exchange of counts. Blocks publish
+// epoch << 48 | weight << 24 | vertices in a slot each and poll all slots, which is barrier and sum in one. The
 // slot releases the claims of the level, and who has polled it acquires them: a vertex must not be claimed by
 // a later level first. The team stops when a level grows too large, is dealt too unevenly, or is the last, and
 // leaves the frontier in the queue.
@@ -16,11 +16,10 @@ struct TeamSink {
     static constexpr bool DIRECT = true, COUNTS_ONLY = false;
     const Search& s;
     Progress& p;
-    u64* entries;
-    VERTEX* owners;
+    Entries kept;
     u32* count;
     u32 capacity;
-    u64 found = 0, arcs = 0;
+    u64 found = 0, weight = 0;
 
     // Room for `amount` entries of this warp: from `base` on in shared memory, and what does not fit there
     // from `spill` on in the queue.
@@ -37,20 +36,19 @@ struct TeamSink {
         return base;
     }
 
-    __device__ __forceinline__ void keep(u32 base, u32 k, u64 spill, u64 entry, VERTEX owner) {
+    __device__ __forceinline__ void keep(u32 base, u32 k, u64 spill, const Entry& entry) {
         if (base + k < capacity) {
-            entries[base + k] = entry;
-            if (TREE) owners[base + k] = owner;
+            kept.write(base + k, entry);
         } else {
             u32 inside = base < capacity ? capacity - base : 0;
-            write_entry(s, spill + (k - inside), entry, owner);
+            s.queue.write(spill + (k - inside), entry);
         }
     }
 
-    __device__ __forceinline__ void put(u32 lanes, bool mine, i64 begin, i64 degree, VERTEX vertex) {
+    __device__ __forceinline__ void put(u32 lanes, bool mine, const Row& row) {
         u64 spill;
         u32 base = room(__popc(lanes), spill);
-        if (mine) keep(base, __popc(lanes & lanes_below()), spill, make_entry(begin, u32(degree)), vertex);
+        if (mine) keep(base, __popc(lanes & lanes_below()), spill, whole_entry(row));
     }
 
     __device__ __forceinline__ void list(bool mine, VERTEX vertex) {
@@ -58,11 +56,10 @@ struct TeamSink {
         p.team_spilled = 1;
     }
 
-    __device__ __forceinline__ void put_rows(u32 chunks, u32 upto, u32 total, i64 begin, i64 degree, VERTEX vertex) {
+    __device__ __forceinline__ void put_rows(u32 units, u32 upto, u32 total, const Row& row) {
         u64 spill;
         u32 base = room(total, spill);
-        cut_rows(chunks, upto, total, begin, degree, vertex,
-                 [&](u32 k, u64 entry, VERTEX owner) { keep(base, k, spill, entry, owner); });
+        cut_rows(units, upto, total, row, [&](u32 k, const Entry& entry) { keep(base, k, spill, entry); });
     }
 };
 
@@ -72,10 +69,10 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
     u64* side = slots + (epoch & 1) * MOST_IN_TEAM;
     if (lane_id() == 0) {
         u64 found = p.totals[0] < SLOT_FIELD ? p.totals[0] : SLOT_FIELD;
-        u64 arcs = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
-        store_release(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | arcs << 24 | found);
+        u64 weight = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
+        store_release(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | weight << 24 | found);
     }
-    u64 found = 0, arcs = 0, most = 0;
+    u64 found = 0, weight = 0, most = 0;
     for (u32 block = lane_id(); block < team; block += WARP) {
         u64 seen;
         do {
@@ -83,7 +80,7 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
         } while (u32(seen >> 48) != (epoch & 0xffff));
         u64 its = seen >> 24 & SLOT_FIELD;
         found += seen & SLOT_FIELD;
-        arcs += its;
+        weight += its;
         most = its > most ? its : most;
     }
     __syncwarp();
@@ -92,48 +89,48 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
         most = theirs > most ? theirs : most;
     }
     found = warp_sum(found);
-    arcs = warp_sum(arcs);
+    weight = warp_sum(weight);
     if (lane_id() == 0) {
         p.team_found = found;
-        p.team_arcs = arcs;
+        p.team_weight = weight;
         p.team_most = most;
         p.team_own = p.totals[1];
         p.epoch = epoch;
     }
 }
 
+// `limit` and `uneven` are weights: of a level, and by how much a block may exceed four shares of it.
 __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u64* slots, u32 blocks, u32 capacity,
-                                     u64 limit, u32 max_depth) {
+                                     u64 limit, u64 uneven, u32 max_depth) {
     if (blockIdx.x >= blocks) return;
+    Decoded decoded(arena);
+    arena = behind_decoded(arena);
     VERTEX* owners = reinterpret_cast<VERTEX*>(arena + 2 * u64(capacity));
+    Entries kept{arena, owners};
     u64 begin = p.begin, end = p.end;
     for (u64 i = threadIdx.x; begin + blockIdx.x + i * blocks < end; i += blockDim.x) {
-        u64 place = begin + blockIdx.x + i * blocks;
-        arena[i] = s.queue[place];
-        if (TREE) owners[i] = s.owners[place];
+        kept.write(i, s.queue.read(begin + blockIdx.x + i * blocks));
     }
     u32 count = end - begin > blockIdx.x ? u32((end - begin - blockIdx.x - 1) / blocks) + 1 : 0;
     if (threadIdx.x == 0) p.team_counts[0] = p.team_counts[1] = p.team_spilled = p.prior[0] = p.prior[1] = 0;
     u32 level = p.level, side = 0, rounds = 0;
-    u64 level_arcs = p.frontier_arcs / blocks;
+    u64 level_weight = p.frontier_weight / blocks;
     __syncthreads();
 
     while (true) {
         u32 next = side ^ 1;
-        TeamSink sink{s, p, arena + next * u64(capacity), owners + next * u64(capacity), &p.team_counts[next], capacity};
-        u32 few = level_arcs < 4 * u64(count) ? 8 : level_arcs < 16 * u64(count) ? 4 : 1;
-        u32 share = entries_per_warp(count, blockDim.x / WARP, few);
+        TeamSink sink{s, p, {arena + next * u64(capacity), owners + next * u64(capacity)}, &p.team_counts[next], capacity};
+        u32 share = entries_per_warp(count, blockDim.x / WARP, fewest_entries(level_weight, count));
         for (u32 first = warp_id() * share; first < count; first += blockDim.x / WARP * share) {
             u32 i = first + lane_id();
             bool valid = lane_id() < share && i < count;
-            u32 place = side * capacity + i;
-            expand(s, sink, valid, valid ? arena[place] : 0, TREE && valid ? owners[place] : VERTEX(0), level + 1);
+            expand(s, sink, decoded, valid, kept.read_if(valid, side * capacity + i), level + 1);
         }
         if (__any_sync(ALL_LANES, sink.found != 0)) {
-            u64 found = warp_sum(sink.found), arcs = warp_sum(sink.arcs);
+            u64 found = warp_sum(sink.found), weight = warp_sum(sink.weight);
             if (lane_id() == 0) {
                 atomicAdd(&p.totals[0], found);
-                atomicAdd(&p.totals[1], arcs);
+                atomicAdd(&p.totals[1], weight);
             }
         }
         __syncthreads();
@@ -143,10 +140,10 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         ++rounds;
         side = next;
         count = p.team_counts[next] < capacity ? p.team_counts[next] : capacity;
-        level_arcs = p.team_own;
+        level_weight = p.team_own;
         // A block far behind the others is worth a new deal, but not one in every level.
-        bool uneven = p.team_most > 4 * (p.team_arcs / blocks) + (rounds >= 8 ? 1024 : 4096);
-        if (!p.team_found || p.team_arcs > limit || level >= max_depth || uneven) break;
+        bool behind = p.team_most > 4 * (p.team_weight / blocks) + (rounds >= 8 ? uneven : 4 * uneven);
+        if (!p.team_found || p.team_weight > limit || level >= max_depth || behind) break;
         if (threadIdx.x == 0) {
             p.prior[0] += p.totals[0];
             p.prior[1] += p.totals[1];
@@ -160,16 +157,16 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
         p.base = count ? s.end + atomicAdd(&s.control[TAIL], u64(count)) : 0;
         if (p.prior[0]) {
             atomicAdd(&s.control[FOUND_PRIOR], p.prior[0]);
-            atomicAdd(&s.control[ARCS_PRIOR], p.prior[1]);
+            atomicAdd(&s.control[WEIGHT_PRIOR], p.prior[1]);
         }
         if (p.totals[0]) {
             atomicAdd(&s.control[FOUND_LAST], p.totals[0]);
-            atomicAdd(&s.control[ARCS_LAST], p.totals[1]);
+            atomicAdd(&s.control[WEIGHT_LAST], p.totals[1]);
         }
         p.totals[0] = p.totals[1] = 0;
         if (blockIdx.x == 0) s.control[LEVEL] = level;
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < count; i += blockDim.x)
-        write_entry(s, p.base + i, arena[side * u64(capacity) + i], TREE ? owners[side * u64(capacity) + i] : VERTEX(0));
+        s.queue.write(p.base + i, kept.read(side * u64(capacity) + i));
 }

@@ -24,12 +24,12 @@ def on_cpu(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)
     for name, stand_in in {
-        "load": strict_cupy.load,
-        "resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "shared_bytes": lambda: grid_kernels.SHARED_BYTES,
-        "event_milliseconds": lambda work: work() or 1.0,
+        "rows.cuda.search.load": strict_cupy.load,
+        "rows.cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
+        "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,
     }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.rows.cuda.search.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
 
 
 def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=True, **constants) -> None:

@@ -33,8 +33,8 @@ def on_cpu(monkeypatch) -> None:
     for name, stand_in in {
         "direction_optimizing.load": strict_cupy.load,
         "direction_optimizing.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "direction_optimizing.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
-        "direction_optimizing.event_milliseconds": lambda work: work() or 1.0,
+        "level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
+        "level_loop.event_milliseconds": lambda work: work() or 1.0,
         "far_rows.load": strict_cupy.load,
     }.items():
         monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{name}", stand_in)

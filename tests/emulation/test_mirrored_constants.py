@@ -29,31 +29,30 @@ def same(module: str, names: str) -> list[tuple[str, str, str]]:
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
         ("CHUNK", "bfs.cuda.direction_optimizing", "CHUNK"),
-        ("TRACE", "bfs.cuda.direction_optimizing", "TRACE"),
-        ("TRACED_WORDS", "bfs.cuda.direction_optimizing", "TRACED_WORDS"),
-        ("MOST_TRACED", "bfs.cuda.direction_optimizing", "MOST_TRACED"),
-        ("SIDES * CONTROL_WORDS", "bfs.cuda.direction_optimizing", "CONTROL_WORDS"),
-        ("MOST_IN_TEAM", "bfs.cuda.direction_optimizing", "MOST_IN_TEAM"),
-        ("IN_PLANE", "bfs.cuda.direction_optimizing", "IN_PLANE"),
+        ("TRACE", "bfs.cuda.level_loop", "TRACE"),
+        ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
+        ("MOST_TRACED", "bfs.cuda.level_loop", "MOST_TRACED"),
+        ("SIDES * CONTROL_WORDS", "bfs.cuda.level_loop", "CONTROL_WORDS"),
+        ("MOST_IN_TEAM", "bfs.cuda.level_loop", "MOST_IN_TEAM"),
+        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
         ("ALONE", "bfs.cuda.far_rows", "ALONE"),
         ("WHOLE_BLOCK", "bfs.cuda.far_rows", "WHOLE_BLOCK"),
-        ("DONE + 1", "bfs.cuda.direction_optimizing", "len(STEPS)"),
-        ("sizeof(Progress) <= 2048", "bfs.cuda.direction_optimizing", "STATIC_SHARED == 2048"),
+        ("DONE + 1", "bfs.cuda.level_loop", "len(STEPS)"),
+        ("sizeof(Progress) <= 2048", "bfs.cuda.level_loop", "STATIC_SHARED == 2048"),
         *(
-            (name.upper(), module, f"STEPS.index('{name}')")
+            (name.upper(), "bfs.cuda.level_loop", f"STEPS.index('{name}')")
             for name in ("push", "team", "deal", "flood", "pull", "enqueue")
-            for module in ("bfs.cuda.direction_optimizing", "bfs.rows.cuda.search")
         ),
     ],
     f"{ROWS}/search.cu": [
-        ("TRACE", "bfs.rows.cuda.search", "TRACE"),
-        ("TRACED_WORDS", "bfs.rows.cuda.search", "TRACED_WORDS"),
-        ("MOST_TRACED", "bfs.rows.cuda.search", "MOST_TRACED"),
-        ("SIDES * CONTROL_WORDS", "bfs.rows.cuda.search", "CONTROL_WORDS"),
-        ("MOST_IN_TEAM", "bfs.rows.cuda.search", "MOST_IN_TEAM"),
-        ("IN_PLANE", "bfs.rows.cuda.search", "IN_PLANE"),
-        ("OPEN + SLOW", "bfs.rows.cuda.search", "WAITING"),
-        ("8 * STAGE", "bfs.rows.cuda.search", "STAGE_BYTES"),
+        ("TRACE", "bfs.cuda.level_loop", "TRACE"),
+        ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
+        ("MOST_TRACED", "bfs.cuda.level_loop", "MOST_TRACED"),
+        ("SIDES * CONTROL_WORDS", "bfs.cuda.level_loop", "CONTROL_WORDS"),
+        ("MOST_IN_TEAM", "bfs.cuda.level_loop", "MOST_IN_TEAM"),
+        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+        ("OPEN + SLOW", "bfs.cuda.level_loop", "WAITING"),
+        ("STAGE", "bfs.cuda.level_loop", "STAGED"),
     ],
     f"{BFS}/persistent.cu": [
         ("SIDES * CONTROL_WORDS", "bfs.cuda.persistent", "CONTROL_WORDS"),

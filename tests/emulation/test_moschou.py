@@ -52,12 +52,12 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
     )
     for name, stand_in in {
-        "load": strict_cupy.load,
-        "resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "event_milliseconds": lambda work: work() or 1.0,
-        "shared_bytes": lambda: grid_kernels.SHARED_BYTES,
+        "rows.cuda.search.load": strict_cupy.load,
+        "rows.cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,
+        "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
     }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.rows.cuda.search.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
 
 
 @pytest.mark.parametrize("placement", ["device", "pinned"])

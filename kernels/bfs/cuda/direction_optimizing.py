@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from typing import Any
 
 from gravel.kernels.bfs.cuda.far_rows import find_far_rows
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
-from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.bfs.cuda.level_loop import (
+    ANY_ORDER,
+    HUBS_FIRST,
+    IN_PLANE,
+    MOST_IN_TEAM,
+    MOST_PLANES,
+    MOST_TEAM_WEIGHT,
+    STAGED,
+    WAITING,
+    LevelLoopSearch,
+    bitmap_words,
+    check_shared,
+    depth_limit,
+    shared_room,
+)
 from gravel.kernels.cuda import (
     blocks_for,
-    event_milliseconds,
     load,
     resident_blocks,
-    shared_bytes,
     vertex_macro,
 )
 
 SOURCE = "kernels/bfs/direction_optimizing.cu"
-CHUNK = 128  # arcs of a queue entry, as in search.cuh
-TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # the layout of the log, as in search.cuh
-STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
-CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
-MOST_IN_TEAM = 128  # as in team.cuh
-HUBS_FIRST, ANY_ORDER = 25.0, 12.0  # alpha, by the order of the vertices
-IN_PLANE, MOST_PLANES = 8, 2  # neighbours of a plane, as in pull.cuh; planes that are made unasked
-STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
+CHUNK = 128  # arcs of a queue entry, as in sources/columns.cuh
 
 
 def prepare(
@@ -92,11 +96,10 @@ def prepare(
     )
 
 
-class DirectionOptimizing:
+class DirectionOptimizing(LevelLoopSearch):
     """A prepared graph: its first neighbours, bitmaps, queue and labels on the device."""
 
     strategy = "direction_optimizing"
-    reason = ""
 
     def __init__(
         self,
@@ -123,7 +126,6 @@ class DirectionOptimizing:
             raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
         self.vertices = len(row_offsets) - 1
         self.output = output
-        self._previous = 0
         self._row_offsets = cupy.ascontiguousarray(row_offsets)
         self._columns = cupy.ascontiguousarray(column_indices)
         arcs = len(column_indices)
@@ -139,7 +141,7 @@ class DirectionOptimizing:
             last = int(linked[-1]) + 1 if candidates else self.vertices
             del linked
         del degrees
-        words = -(-max(last, 1) // 256) * 8
+        words = bitmap_words(last)
         hubs_first = self._hubs_first(arcs)
         if planes is None:
             even = symmetric and not hubs_first
@@ -151,8 +153,7 @@ class DirectionOptimizing:
         macros = {"TREE": self._labels.tree, "FAR_ROWS": int(far_rows)}
         module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), **macros)
         self._kernel = module.get_function("search")
-        most_shared = (shared_bytes() - STATIC_SHARED) & ~15
-        shared = min(most_shared, shared_kilobytes * 1024 & ~15)
+        most_shared, shared = shared_room(shared_kilobytes)
         # The limit belongs to the kernel, which searches with other settings share.
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
@@ -162,8 +163,9 @@ class DirectionOptimizing:
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
-        limit = min(limit, capacity * team_blocks, (1 << 24) - 2)
-        self._check_shared(block, shared, item)
+        limit = min(limit, capacity * team_blocks, MOST_TEAM_WEIGHT)
+        needed = block // 32 * max(WAITING * item, STAGED * (8 + item))
+        check_shared(block, needed, shared)
 
         heads = cupy.empty(words * 32 * 2, self._columns.dtype)
         behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), self._columns.dtype)
@@ -177,8 +179,7 @@ class DirectionOptimizing:
         )
         if not symmetric:
             closed[:] = self._padding(words)
-        self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
-        numbers = (self.vertices, words, candidates, arcs, int(symmetric), _depth(max_depth))
+        numbers = (self.vertices, words, candidates, arcs, int(symmetric), depth_limit(max_depth))
         self._launch = (grid,), (block,), shared
         self._arguments = (
             self._row_offsets,
@@ -193,10 +194,7 @@ class DirectionOptimizing:
             cupy.empty(max(entries, 1), cupy.uint64),
             cupy.empty(max(entries, 1) if self._labels.tree else 1, self._columns.dtype),
             cupy.empty(max(len(hubs), 1), self._columns.dtype),
-            cupy.zeros(CONTROL_WORDS, cupy.uint64),
-            cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
-            self._log,
-            cupy.zeros(1, cupy.uint64),
+            *self._work_arrays(),
             *(numpy.uint64(number) for number in numbers),
             numpy.float64(alpha),
             numpy.float64(beta),
@@ -219,66 +217,3 @@ class DirectionOptimizing:
         way = "by whole blocks" if found.far else "as all others"
         self.notes = [f"bottom-up levels read the longest rows {way}: {found.reason()}"]
         return found.far > 0
-
-    @staticmethod
-    def _check_shared(block: int, shared: int, item: int) -> None:
-        warps = block // 32
-        needed = max(warps * (96 + 160) * item, warps * 96 * (8 + item))
-        if shared < needed:
-            raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
-
-    def _padding(self, words: int) -> Any:
-        """Bits of a bitmap that stand for no vertex."""
-        import cupy
-
-        bits = cupy.arange(words, dtype=cupy.int64) * 32
-        inside = cupy.clip(self.vertices - bits, 0, 32).astype(cupy.uint64)
-        return (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex.
-
-        Raises ValueError for a vertex that does not exist.
-        """
-        import numpy
-
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        grid, block, shared = self._launch
-        arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
-        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
-        self._previous = source
-        distance, predecessor = self._labels.results(self.output)
-        return BFSResult(source, distance, predecessor, taken, self._directions())
-
-    def _directions(self) -> tuple[str, ...]:
-        levels, changes, _, *log = self._log[:TRACE].get().tolist()
-        starts = [word >> 1 for word in log[:changes]] + [levels]
-        names: list[str] = []
-        for i in range(changes):
-            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
-        return tuple(names)
-
-    def steps(self) -> list[tuple[str, int, int, int, float]]:
-        """List the first steps of the latest search.
-
-        Each is a name, the level, the frontier's vertices and arcs (arcs are 0 after a bottom-up level) and
-        microseconds at the top clock rate. "team" goes through several levels; "deal" and "enqueue" are
-        passes between levels; "begin" and "finish" are what the launch does before and after them. A flood
-        counts no arcs, so those after it are an estimate.
-        """
-        import cupy
-
-        log = [int(word) for word in self._log.get()]
-        kilohertz = cupy.cuda.Device().attributes["ClockRate"]
-        traced = [
-            log[i : i + TRACED_WORDS] for i in range(TRACE, TRACE + TRACED_WORDS * log[2], TRACED_WORDS)
-        ]
-        return [
-            (STEPS[what & 0xFF], what >> 8, vertices, arcs, (after - clock) / kilohertz * 1e3)
-            for (what, vertices, arcs, clock), (*_, after) in itertools.pairwise(traced)
-        ]
-
-
-def _depth(max_depth: int | None) -> int:
-    return (1 << 31) - 1 if max_depth is None else max_depth

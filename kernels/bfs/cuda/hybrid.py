@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
-from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
+from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, edge_rooms, prepare_queues
 from gravel.kernels.bfs.cuda.labels import NARROW
 
 CROWD = 1.0
@@ -32,31 +32,9 @@ def prepare(
     blocks: int | None = None,
     narrow: int = NARROW,
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
-    matter.
+    """Make a graph ready; parameters as for `gravel.kernels.bfs.cuda.frontier_queues.prepare_queues`.
 
-    The edge queue takes as many bytes as the columns, twice that with predecessors.
-
-    Parameters
-    ----------
-    gather : "scan_warp_cta", "scan", "warp" or "serial" (section 4.1).
-    claim : "atomic", by which every vertex is found once, or "racing", the paper's read of a label and plain
-        write, by which a vertex may be found, and its arcs gathered, several times (section 4.2).
-    warp_culling, history_culling : whether duplicates among the arcs of a warp, and among the last that a
-        block looked up, are dropped before the claim (section 4.2); None if claims race, since an atomic that
-        fails costs less than they do (Kronecker 22 on an H200: 1.40 ms without them, 1.58 with both).
-    tiles : "even" shares of a level for all blocks; "stealing", by which blocks take tiles from a counter; or
-        "runs" of tiles that follow one another, by which most duplicates come to the block that culls them.
-    least : items of a tile, at least: fewer let a block read fewer of a small level's rows, more let it cull
-        more duplicates. None: 1, or `block` if claims race.
-    crowd : levels of at most this many arcs per resident thread are searched in one step.
-    block : threads of a block, a multiple of 32 up to 512.
-    blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
-    blocks : how many run in all, at most; None for as many as `blocks_per_processor` says.
-    narrow : vertices from which predecessors take 64 bits.
-
-    Raises ValueError for a value that a parameter cannot have.
-
+    `crowd`: levels of at most this many arcs per resident thread are searched in one step.
     """
     return prepare_queues(
         "hybrid",
@@ -76,6 +54,6 @@ def prepare(
         blocks=blocks,
         narrow=narrow,
         queues=edge_queues,
-        rooms=lambda vertices, arcs: (max(1, vertices), max(1, arcs)),
+        rooms=edge_rooms,
         crowd=crowd,
     )

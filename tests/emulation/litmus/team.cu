@@ -3,6 +3,7 @@
 #define VERTEX u32
 #define TREE 0
 #define FAR_ROWS 0
+#include "kernels/bfs/sources/expand_columns.cuh"
 #include "kernels/bfs/team.cuh"
 
 extern "C" __global__ void litmus(u64* slots, u64* cells, u64* wrong, u64 rounds) {

@@ -4,7 +4,8 @@
 #define TREE 0
 #define LAYOUT csr
 #define ONE_LANE 0
-#include "kernels/bfs/rows/team.cuh"
+#include "kernels/bfs/sources/expand_encoded.cuh"
+#include "kernels/bfs/team.cuh"
 
 extern "C" __global__ void litmus(u64* slots, u64* cells, u64* wrong, u64 rounds) {
     __shared__ Progress p;

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.level_loop import ANY_ORDER, HUBS_FIRST
 from gravel.kernels.bfs.rows.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
-
-HUBS_FIRST, ANY_ORDER = 25.0, 12.0
-"""alpha, by the order of the vertices; see `gravel.kernels.bfs.cuda.direction_optimizing.prepare`."""
 
 
 def prepare(

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
-from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.bfs.cuda.level_loop import (
+    IN_PLANE,
+    MOST_IN_TEAM,
+    MOST_PLANES,
+    MOST_TEAM_WEIGHT,
+    STAGED,
+    WAITING,
+    LevelLoopSearch,
+    bitmap_words,
+    check_shared,
+    depth_limit,
+    shared_room,
+)
 from gravel.kernels.cuda import (
     blocks_for,
-    event_milliseconds,
     load,
     resident_blocks,
-    shared_bytes,
     vertex_macro,
 )
 from gravel.kernels.layouts import device_rows
@@ -23,17 +32,11 @@ if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/rows/search.cu"
-TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in state.cuh
-STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
-CONTROL_WORDS = 4 * 48  # four copies of state.cuh's
-MOST_IN_TEAM = 128  # as in team.cuh
-LISTED, LISTED_OF_VARINT = 320, 576  # neighbours that a warp lists in push.cuh, with a byte for each
-STAGE_BYTES = 96 * 8  # of a warp's stage there
-WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
-STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
+LISTED, LISTED_OF_VARINT = (
+    320,
+    576,
+)  # neighbours that a warp lists, with a byte each: expand_encoded.cuh
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
-IN_PLANE = 8  # neighbours of a vertex in a plane, as in pull.cuh
-MOST_PLANES = 2  # best on a uniform graph with 64 neighbours each, on an H200
 LONGEST = 1 << 33  # weight of a row of 64-bit vertices: an entry names 2^28 units, of at least 32 neighbours
 
 
@@ -56,7 +59,7 @@ class Tuning:
     one_lane: bool = False
 
 
-class RowsSearch:
+class RowsSearch(LevelLoopSearch):
     """Rows made ready for searches: bitmaps, queue, labels and first neighbours lie on the device.
 
     The rows' own arrays may lie wherever the device can read; see `gravel.kernels.layouts.device_rows`.
@@ -70,9 +73,6 @@ class RowsSearch:
     block : threads of a block, a multiple of 32; by default as many as decoding leaves registers for.
 
     """
-
-    strategy = ""
-    reason = ""
 
     def __init__(
         self,
@@ -92,7 +92,6 @@ class RowsSearch:
         started = time.perf_counter()
         self.vertices = rows.vertex_count
         self.output = output
-        self._previous = 0
         dtype = numpy.dtype(rows.dtype)
         if tuning.one_lane and rows.layout != "varint":
             raise ValueError(f"decoder 'one_lane' reads varint rows; these are {rows.layout}")
@@ -110,13 +109,11 @@ class RowsSearch:
         block = most_threads if block is None else block
         if block % 32 or not 32 <= block <= most_threads:
             raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
-        most_shared = (shared_bytes() - STATIC_SHARED) & ~15
-        shared = min(most_shared, shared_kilobytes * 1024 & ~15)
+        most_shared, shared = shared_room(shared_kilobytes)
         listed = LISTED_OF_VARINT if rows.layout == "varint" else LISTED
         lists = block // 32 * listed * (dtype.itemsize + 1)
-        needed = max(lists + block // 32 * STAGE_BYTES, block // 32 * WAITING * dtype.itemsize)
-        if shared < needed:
-            raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
+        needed = max(lists + block // 32 * STAGED * 8, block // 32 * WAITING * dtype.itemsize)
+        check_shared(block, needed, shared)
         # The limit belongs to the kernel, which searches with other settings share.
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
@@ -127,7 +124,7 @@ class RowsSearch:
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
         candidates = linked if symmetric else self.vertices
         reached = last if symmetric and linked else self.vertices
-        words = -(-max(reached, 1) // 256) * 8
+        words = bitmap_words(reached)
         planes = tuning.planes
         if planes is None:
             most = rows.arc_count // (2 * IN_PLANE * words * 32)
@@ -146,9 +143,7 @@ class RowsSearch:
             alpha = tuning.alphas[0 if self._hubs_first() else 1]
         team_blocks = max(1, min(tuning.team_blocks, MOST_IN_TEAM, grid))
         capacity = min(tuning.team_capacity, (shared - lists) // 16) & ~31
-        limit = min(int(tuning.team_limit * weight_of_arc), (1 << 24) - 2)
-        self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
+        limit = min(int(tuning.team_limit * weight_of_arc), MOST_TEAM_WEIGHT)
         self._launch = (grid,), (block,), shared
         self._arguments = (
             *given,
@@ -161,11 +156,11 @@ class RowsSearch:
             self._labels.predecessor_argument(),
             cupy.empty(max(units, 1), cupy.uint64),
             cupy.empty(max(hubs, 1), dtype),
-            cupy.zeros(CONTROL_WORDS, cupy.uint64),
-            cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
-            self._log,
-            cupy.zeros(1, cupy.uint64),
-            *(numpy.uint64(x) for x in (self.vertices, words, candidates, weight, int(tuning.pull), depth)),
+            *self._work_arrays(),
+            *(
+                numpy.uint64(x)
+                for x in (self.vertices, words, candidates, weight, int(tuning.pull), depth_limit(max_depth))
+            ),
             *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.flood, weight_of_arc)),
             *(
                 numpy.uint64(x)
@@ -213,56 +208,6 @@ class RowsSearch:
         """Whether the first 64th of the vertices has at least four times its share of the weight."""
         offsets = offsets_of(self._rows)
         return int(offsets[self.vertices // 64]) * 16 > int(offsets[-1]) if len(offsets) else False
-
-    def _padding(self, words: int) -> Any:
-        """Bits of a bitmap that stand for no vertex."""
-        import cupy
-
-        bits = cupy.arange(words, dtype=cupy.int64) * 32
-        inside = cupy.clip(self.vertices - bits, 0, 32).astype(cupy.uint64)
-        return (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex.
-
-        Raises ValueError for a vertex that does not exist.
-        """
-        import numpy
-
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        grid, block, shared = self._launch
-        arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
-        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
-        self._previous = source
-        distance, predecessor = self._labels.results(self.output)
-        return BFSResult(source, distance, predecessor, taken, self._directions())
-
-    def _directions(self) -> tuple[str, ...]:
-        levels, changes, _, *log = self._log[:TRACE].get().tolist()
-        starts = [word >> 1 for word in log[:changes]] + [levels]
-        names: list[str] = []
-        for i in range(changes):
-            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
-        return tuple(names)
-
-    def steps(self) -> list[tuple[str, int, int, int, float]]:
-        """List the first steps of the latest search.
-
-        Each is a name, the level, the frontier's vertices and weight (0 after a bottom-up level, and after
-        a flood an estimate) and microseconds at the top clock rate; see `gravel.kernels.bfs.cuda`'s search.
-        """
-        import cupy
-
-        log = [int(word) for word in self._log.get()]
-        kilohertz = cupy.cuda.Device().attributes["ClockRate"]
-        traced = [
-            log[i : i + TRACED_WORDS] for i in range(TRACE, TRACE + TRACED_WORDS * log[2], TRACED_WORDS)
-        ]
-        return [
-            (STEPS[what & 0xFF], what >> 8, vertices, weight, (after - clock) / kilohertz * 1e3)
-            for (what, vertices, weight, clock), (*_, after) in itertools.pairwise(traced)
-        ]
 
 
 def offsets_of(rows: EncodedRows) -> Any:

@@ -5,7 +5,8 @@
 // neighbours in vain; by the whole block at the end if it has many units. Rows are read from their start: what the
 // first neighbours told is told again, which costs less than to skip over it.
 
-#include "kernels/bfs/rows/state.cuh"
+#include "kernels/bfs/sources/encoded.cuh"
+#include "kernels/bfs/search.cuh"
 #include "kernels/bfs/pull.cuh"
 
 constexpr u32 LONG_SCAN = 64;    // neighbours that a lane tries before its warp helps

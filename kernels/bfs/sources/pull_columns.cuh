@@ -1,6 +1,7 @@
 // Bottom-up levels of rows that are columns: how the rows of vertices are read that their first neighbours do not
 // answer. See pull.cuh.
 
+#include "kernels/bfs/sources/columns.cuh"
 #include "kernels/bfs/search.cuh"
 #include "kernels/bfs/pull.cuh"
 
@@ -15,7 +16,7 @@ __device__ __forceinline__ u32 test_arcs(const Pull& look, i64 first, i64 last, 
 #pragma unroll
     for (u32 k = 0; k < SIDE_BY_SIDE; ++k) {
         i64 place = first + k * WARP + lane_id();
-        neighbour[k] = place < last ? __ldg(&look.s.columns[place]) : NO_VERTEX;
+        neighbour[k] = place < last ? __ldg(&look.s.rows.columns[place]) : NO_VERTEX;
     }
     return look.visited(neighbour);
 }
@@ -31,13 +32,13 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
     __syncwarp();
     VERTEX predecessor = look.in_planes(vertex, active);
     __syncwarp();
-    i64 at = active ? __ldg(&s.row_offsets[vertex]) + behind_planes(s) : 0;
-    i64 end = active ? __ldg(&s.row_offsets[u64(vertex) + 1]) : 0;
+    i64 at = active ? __ldg(&s.rows.row_offsets[vertex]) + behind_planes(s) : 0;
+    i64 end = active ? __ldg(&s.rows.row_offsets[u64(vertex) + 1]) : 0;
     i64 stop = end - at < ALONE ? end : at + ALONE;
     while (at < stop && predecessor == NO_VERTEX) {
         VERTEX neighbour[TESTED];
 #pragma unroll
-        for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.columns[at + k < end ? at + k : end - 1]);
+        for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.rows.columns[at + k < end ? at + k : end - 1]);
         predecessor = look.first_of(neighbour, look.visited(neighbour));
         at += TESTED;
     }
@@ -66,8 +67,8 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
 
 // Read one row by the whole block: its arcs ascend, so the smallest that hits is among those read at the same time.
 __device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX* nearest) {
-    i64 end = look.s.row_offsets[u64(vertex) + 1], step = i64(blockDim.x) * SIDE_BY_SIDE;
-    for (i64 at = look.s.row_offsets[vertex] + behind_planes(look.s); at < end; at += step) {
+    i64 end = look.s.rows.row_offsets[u64(vertex) + 1], step = i64(blockDim.x) * SIDE_BY_SIDE;
+    for (i64 at = look.s.rows.row_offsets[vertex] + behind_planes(look.s); at < end; at += step) {
         VERTEX neighbour[SIDE_BY_SIDE];
         VERTEX found = look.first_of(neighbour, test_arcs(look, at + i64(warp_id()) * WARP * SIDE_BY_SIDE, end, neighbour));
         if (found != NO_VERTEX) atomicMin(nearest, found);

@@ -1,0 +1,125 @@
+"""What the host sides of searches by `kernels/bfs/level_loop.cuh` share, whatever rows are stored as."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from gravel.kernels.bfs.cuda.labels import Labels
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import event_milliseconds, shared_bytes
+
+TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in search.cuh
+STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
+CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
+MOST_IN_TEAM = 128  # as in team.cuh
+MOST_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
+HUBS_FIRST, ANY_ORDER = 25.0, 12.0
+"""alpha, by the order of the vertices; see `gravel.kernels.bfs.cuda.direction_optimizing.prepare`."""
+IN_PLANE = 8  # neighbours of a vertex in a plane, as in pull.cuh
+MOST_PLANES = 2  # that are made unasked: best on a uniform graph with 64 neighbours each, on an H200
+WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
+STAGED = 96  # entries that a warp stages in claim.cuh
+STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
+
+
+def shared_room(kilobytes: int) -> tuple[int, int]:
+    """Bytes of shared memory that a block may take at most, and that it takes if so many are wanted."""
+    most = (shared_bytes() - STATIC_SHARED) & ~15
+    return most, min(most, kilobytes * 1024 & ~15)
+
+
+def check_shared(block: int, needed: int, shared: int) -> None:
+    """Raise ValueError where a block needs more shared memory than there is."""
+    if shared < needed:
+        raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
+
+
+def bitmap_words(vertices: int) -> int:
+    """Words of a bitmap of so many vertices: as many as warps take eight at a time."""
+    return -(-max(vertices, 1) // 256) * 8
+
+
+def depth_limit(max_depth: int | None) -> int:
+    """Give the limit as the kernel takes it."""
+    return (1 << 31) - 1 if max_depth is None else max_depth
+
+
+class LevelLoopSearch:
+    """A prepared graph; who derives from it allocates everything, and sets what is declared here."""
+
+    strategy = ""
+    reason = ""
+    vertices: int
+    output: str
+    prepare_milliseconds: float
+    _labels: Labels
+    _kernel: Any
+    _launch: tuple[tuple[int], tuple[int], int]
+    _arguments: tuple[Any, ...]
+    _log: Any
+    _previous = 0
+
+    def _work_arrays(self) -> tuple[Any, ...]:
+        """Counters, the small-frontier kernel's words, the log and the barrier, as kernels take them."""
+        import cupy
+
+        self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
+        return (
+            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
+            self._log,
+            cupy.zeros(1, cupy.uint64),
+        )
+
+    def _padding(self, words: int) -> Any:
+        """Bits of a bitmap that stand for no vertex."""
+        import cupy
+
+        bits = cupy.arange(words, dtype=cupy.int64) * 32
+        inside = cupy.clip(self.vertices - bits, 0, 32).astype(cupy.uint64)
+        return (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex.
+
+        Raises ValueError for a vertex that does not exist.
+        """
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        grid, block, shared = self._launch
+        arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
+        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
+        self._previous = source
+        distance, predecessor = self._labels.results(self.output)
+        return BFSResult(source, distance, predecessor, taken, self._directions())
+
+    def _directions(self) -> tuple[str, ...]:
+        levels, changes, _, *log = self._log[:TRACE].get().tolist()
+        starts = [word >> 1 for word in log[:changes]] + [levels]
+        names: list[str] = []
+        for i in range(changes):
+            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
+        return tuple(names)
+
+    def steps(self) -> list[tuple[str, int, int, int, float]]:
+        """List the first steps of the latest search.
+
+        Each is a name, the level, the frontier's vertices and weight (0 after a bottom-up level; arcs where
+        rows are columns) and microseconds at the top clock rate. "team" goes through several levels; "deal"
+        and "enqueue" are passes between levels; "begin" and "finish" are what the launch does before and
+        after them. A flood samples its weight, so that the next is an estimate.
+        """
+        import cupy
+
+        log = [int(word) for word in self._log.get()]
+        kilohertz = cupy.cuda.Device().attributes["ClockRate"]
+        traced = [
+            log[i : i + TRACED_WORDS] for i in range(TRACE, TRACE + TRACED_WORDS * log[2], TRACED_WORDS)
+        ]
+        return [
+            (STEPS[what & 0xFF], what >> 8, vertices, weight, (after - clock) / kilohertz * 1e3)
+            for (what, vertices, weight, clock), (*_, after) in itertools.pairwise(traced)
+        ]
