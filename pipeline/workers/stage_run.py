@@ -157,8 +157,10 @@ def _run(
     hand_over: HandOver,
     services: Services,
 ) -> tuple[Artifact, ...]:
-    from gravel.kernels.compile_time import COMPILE_TIME
+    from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 
+    if task.profile:
+        count_cupy()
     began, before = time.time(), COMPILE_TIME.seconds
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
