@@ -38,7 +38,6 @@ def load(
             )
             making.start()  # the driver needs no interpreter
     import numpy  # noqa: F401
-    import zarr  # noqa: F401
 
     if context:
         # Of gravel's kernels the thread that first uses them is to be the first to know.

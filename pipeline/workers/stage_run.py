@@ -53,7 +53,6 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     `submit(address, function, *arguments)` runs a function in the worker at that address.
     """
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
-    import zarr  # noqa: F401
 
     from gravel.pipeline.workers.peak import Peak
 
