@@ -8,6 +8,7 @@ whole arrays come compiled with CuPy, and copies need no kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,8 +30,20 @@ def _cupy(name: str) -> Any:
     return getattr(cupy, name)
 
 
+def _numpy_uint64(value: int) -> Any:
+    import numpy
+
+    return numpy.uint64(value)
+
+
+def _copy(dtype: str) -> None:
+    """Assign to a part, which may take a kernel."""
+    _array(dtype)[2:] = _array(dtype)[2:]
+
+
 OPERATIONS: Mapping[str, Callable[[], object]] = {
     "add int64": lambda: _array("int64") + 1,
+    **{f"copy {dtype}": partial(_copy, dtype) for dtype in ("bool", "int8", "int32", "int64", "uint32")},
     "cumsum int64": lambda: _cupy("cumsum")(_array("int64"), out=_array("int64")),
     "cumsum uint32": lambda: _cupy("cumsum")(_array("uint32"), dtype="uint32", out=_array("uint32")),
     "diff int64": lambda: _cupy("diff")(_array("int64")),
@@ -42,6 +55,8 @@ OPERATIONS: Mapping[str, Callable[[], object]] = {
     "find uint8": lambda: _cupy("flatnonzero")(_array("uint8")),
     "find uint32": lambda: _cupy("flatnonzero")(_array("uint32")),
     "first is 0": lambda: _array("int64")[0] != 0,
+    "full uint64": lambda: _cupy("full")(FEW, _numpy_uint64((1 << 64) - 1)),
+    "gather int64": lambda: _array("int64")[::2].copy(),
     "greater int64": lambda: _array("int64") > 1,
     "int32 to int8": lambda: _array("int32").astype("int8"),
     "int64 to uint32": lambda: _array("int64").astype("uint32"),
@@ -58,15 +73,21 @@ OPERATIONS: Mapping[str, Callable[[], object]] = {
 
 LONG_ROWS = ("diff int64", "greater int64", "find bool")
 
-RENUMBERING = (*LONG_ROWS, "fill uint64", "cumsum int64", "add int64", "search int64", "take int64")
+RENUMBERING = (*LONG_ROWS, "full uint64", "cumsum int64", "add int64", "search int64", "take int64")
 
-RCM = ("fill uint32", "cumsum uint32", "subtract uint32", "find uint8")
+RCM = ("fill uint32", "fill uint64", "cumsum uint32", "subtract uint32", "find uint8")
 
-DIVIDING = ("cumsum int64", "cumsum uint32", "find uint32", "int64 to uint32", "not equal uint32", "packbits")
+DIVIDING = (
+    *("cumsum int64", "gather int64", "cumsum uint32", "find uint32", "int64 to uint32"),
+    *("not equal uint32", "copy bool", "packbits"),
+)
 
-ENCODING = (*LONG_ROWS, "first is 0", "fill uint64", "cumsum int64", "add int64")
+ENCODING = (*LONG_ROWS, "first is 0", "full uint64", "copy int64", "cumsum int64", "add int64")
 
-SEARCHING = ("fill uint64", "int32 to int8", "diff int64", "int64 to uint32")
+SEARCHING = (
+    *("full uint64", "int32 to int8", "diff int64", "int64 to uint32"),
+    *("copy int8", "copy int32", "copy uint32"),
+)
 
 PLAIN_ROWS = ("negative int64", "divide int64", "greater int64", "find bool", "find int64")
 

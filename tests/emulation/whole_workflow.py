@@ -115,7 +115,7 @@ def _note_functions(fake: ModuleType, found: Emulated) -> None:
 
     def filled(*given: Any, **named: Any) -> Any:
         made = full(*given, **named)
-        found.note("fill", made)
+        found.note("full", made)
         return made
 
     fake.full = filled
@@ -124,6 +124,7 @@ def _note_functions(fake: ModuleType, found: Emulated) -> None:
 def _note_methods(patch: pytest.MonkeyPatch, found: Emulated) -> None:
     array = strict_cupy.Array
     ufunc, attribute, item = array.__array_ufunc__, array.__getattr__, array.__getitem__
+    assign, get = array.__setitem__, array.get
 
     def on_ufunc(self: Any, function: Any, method: str, *given: Any, **named: Any) -> Any:
         found.note(function.__name__, *given)
@@ -131,6 +132,8 @@ def _note_methods(patch: pytest.MonkeyPatch, found: Emulated) -> None:
 
     def on_attribute(self: Any, name: str) -> Any:
         value = attribute(self, name)
+        if name == "copy" and not self.flags.c_contiguous:
+            found.note("gather", self)
         if not callable(value) or name in COMES_COMPILED:
             return value
 
@@ -147,7 +150,19 @@ def _note_methods(patch: pytest.MonkeyPatch, found: Emulated) -> None:
             found.note("take", self, key if isinstance(key, strict_cupy.Array) else None)
         return item(self, key)
 
+    def on_assignment(self: Any, key: Any, value: Any) -> None:
+        if isinstance(value, strict_cupy.Array) and len(self[key]):
+            found.note("copy", self, value)
+        assign(self, key, value)
+
+    def on_get(self: Any, *given: Any, **named: Any) -> Any:
+        if not self.flags.c_contiguous:
+            found.note("gather", self)
+        return get(self, *given, **named)
+
     for name, function in (
+        ("get", on_get),
+        ("__setitem__", on_assignment),
         ("__array_ufunc__", on_ufunc),
         ("__getattr__", on_attribute),
         ("__getitem__", on_item),
