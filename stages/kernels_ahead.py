@@ -115,8 +115,7 @@ def _traverse(made: Made, asked: Any) -> tuple[Kernel, ...]:
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
     searching = _plain_rows(asked, tree) if layout == "csr" else _encoded_rows(layout, tree)
     relabelling = (("kernels/relabel.cu", {**U32, "TREE": "i32"}),) if "reorder" in lineage else ()
-    counting = ("kernels/cuda/wake.cu", {}), ("kernels/level_statistics.cu", U32)
-    return (*searching, *relabelling, *counting)
+    return (*searching, *relabelling, ("kernels/cuda/wake.cu", {}), ("kernels/level_statistics.cu", U32))
 
 
 def _plain_rows(asked: Any, tree: Mapping[str, str]) -> tuple[Kernel, ...]:

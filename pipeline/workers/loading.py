@@ -23,7 +23,7 @@ def load(
     context: bool = False,
     kernels: Sequence[Kernel] = (),
 ) -> None:
-    """Import what nearly every stage uses; with `context` make a CUDA context, and compile kernels for it.
+    """Import what nearly every stage uses; with `context` make a CUDA context and compile kernels.
 
     `before_context` is called first, when CuPy is imported. A stage that needs the GPU says what is wrong
     with it, if anything.
@@ -54,8 +54,8 @@ def _make_context(first: Callable[[], object] | None, kernels: Sequence[Kernel])
 
         if first is not None:
             first()
+        compile_ahead(kernels)  # NVRTC needs no context, and loading what it makes waits for one
         cupy.zeros(1)
-        compile_ahead(kernels)
 
 
 def compile_ahead(kernels: Sequence[Kernel]) -> list[threading.Thread]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,10 +63,21 @@ def test_a_context_is_made_once_the_free_memory_is_known(seen: list[str]) -> Non
     assert sorted(span["what"] for span in spans.taken) == ["driver", "load"]
 
 
-def test_kernels_are_compiled_in_the_context(seen: list[str]) -> None:
-    load(context=True, kernels=[("some.cu", {}), ("some.cu", {})])
+def test_kernels_are_compiled_while_the_context_is_made(
+    seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = threading.Event()
+
+    def make_context(count: int) -> None:
+        assert compiled.wait(10)
+        seen.append("context")
+
+    monkeypatch.setattr(sys.modules["cupy"], "zeros", make_context)
+    monkeypatch.setattr(cuda, "load_ahead", lambda path, macros: seen.append(path) or compiled.set())
+    free = partial(seen.append, "free")
+    load(before_context=free, context=True, kernels=[("some.cu", {}), ("some.cu", {})])
     wait()
-    assert seen == ["context", "some.cu"]
+    assert seen == ["free", "some.cu", "context"]
 
 
 @pytest.mark.parametrize(("cluster", "backend"), [("inline", "cpu"), ("local", "cpu"), ("cuda", "cuda")])
