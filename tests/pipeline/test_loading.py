@@ -20,6 +20,7 @@ from gravel.pipeline.scheduler.machine import RunEnvironment, decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.spans import Spans
+from tests.pipeline.test_cli import python
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 PLAN = plan_of(stage_run("a", MAKE))
@@ -103,3 +104,23 @@ def test_what_cannot_be_loaded_is_left_to_whoever_needs_it(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "cupy", None)  # importing it fails
     load(context=True)
     wait()
+
+
+def test_a_run_in_this_process_imports_neither_zarr_nor_dask(tmp_path: Path) -> None:
+    """The store writes Zarr's format itself."""
+    file = tmp_path / "small.yaml"
+    file.write_text(
+        "workflow: small\nstages:\n  edges: {stage: ingest, source: {path: {vertices: 5}}}\n"
+        "  graph: {stage: symmetrize, input: edges}\n"
+    )
+    code = f"""\
+import sys
+from gravel.pipeline.cli import main
+try:
+    main(["run", {str(file)!r}, "--cache", {str(tmp_path / "cache")!r}, "--backend", "cpu"])
+finally:
+    print("imported:", sorted({{"zarr", "dask", "numpy"}} & sys.modules.keys()), file=sys.stderr)
+"""
+    ended = python(code)
+    assert "2 computed" in ended.stderr, ended.stderr
+    assert "imported: ['numpy']" in ended.stderr
