@@ -1,51 +1,38 @@
-"""The CUDA kernels that a stage nearly always loads, for whoever compiles them before it runs.
+"""The CUDA kernels that a stage nearly always loads, CuPy's among them, for whoever compiles them ahead.
 
-NVRTC takes 0.1 to 4 s for a file, and works at several at a time. What is not here is compiled when it is
-loaded. Vertices are taken to be 32 bits wide, as those of all graphs below 2^32 vertices are. What CuPy
-compiles of its own is in `gravel.stages.operations_ahead`.
+NVRTC takes 0.1 to 2.5 s for a file, and works at several at a time. What is not here is compiled when it is
+loaded. Vertices are taken to be 32 bits wide, as those of all graphs below 2^32 vertices are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gravel.stages.stage import Parameters
 
 Kernel = tuple[str, "Mapping[str, str]"]
+MadeBy = Sequence[tuple[str, Any]]
+"""Stages that made an input and what went into it, the last first, with their parameters."""
 
 U32 = {"VERTEX": "u32"}
 
-SLOW = ("kernels/bfs/rows/search.cu", "kernels/bfs/direction_optimizing.cu")
-"""What takes longest: the first was measured at 4 s on a machine with one H100, others take 1 s or less."""
+LABEL = {**U32, "LABEL": "u8"}
+"""Levels that verification compares with are bytes, in searches of fewer than 255."""
 
-LAYOUTS = ("csr", "varint", "blocks", "elias_fano")
-
-RCM = ("kernels/order/rcm_ends.cu", "kernels/order/rcm.cu", "kernels/order/rcm_wide.cu")
-
-FINDING: Mapping[str, tuple[str, ...]] = {"rcm": RCM, "rcm_by_degree": RCM}
-"""Files of orders that `reorder` finds on a GPU with more than what applies them all."""
+ENCODED = ("varint", "blocks", "elias_fano")
 
 
-@dataclass(frozen=True)
-class Made:
-    """A stage with its parameters, and what makes the first artifact of each of its inputs."""
+def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
+    """Return kernel files and their macros, those first that take longest or are most likely.
 
-    stage: str
-    parameters: Parameters
-    inputs: Mapping[str, Made] = field(default_factory=dict)
-
-    def lineage(self) -> Iterator[Made]:
-        """Yield what a graph was made by, from here to its edges."""
-        yield self
-        if "input" in self.inputs:
-            yield from self.inputs["input"].lineage()
-
-
-def kernels_ahead(made: Made) -> tuple[Kernel, ...]:
-    """Return kernel files and their macros, in the order in which a stage loads them."""
+    Operations of CuPy's follow, named as `gravel.stages.cupy_ahead` does.
+    """
     find = {
         "ingest": _ingest,
         "symmetrize": _symmetrize,
@@ -54,87 +41,81 @@ def kernels_ahead(made: Made) -> tuple[Kernel, ...]:
         "compress": _compress,
         "traverse": _traverse,
         "verify": _verify,
-    }.get(made.stage)
-    return () if find is None else find(made, made.parameters)
+    }.get(stage)
+    kernels = () if find is None else find(parameters, made_by)
+    return (*kernels, *named(OF_STAGES.get(stage, ()))) if kernels else ()
 
 
-def layout_of(graph: Made | None) -> str | None:
-    """Tell the layout of a graph's rows; None where the stage finds it out."""
-    if graph is None or graph.stage != "compress":
-        return "csr"
-    codec = getattr(graph.parameters, "codec", None)
-    return codec if codec in LAYOUTS else None
-
-
-def _ingest(made: Made, asked: Any) -> tuple[Kernel, ...]:
+def _ingest(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.source is not None:
         return (("kernels/generate/rmat.cu", U32),) if asked.source.rmat is not None else ()
     return ("kernels/text/pairs.cu", {"ID": "u32"}), ("kernels/ids/bitmap.cu", {"ID": "u32", **U32})
 
 
-def _symmetrize(made: Made, asked: Any) -> tuple[Kernel, ...]:
+def _symmetrize(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     return (("kernels/csr/build.cu", U32),)
 
 
-def _reorder(made: Made, asked: Any) -> tuple[Kernel, ...]:
+def _reorder(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.method == "original":
         return ()
-    components = ("kernels/components/afforest.cu",) if asked.method == "rcm" else ()
-    finding = FINDING.get(asked.method, ())
-    applying = "kernels/order/renumber.cu", "kernels/order/locality.cu"
-    return tuple((path, U32) for path in (*finding, *components, *applying))
+    renumbering = ("kernels/order/renumber.cu", U32), ("kernels/order/locality.cu", U32)
+    if asked.method != "rcm":
+        return renumbering
+    rcm = (("kernels/order/rcm.cu", U32), ("kernels/order/rcm_wide.cu", U32))
+    ends = ("kernels/order/rcm_ends.cu", U32), ("kernels/components/afforest.cu", U32)
+    return (*rcm, *ends, *renumbering, *named(RCM))
 
 
-def _partition(made: Made, asked: Any) -> tuple[Kernel, ...]:
+def _partition(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     split = ("kernels/partition/split.cu", U32)
     if asked.scheme == "striped":
         return (split,)
-    return ("kernels/partition/distributor/distributor.cu", U32), split
+    return split, ("kernels/partition/distributor/distributor.cu", U32)
 
 
-def _compress(made: Made, asked: Any) -> tuple[Kernel, ...]:
-    writes = {
-        "varint": "kernels/varint/varint.cu",
-        "blocks": "kernels/layouts/blocks.cu",
-        "elias_fano": "kernels/layouts/elias_fano.cu",
-    }
-    return ((writes[asked.codec], U32),) if asked.codec in writes else ()
+def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    return (_codec(asked.codec),) if asked.codec in ENCODED else ()
 
 
-def _traverse(made: Made, asked: Any) -> tuple[Kernel, ...]:
-    if asked.backend == "cpu":
+def _codec(codec: str) -> Kernel:
+    return ("kernels/varint/varint.cu" if codec == "varint" else f"kernels/layouts/{codec}.cu"), U32
+
+
+def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.backend == "cpu" or asked.strategy not in ("auto", "direction_optimizing"):
         return ()
-    if asked.algorithm != "bfs" or asked.strategy not in ("auto", "direction_optimizing"):
-        return ()
-    graph = made.inputs.get("input")
-    lineage = {each.stage for each in graph.lineage()} if graph is not None else set()
-    layout = layout_of(graph)
-    if layout is None or "partition" in lineage:
-        return ()
+    layout = made_by[0][1].codec if made_by and made_by[0][0] == "compress" else "csr"
+    around: list[Kernel] = [("kernels/cuda/wake.cu", {})]
+    renumbered = any(stage == "reorder" for stage, _ in made_by)
+    if layout in ENCODED:
+        reading = {"LAYOUT": layout, **U32}
+        rows = [_codec(layout), ("kernels/layouts/checkpoints.cu", U32)]
+        around += rows if layout == "varint" else [("kernels/layouts/read.cu", reading)]
+    if asked.algorithm != "bfs":
+        back: list[Kernel] = [("kernels/components/relabel.cu", U32)] if renumbered else []
+        if layout in ENCODED:
+            search: Kernel = ("kernels/components/rows/search.cu", {"BLOCK": "512", **reading})
+        else:
+            search = ("kernels/components/afforest.cu", U32)
+        return (search, *around, *back)
+    around.append(("kernels/level_statistics.cu", U32))
+    if renumbered:
+        around.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
-    searching = _plain_rows(asked, tree) if layout == "csr" else _encoded_rows(layout, tree)
-    relabelling = (("kernels/relabel.cu", {**U32, "TREE": "i32"}),) if "reorder" in lineage else ()
-    return (*searching, *relabelling, ("kernels/cuda/wake.cu", {}), ("kernels/level_statistics.cu", U32))
-
-
-def _plain_rows(asked: Any, tree: Mapping[str, str]) -> tuple[Kernel, ...]:
-    search = "kernels/bfs/direction_optimizing.cu"
+    if layout in ENCODED:
+        return (("kernels/bfs/rows/search.cu", {**reading, **tree, "ONE_LANE": "0"}), *around)
+    file = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.
-    far, none = ((search, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
+    far, none = ((file, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), none)
+    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *around, none, *named(SHAPE))
 
 
-def _encoded_rows(layout: str, tree: Mapping[str, str]) -> tuple[Kernel, ...]:
-    search = ("kernels/bfs/rows/search.cu", {"LAYOUT": layout, **U32, **tree, "ONE_LANE": "0"})
-    # Lengths of rows are counted in their bytes, and long ones are cut.
-    if layout == "varint":
-        return search, ("kernels/layouts/checkpoints.cu", U32), ("kernels/varint/varint.cu", U32)
-    return search, ("kernels/layouts/read.cu", {"LAYOUT": layout, **U32})
-
-
-def _verify(made: Made, asked: Any) -> tuple[Kernel, ...]:
+def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if getattr(asked, "on", None) == "cpu":
         return ()
-    return ("kernels/verify/cuda/rows.cu", {**U32, "LABEL": "u8"}), ("kernels/verify/cuda/vertices.cu", {})
+    if any(stage == "traverse" and each.algorithm == "components" for stage, each in made_by):
+        return (("kernels/verify/cuda/components.cu", U32),)
+    return ("kernels/verify/cuda/rows.cu", LABEL), ("kernels/verify/cuda/vertices.cu", {})

@@ -1,36 +1,47 @@
-"""What CUDA code a plan compiles, which is done before the stages that use it begin."""
+"""The CUDA kernels of a plan, which are compiled before the stages that use them begin."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.stages.kernels_ahead import SLOW, Kernel, Made, kernels_ahead
-from gravel.stages.operations_ahead import operations_ahead
+from gravel.stages.cupy_ahead import PREFIX
+from gravel.stages.kernels_ahead import Kernel, kernels_ahead
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.plan.model import Plan, StageRun
     from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.stages.stage import Parameters
 
 
 def plan_kernels(plan: Plan, environment: RunEnvironment) -> tuple[Kernel, ...]:
-    """Return what runs of gravel's own stages on a GPU here will load, each once.
+    """Return kernels that runs of gravel's own stages on a GPU here will load, in the plan's order.
 
-    What takes longest comes first, the rest in the plan's order.
+    Those that searches load take longest to compile, and come first; operations of CuPy's come last.
     """
     if environment.backend != "cuda" or any(device.fake for device in environment.devices):
         return ()
-    found: list[Kernel] = []
-    for made, run in zip(made_by(plan).values(), plan.runs.values(), strict=True):
-        if run.stage.origin is None and environment.backend_of(run.stage) == "cuda":
-            found += [*kernels_ahead(made), *operations_ahead(made)]
-    each = {str(kernel): kernel for kernel in found}.values()
-    return tuple(sorted(each, key=lambda kernel: kernel[0] not in SLOW))
+    runs = [
+        run
+        for run in plan.runs.values()
+        if run.stage.origin is None and environment.backend_of(run.stage) == "cuda"
+    ]
+    runs.sort(key=lambda run: run.stage.name != "traverse")
+    kernels = [
+        kernel
+        for run in runs
+        for kernel in kernels_ahead(run.stage.name, run.parameters, _made_by(plan, run))
+    ]
+    return tuple(sorted(kernels, key=lambda kernel: kernel[0].startswith(PREFIX)))
 
 
-def made_by(plan: Plan) -> dict[str, Made]:
-    """Tell of each run, by key, what it makes and from what."""
-    found: dict[str, Made] = {}
-    for key, run in plan.runs.items():
-        inputs = {slot: found[refs[0].run] for slot, refs in run.inputs.items() if refs}
-        found[key] = Made(run.stage.name, run.parameters, inputs)
+def _made_by(plan: Plan, run: StageRun) -> list[tuple[str, Parameters]]:
+    """List what made the first input, and the first input of that, and so on."""
+    found = []
+    given = next(iter(run.inputs.values()), ())
+    if run.stage.name == "verify":
+        given = run.inputs["traversal"]
+    while given:
+        made = plan.runs[given[0].run]
+        found.append((made.stage.name, made.parameters))
+        given = next(iter(made.inputs.values()), ())
     return found

@@ -163,6 +163,8 @@ class ArtifactWriter:
             )
         stored = None if expected is not None else self._stored(identity)
         if stored is not None:
+            for sink in sinks.values():
+                sink.abandon()  # what is being synced still has its file open
             self._hand_over(sinks, stored)
             return Prepared(stored, is_new=False)
 

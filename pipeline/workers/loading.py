@@ -76,7 +76,7 @@ def compile_ahead(kernels: Sequence[Kernel]) -> list[threading.Thread]:
 def _compile(waiting: SimpleQueue[Kernel]) -> None:
     from gravel.kernels.compile_time import COMPILE_TIME
     from gravel.kernels.cuda import load_ahead
-    from gravel.stages.operations_ahead import OPERATIONS, run_ahead
+    from gravel.stages.cupy_ahead import PREFIX, run
 
     COMPILE_TIME.leave_out_this_thread()
     while True:
@@ -85,7 +85,7 @@ def _compile(waiting: SimpleQueue[Kernel]) -> None:
         except Empty:
             return
         with suppress(Exception):  # whoever needs it compiles it again, and reports what is wrong
-            if name in OPERATIONS:
-                run_ahead(name)
+            if name.startswith(PREFIX):
+                run(name)
             else:
                 load_ahead(name, macros)

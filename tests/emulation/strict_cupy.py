@@ -12,6 +12,7 @@ import pkgutil
 import sys
 import types
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -312,17 +313,22 @@ STANDING_IN = {
 """What kernels' launchers ask the device for, by the names that they import."""
 
 
-def install(patch: pytest.MonkeyPatch) -> None:
-    """Let all that runs on one GPU run on CPU threads, whichever module launches it."""
-    patch.setitem(sys.modules, "cupy", module())
+def stand_in(patch: pytest.MonkeyPatch, replaced: Mapping[str, Any]) -> None:
+    """Replace names in all modules of kernels that have them, which are imported first."""
     kernels = importlib.import_module("gravel.kernels")
     for each in pkgutil.walk_packages(kernels.__path__, "gravel.kernels."):
-        if "cuda" in each.name or "placement" in each.name:
+        if "cuda" in each.name or "placement" in each.name or "layouts" in each.name:
             importlib.import_module(each.name)
     for name, found in list(sys.modules.items()):
         if name.startswith("gravel.kernels."):
-            for asked in STANDING_IN.keys() & vars(found).keys():
-                patch.setattr(found, asked, STANDING_IN[asked])
+            for asked in replaced.keys() & vars(found).keys():
+                patch.setattr(found, asked, replaced[asked])
+
+
+def install(patch: pytest.MonkeyPatch) -> None:
+    """Let all that runs on one GPU run on CPU threads, whichever module launches it."""
+    patch.setitem(sys.modules, "cupy", module())
+    stand_in(patch, STANDING_IN)
     patch.setattr("gravel.graphs.demand_gpu", lambda: None)
     # Its kernel has a macro for the threads of a block.
     patch.setattr("gravel.kernels.components.rows.cuda.BLOCK", grid_kernels.THREADS)

@@ -1,4 +1,4 @@
-"""A whole workflow on an emulated GPU in this process, with what it loads and asks of CuPy."""
+"""A whole workflow on an emulated GPU in this process, with what it asks of CuPy."""
 
 from __future__ import annotations
 
@@ -39,20 +39,17 @@ COMES_COMPILED = {
 """Methods without a kernel that CuPy compiles; those that reduce do so for whole arrays."""
 COPIES = {"array", "asarray", "ascontiguousarray", "zeros", "zeros_like"}
 
-Loaded = tuple[str, tuple[tuple[str, str], ...]]
 Asked = tuple[str, tuple[str, ...]]
 
 
 class Emulated:
-    """CuPy for a while: the kernel files that are loaded, and the operations that it would compile."""
+    """CuPy for a while, and the operations that it would compile."""
 
     def __init__(self) -> None:
-        self.loaded: set[Loaded] = set()
         self.asked: set[Asked] = set()
 
     def load(self, path: str, **macros: object) -> Any:
         """Stand for `gravel.kernels.cuda.load`."""
-        self.loaded.add(loaded(path, macros))
         if path == "kernels/cuda/wake.cu":  # reads a clock that only a GPU has
             return SimpleNamespace(get_function=lambda name: lambda *given: None)
         return strict_cupy.load(path, **macros)
@@ -63,11 +60,6 @@ class Emulated:
         if name == "diff":  # two slices of the array
             name, words = "subtract", 2 * words
         self.asked.add((name, tuple(words)))
-
-
-def loaded(path: str, macros: Any) -> Loaded:
-    """Name a variant of a kernel file."""
-    return path, tuple(sorted((name, str(value)) for name, value in macros.items()))
 
 
 def _words(given: Any) -> Iterator[str]:

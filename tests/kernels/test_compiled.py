@@ -207,7 +207,7 @@ def test_a_file_that_changed_after_it_was_loaded_spoils_nothing(small: TreeCopy)
         "import os, pathlib, gravel.kernels.outer\n"
         "path = pathlib.Path('kernels/leaf.py')\n"
         "path.write_text(path.read_text().replace('* 100', '* 300'))\n"
-        "os.utime(path, (path.stat().st_mtime + 9,) * 2)\n"  # Python trusts bytecode of the same second
+        "os.utime(path, (path.stat().st_mtime + 3600,) * 2)\n"  # Python trusts bytecode of the same second
     )
     assert json.loads(small.python("-c", edit + SMALL.format(module="outer")))[0] == 613
     assert answer(small) == (1813, False)

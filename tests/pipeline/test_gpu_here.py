@@ -17,7 +17,8 @@ from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.resident import RESIDENT
 from gravel.pipeline.workflow.loading import load_workflow
-from gravel.stages.operations_ahead import OPERATIONS, run_ahead
+from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
+from gravel.stages.cupy_ahead import run as run_ahead
 
 pytestmark = pytest.mark.gpu
 
@@ -85,8 +86,8 @@ def test_an_operation_that_was_run_ahead_compiles_nothing_again(
 ) -> None:
     from cupy.cuda import compiler
 
-    run_ahead(name)
+    run_ahead(PREFIX + name)
     compiled: list[object] = []
     monkeypatch.setattr(compiler, CUPY_COMPILES, lambda *given, **named: compiled.append(given))
-    run_ahead(name)
+    run_ahead(PREFIX + name)
     assert not compiled

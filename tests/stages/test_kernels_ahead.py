@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -18,54 +21,39 @@ from gravel.pipeline.core.devices import Device
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.plan_kernels import made_by, plan_kernels
+from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.loading import compile_ahead
 from gravel.pipeline.workflow.loading import load_workflow
-from gravel.stages import operations_ahead
-from gravel.stages.kernels_ahead import Made, kernels_ahead
-from gravel.stages.operations_ahead import OPERATIONS
+from gravel.stages import cupy_ahead
+from gravel.stages.kernels_ahead import kernels_ahead
 from gravel.stages.stage import all_stages
+from tests.emulation import device_cupy
 
-WORKFLOWS = Path(__file__).parents[2] / "workflows"
-QUICKSTART = WORKFLOWS / "quickstart.yaml"
+QUICKSTART = Path(__file__).parents[2] / "workflows" / "quickstart.yaml"
 
 ASKED: list[tuple[str, dict[str, Any]]] = [
     ("ingest", {"source": {"rmat": {"scale": 5}}}),
     ("ingest", {"source": {"path": {"vertices": 5}}}),
     ("ingest", {"file": "edges.txt"}),
     ("symmetrize", {}),
-    *(("reorder", {"method": method}) for method in ("original", "random", "degree", "rcm", "community")),
-    *(("partition", {"ranks": 2, "scheme": scheme}) for scheme in ("delegates", "striped")),
-    *(("compress", {"codec": codec}) for codec in ("csr", "varint", "blocks", "elias_fano", "auto")),
     *(("traverse", {"output": output, "sources": [1]}) for output in ("both", "distance", "predecessor")),
     ("traverse", {"algorithm": "components"}),
     ("traverse", {"sources": [1], "strategy": "direction_optimizing"}),
     ("verify", {}),
+    *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
+    *(("partition", {"scheme": scheme}) for scheme in ("delegates", "striped")),
+    *(("compress", {"codec": codec}) for codec in ("csr", "varint", "blocks", "elias_fano", "auto")),
 ]
+
+WORKFLOWS = QUICKSTART.parent
 
 
 @pytest.mark.parametrize(("stage", "asked"), ASKED, ids=str)
 def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, Any]) -> None:
-    are_declared(made(stage, **asked))
-
-
-@pytest.mark.parametrize("codec", ["csr", "varint", "blocks", "elias_fano", "auto"])
-def test_a_search_is_of_the_layout_that_its_graph_has(codec: str) -> None:
-    ordered = made("reorder", method="degree")
-    search = made("traverse", sources=[1], input=made("compress", codec=codec, input=ordered))
-    are_declared(search)
-    layouts = {macros.get("LAYOUT") for path, macros in kernels_ahead(search) if path.endswith("search.cu")}
-    assert layouts == ({codec} if codec in ("varint", "blocks", "elias_fano") else set())
-    assert (codec == "csr") == any("direction" in path for path, _ in kernels_ahead(search))
-
-
-def made(stage: str, *, input: Made | None = None, **asked: Any) -> Made:  # noqa: A002
-    inputs = {} if input is None else {"input": input}
-    return Made(stage, all_stages()[stage].parameters(**asked), inputs)
-
-
-def are_declared(of: Made) -> None:
-    for path, macros in kernels_ahead(of):
+    for path, macros in kernels_ahead(stage, all_stages()[stage].parameters(**asked)):
+        if path.startswith(cupy_ahead.PREFIX):
+            assert path.removeprefix(cupy_ahead.PREFIX) in cupy_ahead.OPERATIONS
+            continue
         text = read_source(path)
         assert compiler_options(text, macros)
         for name, value in macros.items():
@@ -111,6 +99,24 @@ def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
 
 U32 = {"VERTEX": "u32"}
 
+KINDS = """\
+workflow: kinds
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 8, edge_factor: 16, seed: 1}}}
+  graph: {stage: symmetrize, input: edges}
+  ordered: {stage: reorder, input: graph, method: degree}
+  packed: {stage: compress, input: graph, codec: varint}
+  blocks: {stage: compress, input: ordered, codec: blocks}
+  elias_fano: {stage: compress, input: graph, codec: elias_fano}
+  striped: {stage: partition, input: graph, scheme: striped, ranks: 2}
+  parts: {stage: traverse, input: ordered, algorithm: components}
+  parts_packed: {stage: traverse, input: packed, algorithm: components}
+  checked: {stage: verify, graph: graph, traversal: parts}
+  near: {stage: traverse, input: elias_fano, output: distance, sources: {random: 2}}
+  both: {stage: traverse, input: blocks, sources: {random: 2}}
+  again: {stage: verify, graph: graph, traversal: both}
+"""
+
 
 def test_several_are_compiled_at_once_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
     together = threading.Barrier(2)
@@ -136,40 +142,70 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_devices", lambda: found)
     monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_spec", lambda name: True)
     plan = build_plan(load_workflow(QUICKSTART, {}))
-    assert plan_kernels(plan, decide(RunOptions(tmp_path, backend="cpu"))) == ()
-    kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend="cuda")))
-    stems = [Path(path).stem for path, _ in kernels if path not in OPERATIONS]
-    assert stems == [
-        *("search", "rmat", "build", "renumber", "locality", "distributor", "split", "varint"),
-        *("checkpoints", "relabel", "wake", "level_statistics", "rows", "vertices"),
-    ]
-    assert kernels[0][1]["LAYOUT"] == "varint"
-    assert len({path for path, _ in kernels} & OPERATIONS.keys()) > 10
+    for backend, files in (
+        ("cpu", set()),
+        (
+            "cuda",
+            {
+                *("search", "varint", "checkpoints", "relabel", "level_statistics", "wake"),
+                *("rmat", "build", "renumber", "locality", "split", "distributor", "rows", "vertices"),
+            },
+        ),
+    ):
+        kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend=backend)))
+        assert {Path(path).stem for path, _ in kernels if path.endswith(".cu")} == files
+    assert kernels[0][0] == "kernels/bfs/rows/search.cu"
 
 
-def test_every_operation_is_one_that_some_workflow_uses() -> None:
-    names = set()
-    for workflow in ("quickstart", "orderings"):
-        plan = build_plan(load_workflow(WORKFLOWS / f"{workflow}.yaml", {}))
-        for each in made_by(plan).values():
-            names |= {name for name, _ in operations_ahead.operations_ahead(each)}
-    assert names == set(OPERATIONS)
+@pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+@pytest.mark.parametrize("workflow", ["quickstart", "orderings", "kinds"])
+def test_what_stages_load_was_compiled_ahead(
+    workflow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = WORKFLOWS / f"{workflow}.yaml"
+    settings = {"scale": "8"}
+    if workflow == "kinds":
+        file, settings = tmp_path / "kinds.yaml", {}
+        file.write_text(KINDS)
+    given = [f"{name}={value}" for name, value in settings.items()]
+    command = [sys.executable, "-m", "tests.emulation.workflow_case", str(file), *given]
+    done = subprocess.run(command, cwd=WORKFLOWS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = json.loads(done.stdout)
+    gpu = (Device("0", "H100", 80 << 30, "GPU-0"),)
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_devices", lambda: gpu)
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_spec", lambda name: True)
+    plan = build_plan(load_workflow(file, settings))
+    assert loaded.keys() == {key for key, run in plan.runs.items() if run.stage.name != "report"}
+    ahead = plan_kernels(plan, decide(RunOptions(tmp_path, backend="cuda")))
+    known = [[path, dict(macros)] for path, macros in ahead]
+    for key, kernels in loaded.items():
+        assert [each for each in kernels if each not in known] == [], key
 
 
-def test_operations_are_run_and_their_time_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[str] = []
+def test_operations_of_cupy_are_called_on_few_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", device_cupy.module())
+    named = {name for names in cupy_ahead.OF_STAGES.values() for name in names}
+    assert named | {*cupy_ahead.RCM, *cupy_ahead.SHAPE} == cupy_ahead.OPERATIONS.keys()
+    device_cupy.POOL.restart()
+    before = device_cupy.POOL.total_bytes()
+    for thread in compile_ahead(cupy_ahead.named(cupy_ahead.OPERATIONS)):
+        thread.join()
+    for name in cupy_ahead.OPERATIONS:
+        cupy_ahead.run(cupy_ahead.PREFIX + name)  # what a thread would hide
+    assert device_cupy.POOL.peak - before < 1 << 20
 
+
+def test_what_is_compiled_ahead_is_nobodys_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(name: str) -> None:
         with COMPILE_TIME.counted():
-            ran.append(name)
             time.sleep(0.05)
         raise RuntimeError("of no concern to others")
 
-    monkeypatch.setattr(operations_ahead, "run_ahead", run)
+    monkeypatch.setattr(cupy_ahead, "run", run)
     before = COMPILE_TIME.seconds
-    for thread in compile_ahead([("diff int64", {}), ("find bool", {}), ("kernels/csr/build.cu", U32)]):
+    for thread in compile_ahead([*cupy_ahead.named(["sum of int64"]), ("kernels/csr/build.cu", U32)]):
         thread.join()
-    assert sorted(ran) == ["diff int64", "find bool"]
     assert len(Module.made) == 1
     assert COMPILE_TIME.seconds == before
 
