@@ -24,16 +24,18 @@ class Few:
     def __getattr__(self, dtype: str) -> Any:
         return self._cupy.zeros(64, dtype)
 
+    def assigned(self, dtype: str) -> None:
+        """Assign to a part of an array, which may take a kernel."""
+        self._cupy.zeros(64, dtype)[2:] = self._cupy.zeros(62, dtype)
+
 
 OPERATIONS: dict[str, Operation] = {
     "difference of int64": lambda cupy, few: few.int64[1:] - few.int64[:-1],
     "int64 plus a number": lambda cupy, few: few.int64 + 1,
-    "int64 plus int64": lambda cupy, few: few.int64 + few.int64,
     "int64 by a number": lambda cupy, few: few.int64 // 2,
-    "int64 times a number": lambda cupy, few: few.int64 * 64,
     "minus int64": lambda cupy, few: -few.int64,
     "int64 above a number": lambda cupy, few: few.int64 > 3,
-    "int64 at most a number": lambda cupy, few: _capped(cupy, few.int64),
+    "whether one int64 differs from a number": lambda cupy, few: few.int64[0] != 3,
     "which int64 are not 0": lambda cupy, few: cupy.flatnonzero(few.int64),
     "which uint32 are not 0": lambda cupy, few: cupy.flatnonzero(few.uint32),
     "which uint8 are not 0": lambda cupy, few: cupy.flatnonzero(few.uint8),
@@ -46,47 +48,61 @@ OPERATIONS: dict[str, Operation] = {
     "largest int32": lambda cupy, few: few.int32.max(),
     "largest uint8": lambda cupy, few: few.uint8.max(),
     "uint32 of int64": lambda cupy, few: few.int64.astype("uint32"),
-    "uint16 of int64": lambda cupy, few: few.int64.astype("uint16"),
-    "int32 of uint16": lambda cupy, few: few.uint16.astype("int32"),
     "int8 of int32": lambda cupy, few: few.int32.astype("int8"),
-    "int64 at int64": lambda cupy, few: few.int64[few.int64],
+    "int64 at int64": lambda cupy, few: few.int64[[0, 1]],
     "int64 at uint32": lambda cupy, few: few.int64[few.uint32],
     "every other int64": lambda cupy, few: few.int64[::2].copy(),
-    "int64 one after the other": lambda cupy, few: cupy.arange(64, dtype="int64"),
-    "int64 joined": lambda cupy, few: cupy.concatenate([few.int64, few.int64]),
-    "uint64 all alike": lambda cupy, few: cupy.full(64, 1, "uint64"),
-    "place of int64": lambda cupy, few: cupy.searchsorted(few.int64, few.int64),
+    "uint8 joined": lambda cupy, few: cupy.concatenate([few.uint8, few.uint8]),
+    "uint32 filled": lambda cupy, few: few.uint32.fill(1),
+    "uint64 filled": lambda cupy, few: few.uint64.fill(1),
+    "uint64 all alike": lambda cupy, few: _all_alike(cupy),
     "place of int64 from the right": lambda cupy, few: cupy.searchsorted(few.int64, few.int64, side="right"),
-    "how often int32 occur": lambda cupy, few: cupy.bincount(few.int32, minlength=100),
     "whether uint32 differ": lambda cupy, few: few.uint32[1:] != few.uint32[:-1],
     "bits of flags": lambda cupy, few: cupy.packbits(few.bool, bitorder="little"),
     "difference of uint32": lambda cupy, few: few.uint32[1:] - few.uint32[:-1],
+    "flags assigned": lambda cupy, few: few.assigned("bool"),
+    "int8 assigned": lambda cupy, few: few.assigned("int8"),
+    "int32 assigned": lambda cupy, few: few.assigned("int32"),
+    "int64 assigned": lambda cupy, few: few.assigned("int64"),
+    "uint32 assigned": lambda cupy, few: few.assigned("uint32"),
 }
+
+LONG_ROWS = ("difference of int64", "int64 above a number", "which are true")
+
+ENCODED = (
+    *("smallest int64", "difference of int64", "whether one int64 differs from a number", "uint64 all alike"),
+    *("int64 above a number", "which are true", "sums of int64", "int64 plus a number", "int64 assigned"),
+)
+"""Of rows that become bytes, or whose lengths are counted in them."""
 
 OF_STAGES: dict[str, tuple[str, ...]] = {
     "symmetrize": ("sums of int64",),
     "reorder": (
-        *("difference of int64", "largest int64", "int64 plus a number", "int64 above a number"),
-        *("place of int64 from the right", "which are true", "uint64 all alike"),
+        *("difference of int64", "largest int64", "uint64 all alike", "sums of int64", "int64 plus a number"),
+        *("place of int64 from the right", "int64 at int64", *LONG_ROWS),
     ),
     "partition": (
-        *("difference of int64", "int64 at most a number", "uint16 of int64", "int32 of uint16"),
-        *("how often int32 occur", "int64 plus int64", "int64 above a number", "which are true"),
-        *("int64 at int64", "int64 plus a number", "int64 joined", "int64 one after the other"),
-        *("int64 times a number", "place of int64", "uint32 of int64", "sums of int64", "every other int64"),
-        *("sums of uint32", "which uint32 are not 0", "whether uint32 differ", "bits of flags"),
-        "largest int64",
+        *("sums of int64", "every other int64", "sums of uint32", "which uint32 are not 0"),
+        *("uint32 of int64", "whether uint32 differ", "flags assigned", "bits of flags", "largest int64"),
+        "difference of int64",
     ),
-    "compress": ("smallest int64", "largest int64", "difference of int64"),
+    "compress": (*ENCODED, "largest int64"),
     "traverse": (
-        *("largest int32", "int8 of int32", "difference of int64", "uint32 of int64"),
-        *("int64 at uint32", "largest uint8"),
+        *("difference of int64", "uint64 all alike", "sums of int64", "int64 at uint32", "largest int32"),
+        *("int8 of int32", "int8 assigned", "int32 assigned", "uint32 of int64", "uint32 assigned"),
+        *(*ENCODED, "uint8 joined", "largest uint8"),
     ),
 }
 """Operations of the stages of `workflows/quickstart.yaml`, by their first use."""
 
-RCM = ("difference of uint32", "sums of uint32", "which uint8 are not 0", "largest int64")
-SHAPE = ("minus int64", "sum of int64", "which int64 are not 0", "int64 by a number")
+RCM = (
+    *("largest int64", "uint32 filled", "uint64 filled", "sums of uint32", "difference of uint32"),
+    "which uint8 are not 0",
+)
+SHAPE = (
+    *("minus int64", "int64 by a number", "sum of int64", "int64 above a number", "which are true"),
+    "which int64 are not 0",
+)
 """Where a search looks at the graph's shape first."""
 
 
@@ -102,5 +118,7 @@ def run(name: str) -> None:
     OPERATIONS[name.removeprefix(PREFIX)](cupy, Few(cupy))
 
 
-def _capped(cupy: Any, values: Any) -> None:
-    cupy.minimum(values, 3, out=values)
+def _all_alike(cupy: Any) -> Any:
+    import numpy
+
+    return cupy.full(64, numpy.uint64((1 << 64) - 1))

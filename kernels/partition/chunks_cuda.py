@@ -7,14 +7,13 @@ every BLOCK * ROUNDS arcs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.partition.census import LARGEST
 from gravel.kernels.partition.chunks import DelegateIndex, Share
 from gravel.kernels.partition.distributor.rows_cuda import Kernels
 from gravel.kernels.partition.layout import SUBGRAPHS
@@ -33,38 +32,54 @@ MOST_RANKS = 64
 MOST_BLOCKS = 1 << 14
 
 
-def index_delegates(vertices: Any, degrees: Any, vertex_count: int) -> DelegateIndex:
-    """Index delegates on the device.
+Pieces = Iterable[tuple[int, Any]]
+"""Rows in pieces: the vertex of the first, and their offsets, int64 (rows + 1,)."""
 
-    Parameters
-    ----------
-    vertices, degrees : int64 (delegates,), ascending by vertex.
 
+def index_delegates(
+    pieces: Callable[[], Pieces], vertex_count: int, threshold: int, dtype: Any
+) -> tuple[Any, DelegateIndex]:
+    """List and index the vertices that have more arcs than a threshold.
+
+    `pieces()` gives the rows of all vertices, and is called twice. Returns the delegates, ascending and of a
+    dtype of columns, and their index.
     """
     import cupy
 
-    count = len(vertices)
+    kernels = Kernels(dtype, BLOCK)
     words = cupy.zeros(max(1, -(-vertex_count // 64)), numpy.uint64)
-    before = cupy.zeros(len(words), numpy.uint32)
-    if count:
-        Kernels(numpy.uint32, BLOCK).run("flag_vertices", count, vertices, numpy.uint64(count), words)
-        begins = cupy.arange(len(words), dtype=numpy.int64) * 64
-        before = cupy.searchsorted(vertices, begins).astype(numpy.uint32)
-    return DelegateIndex(words, before, degrees)
+    for first, offsets in pieces():
+        rows = len(offsets) - 1
+        span = numpy.uint64(rows), numpy.uint64(first)
+        kernels.run("flag_long_rows", rows, offsets, *span, numpy.uint64(threshold), words)
+    before = cupy.zeros(len(words) + 1, numpy.uint32)
+    kernels.run("count_flags", len(words), words, numpy.uint64(len(words)), before[1:])
+    cupy.cumsum(before, dtype=numpy.uint32, out=before)
+    count = int(before[-1])
+    vertices, degrees = cupy.empty(count, dtype), cupy.empty(count, numpy.int64)
+    index = DelegateIndex(words, before[:-1], degrees)
+    for first, offsets in pieces() if count else ():
+        rows = len(offsets) - 1
+        span = numpy.uint64(rows), numpy.uint64(first)
+        kernels.run("list_flagged", rows, offsets, *span, words, index.before, vertices, degrees)
+    return vertices, index
 
 
-def count_degrees(degrees: Any) -> Any:
-    """Count vertices by degree, int64 (LARGEST + 1,) on the device; `degrees` uint16."""
-    import cupy
+def count_degrees(row_offsets: Any, columns_dtype: Any, degrees: Any, of_degree: Any) -> None:
+    """Count some vertices by degree, as the census takes it.
 
-    return cupy.bincount(degrees.astype(numpy.int32), minlength=LARGEST + 1).astype(numpy.int64, copy=False)
+    Parameters
+    ----------
+    row_offsets : int64 (rows + 1,).
+    columns_dtype : uint32 or uint64.
+    degrees : uint16 (rows,), which take their degrees, `LARGEST` at most.
+    of_degree : int64 (LARGEST + 1,), to which the counts are added.
 
-
-def capped(lengths: Any) -> Any:
-    """Give degrees as the census takes them, uint16; `lengths` int64 are overwritten."""
-    import cupy
-
-    return cupy.minimum(lengths, LARGEST, out=lengths).astype(numpy.uint16)
+    """
+    rows = len(degrees)
+    Kernels(columns_dtype, BLOCK).run(
+        "cap_degrees", rows, row_offsets, numpy.uint64(rows), degrees, of_degree
+    )
 
 
 def count_rows(
@@ -76,7 +91,7 @@ def count_rows(
     ----------
     row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
     columns : of the range alone.
-    degrees : `capped` degrees of all vertices.
+    degrees : of all vertices, by `count_degrees`.
     busier, quieter : int64 (LARGEST + 1,), to which the counts are added.
 
     """

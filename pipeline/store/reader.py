@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES
@@ -12,8 +12,10 @@ from gravel.pipeline.store.identity import WrongContent, check_id
 from gravel.pipeline.store.layout import Layout, read_layout
 from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
 from gravel.pipeline.store.records import ArtifactRecord
-from gravel.pipeline.store.stored import StoredArray
 from gravel.stages.artifacts import Artifact
+
+if TYPE_CHECKING:
+    from gravel.pipeline.store.stored import StoredArray
 
 
 def open_artifact(record: ArtifactRecord) -> Artifact:
@@ -51,6 +53,9 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
 
 def open_array(record: ArtifactRecord, name: str) -> StoredArray:
     """Return one array of an artifact; raises `DamagedArtifact`."""
+    # NumPy takes 0.3 s to import, and an artifact may have no arrays.
+    from gravel.pipeline.store.stored import StoredArray
+
     try:
         layout = read_layout(read_metadata(record.path, record.id, record.files, f"{name}/{METADATA}"))
     except ValueError as error:

@@ -53,7 +53,6 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     `submit(address, function, *arguments)` runs a function in the worker at that address.
     """
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
-    import zarr  # noqa: F401
 
     from gravel.pipeline.workers.peak import Peak
 
@@ -157,8 +156,10 @@ def _run(
     hand_over: HandOver,
     services: Services,
 ) -> tuple[Artifact, ...]:
-    from gravel.kernels.compile_time import COMPILE_TIME
+    from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 
+    if task.profile:
+        count_cupy()
     began, before = time.time(), COMPILE_TIME.seconds
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()

@@ -49,8 +49,8 @@ class DeviceSizes:
         pieces = PIECE_ROW_BYTES * min(self.vertices, PIECE_ROWS)
         if self.striped:
             return pieces
-        # Words, what comes before each, its places before they are narrowed; lists in pieces, then joined.
-        listing = 7 * self.vertices // 16 + max(32 * self.delegates, 16 * self.delegates + pieces)
+        # Words and what comes before each; the list, and degrees beside it.
+        listing = 3 * self.vertices // 16 + (8 + self.width) * self.delegates + pieces
         return max(2 * self.vertices + HISTOGRAMS + pieces, listing)
 
     def index_bytes(self) -> int:

@@ -53,12 +53,7 @@ class OnDevice:
         from gravel.kernels.partition import chunks_cuda
         from gravel.kernels.partition.census import LARGEST, Census
 
-        degrees = cupy.empty(self._graph.vertex_count, numpy.uint16)
-        of_degree = cupy.zeros(LARGEST + 1, numpy.int64)
-        for first, lengths in self._lengths():
-            piece = chunks_cuda.capped(lengths)
-            of_degree += chunks_cuda.count_degrees(piece)
-            degrees[first : first + len(piece)] = piece
+        degrees, of_degree = self._count_degrees()
         ends = cupy.zeros((2, LARGEST + 1), numpy.int64)
 
         def count(rows: Rows, offsets: Any, columns: Any) -> None:
@@ -69,26 +64,38 @@ class OnDevice:
         busier, quieter = cupy.asnumpy(ends)
         return Census(cupy.asnumpy(of_degree), busier, quieter)
 
-    def find_delegates(self, threshold: int) -> NDArray[Any]:
-        """List the vertices above the threshold, and index them for `write`."""
+    def _count_degrees(self) -> tuple[Any, Any]:
+        """Give all degrees as the census takes them, and how many vertices have each."""
         import cupy
         import numpy
 
+        from gravel.kernels.partition.census import LARGEST
+        from gravel.kernels.partition.chunks_cuda import count_degrees
+
+        degrees = cupy.empty(self._graph.vertex_count, numpy.uint16)
+        of_degree = cupy.zeros(LARGEST + 1, numpy.int64)
+        for first, offsets in self._offset_pieces():
+            piece = degrees[first : first + len(offsets) - 1]
+            count_degrees(offsets, self._graph.column_indices.dtype, piece, of_degree)
+        return degrees, of_degree
+
+    def find_delegates(self, threshold: int) -> NDArray[Any]:
+        """List the vertices above the threshold, and index them for `write`."""
+        import cupy
+
         from gravel.kernels.partition.chunks_cuda import index_delegates
 
-        vertices, degrees = ([cupy.empty(0, numpy.int64)] for _ in range(2))
-        for first, lengths in self._lengths():
-            above = cupy.flatnonzero(lengths > threshold)
-            degrees.append(lengths[above])
-            vertices.append(above + first)
-        found = cupy.concatenate(vertices)
-        self._index = index_delegates(found, cupy.concatenate(degrees), self._graph.vertex_count)
-        delegates: NDArray[Any] = cupy.asnumpy(found.astype(self._graph.column_indices.dtype))
+        graph = self._graph
+        found, self._index = index_delegates(
+            self._offset_pieces, graph.vertex_count, threshold, graph.column_indices.dtype
+        )
+        delegates: NDArray[Any] = cupy.asnumpy(found)
         return delegates
 
     def largest_degree(self) -> int:
         """Return the length of the longest row."""
-        return max((int(lengths.max()) for _, lengths in self._lengths()), default=0)
+        pieces = self._offset_pieces()
+        return max((int((offsets[1:] - offsets[:-1]).max()) for _, offsets in pieces), default=0)
 
     def write(self, ranks: int) -> tuple[dict[str, Array], list[RankSize]]:
         """Make all ranks' arrays; without `find_delegates` before, each rank has whole rows (stripes)."""
@@ -138,14 +145,13 @@ class OnDevice:
         names = KINDS[:1] if self._index is None else KINDS
         return write_ranks(self._context, self._graph, ranks, some, self._each(split), names)
 
-    def _lengths(self) -> Iterator[tuple[int, Any]]:
-        """Yield the degrees of vertices from a first one on, int64."""
+    def _offset_pieces(self) -> Iterator[tuple[int, Any]]:
+        """Yield vertices with the offsets of the rows from there on, int64."""
         from gravel.kernels.placement.device_copies import part_on_device
 
         count = self._graph.vertex_count
         for first in range(0, count, PIECE_ROWS):
-            offsets = part_on_device(self._graph.row_offsets, first, min(count, first + PIECE_ROWS) + 1)
-            yield first, offsets[1:] - offsets[:-1]
+            yield first, part_on_device(self._graph.row_offsets, first, min(count, first + PIECE_ROWS) + 1)
 
     def _each(self, work: Work[Result]) -> Iterator[tuple[Rows, Result]]:
         """Do something with all rows, at once or in ranges."""

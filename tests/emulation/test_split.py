@@ -46,6 +46,18 @@ def cuts_of(n: int) -> list[tuple[int, int]]:
     return [(0, n), *itertools.pairwise(cuts)]
 
 
+def indexed(offsets: Any, threshold: int, dtype: Any) -> tuple[Any, Any]:
+    """List and index delegates, of rows in pieces."""
+
+    def pieces() -> Any:
+        n = len(offsets) - 1
+        cuts = sorted({0, n // 3, n // 2, n})
+        return [(first, on_device(offsets[first : last + 1])) for first, last in itertools.pairwise(cuts)]
+
+    found: tuple[Any, Any] = chunks_cuda.index_delegates(pieces, len(offsets) - 1, threshold, dtype)
+    return found
+
+
 @pytest.mark.parametrize("graph", [*ZOO, SKEWED], ids=lambda graph: graph.name)
 def test_shares_are_those_of_the_cpu(graph: ZooGraph) -> None:
     n = graph.vertex_count
@@ -54,8 +66,9 @@ def test_shares_are_those_of_the_cpu(graph: ZooGraph) -> None:
         lengths = numpy.diff(offsets)
         above = lengths > threshold
         host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
-        vertices = on_device(numpy.flatnonzero(above))
-        index = chunks_cuda.index_delegates(vertices, on_device(lengths[above]), n)
+        vertices, index = indexed(offsets, threshold, columns.dtype)
+        assert numpy.array_equal(vertices, numpy.flatnonzero(above))
+        assert vertices.dtype == columns.dtype
         for mine, wanted in zip(index, host, strict=True):
             assert numpy.array_equal(mine, wanted)
             assert mine.dtype == wanted.dtype
@@ -91,10 +104,12 @@ def test_counts_are_those_of_the_cpu(dtype: Any) -> None:
     for graph in (*ZOO, SKEWED):
         offsets, columns = fast_csr(graph, symmetric=False, index=dtype)
         degrees = census.capped(numpy.diff(offsets))
-        mine = chunks_cuda.capped(on_device(numpy.diff(offsets)))
+        mine = on_device(numpy.zeros(len(degrees), numpy.uint16))
+        of_degree = on_device(numpy.ones(census.LARGEST + 1, numpy.int64))
+        chunks_cuda.count_degrees(on_device(offsets), columns.dtype, mine, of_degree)
         assert numpy.array_equal(mine, degrees)
         whole = census.take_census(offsets, columns)
-        assert numpy.array_equal(chunks_cuda.count_degrees(mine), whole.of_degree)
+        assert numpy.array_equal(of_degree - 1, whole.of_degree)
         for first, last in cuts_of(graph.vertex_count):
             rows = offsets[first : last + 1], columns[offsets[first] : offsets[last]]
             ends = on_device(numpy.zeros((2, census.LARGEST + 1), numpy.int64))

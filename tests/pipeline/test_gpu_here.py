@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gravel.kernels import cuda
+from gravel.kernels.compile_time import CUPY_COMPILES
 from gravel.pipeline.core.devices import find_devices
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler.executing import execute
@@ -16,8 +17,12 @@ from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.resident import RESIDENT
 from gravel.pipeline.workflow.loading import load_workflow
+from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
+from gravel.stages.cupy_ahead import run as run_ahead
 
 pytestmark = pytest.mark.gpu
+
+WORKFLOWS = Path(__file__).parents[2] / "workflows"
 
 WORKFLOW = """\
 workflow: here
@@ -57,10 +62,32 @@ def test_a_run_here_finds_what_a_worker_finds(tmp_path: Path) -> None:
     assert cupy.get_default_memory_pool().total_bytes() < 64 << 20
 
 
-def test_every_kernel_of_it_was_compiled_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["here", "quickstart", "orderings"])
+def test_every_kernel_of_it_was_compiled_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    file = WORKFLOWS / f"{name}.yaml"
+    if name == "here":
+        file = tmp_path / "here.yaml"
+        file.write_text(WORKFLOW)
     monkeypatch.setattr(cuda, "_MODULES", {})
-    assert run(tmp_path, "auto").state == "done"
-    file = tmp_path / "here.yaml"
     plan = build_plan(load_workflow(file, {}))
-    ahead = {path for path, _ in plan_kernels(plan, decide(RunOptions(tmp_path)))}
-    assert {path for _, path, _ in cuda._MODULES} <= ahead
+    assert execute(plan, RunOptions(tmp_path / "cache", cluster="auto")).state == "done"
+    ahead = {
+        (path, tuple(sorted(macros.items())))
+        for path, macros in plan_kernels(plan, decide(RunOptions(tmp_path)))
+    }
+    assert {(path, macros) for _, path, macros in cuda._MODULES} <= ahead
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_that_was_run_ahead_compiles_nothing_again(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cupy.cuda import compiler
+
+    run_ahead(PREFIX + name)
+    compiled: list[object] = []
+    monkeypatch.setattr(compiler, CUPY_COMPILES, lambda *given, **named: compiled.append(given))
+    run_ahead(PREFIX + name)
+    assert not compiled

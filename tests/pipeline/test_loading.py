@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from gravel.pipeline.scheduler.machine import RunEnvironment, decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.spans import Spans
+from tests.pipeline.test_cli import python
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 PLAN = plan_of(stage_run("a", MAKE))
@@ -62,10 +64,21 @@ def test_a_context_is_made_once_the_free_memory_is_known(seen: list[str]) -> Non
     assert sorted(span["what"] for span in spans.taken) == ["driver", "load"]
 
 
-def test_kernels_are_compiled_in_the_context(seen: list[str]) -> None:
-    load(context=True, kernels=[("some.cu", {}), ("some.cu", {})])
+def test_kernels_are_compiled_while_the_context_is_made(
+    seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = threading.Event()
+
+    def make_context(count: int) -> None:
+        assert compiled.wait(10)
+        seen.append("context")
+
+    monkeypatch.setattr(sys.modules["cupy"], "zeros", make_context)
+    monkeypatch.setattr(cuda, "load_ahead", lambda path, macros: seen.append(path) or compiled.set())
+    free = partial(seen.append, "free")
+    load(before_context=free, context=True, kernels=[("some.cu", {}), ("some.cu", {})])
     wait()
-    assert seen == ["context", "some.cu"]
+    assert seen == ["free", "some.cu", "context"]
 
 
 @pytest.mark.parametrize(("cluster", "backend"), [("inline", "cpu"), ("local", "cpu"), ("cuda", "cuda")])
@@ -91,3 +104,23 @@ def test_what_cannot_be_loaded_is_left_to_whoever_needs_it(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "cupy", None)  # importing it fails
     load(context=True)
     wait()
+
+
+def test_a_run_in_this_process_imports_neither_zarr_nor_dask(tmp_path: Path) -> None:
+    """The store writes Zarr's format itself."""
+    file = tmp_path / "small.yaml"
+    file.write_text(
+        "workflow: small\nstages:\n  edges: {stage: ingest, source: {path: {vertices: 5}}}\n"
+        "  graph: {stage: symmetrize, input: edges}\n"
+    )
+    code = f"""\
+import sys
+from gravel.pipeline.cli import main
+try:
+    main(["run", {str(file)!r}, "--cache", {str(tmp_path / "cache")!r}, "--backend", "cpu"])
+finally:
+    print("imported:", sorted({{"zarr", "dask", "numpy"}} & sys.modules.keys()), file=sys.stderr)
+"""
+    ended = python(code)
+    assert "2 computed" in ended.stderr, ended.stderr
+    assert "imported: ['numpy']" in ended.stderr

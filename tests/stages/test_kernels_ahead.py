@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from gravel.kernels import cuda
-from gravel.kernels.compile_time import COMPILE_TIME
+from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, read_source
 from gravel.pipeline.core.devices import Device
 from gravel.pipeline.plan.building import build_plan
@@ -196,3 +196,34 @@ def test_operations_of_cupy_are_called_on_few_elements(monkeypatch: pytest.Monke
     for name in cupy_ahead.OPERATIONS:
         cupy_ahead.run(cupy_ahead.PREFIX + name)  # what a thread would hide
     assert device_cupy.POOL.peak - before < 1 << 20
+
+
+def test_what_is_compiled_ahead_is_nobodys_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(name: str) -> None:
+        with COMPILE_TIME.counted():
+            time.sleep(0.05)
+        raise RuntimeError("of no concern to others")
+
+    monkeypatch.setattr(cupy_ahead, "run", run)
+    before = COMPILE_TIME.seconds
+    for thread in compile_ahead([*cupy_ahead.named(["sum of int64"]), ("kernels/csr/build.cu", U32)]):
+        thread.join()
+    assert len(Module.made) == 1
+    assert COMPILE_TIME.seconds == before
+
+
+def test_what_cupy_compiles_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = SimpleNamespace(_compile_module_with_cache=lambda source, *, wait: time.sleep(wait) or source)
+    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
+    for _ in range(2):
+        count_cupy()
+    before = COMPILE_TIME.seconds
+    assert compiler._compile_module_with_cache("text", wait=0.05) == "text"
+    assert 0.05 <= COMPILE_TIME.seconds - before < 1
+    assert not hasattr(compiler._compile_module_with_cache.__wrapped__, "__wrapped__")
+
+
+@pytest.mark.parametrize("compiler", [None, SimpleNamespace()])
+def test_another_cupy_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, compiler: Any) -> None:
+    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
+    count_cupy()

@@ -62,8 +62,9 @@ def test_shares_and_counts_of_large_ranges(dtype: Any) -> None:
     lengths = numpy.diff(offsets)
     above = lengths > 40
     host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
-    vertices = cupy.asarray(numpy.flatnonzero(above))
-    index = chunks_cuda.index_delegates(vertices, cupy.asarray(lengths[above]), len(lengths))
+    rows = [(0, cupy.asarray(offsets))]
+    vertices, index = chunks_cuda.index_delegates(lambda: rows, len(lengths), 40, dtype)
+    assert numpy.array_equal(vertices.get(), numpy.flatnonzero(above))
     degrees = census.capped(lengths)
     for first, last in ((0, len(lengths)), (1001, 200_003)):
         rows = offsets[first : last + 1], columns[offsets[first] : offsets[last]]

@@ -98,9 +98,16 @@ class RankBuilder:
 
     def capped_degrees(self) -> Any:
         """Give the degrees of the own vertices as the census takes them."""
+        return self._counted_degrees()[0]
+
+    def _counted_degrees(self) -> tuple[Any, Any]:
+        """Give these degrees, and how many of the own vertices have each."""
         import cupy
 
-        return cupy.minimum(self._degrees(), LARGEST).astype(numpy.uint16)
+        degrees, of_degree = cupy.empty(self._local, numpy.uint16), cupy.zeros(LARGEST + 1, numpy.int64)
+        own = self._rows.offsets, numpy.uint64(self._local)
+        self._kernels.run("cap_degrees", self._local, *own, degrees, of_degree)
+        return degrees, of_degree
 
     def learn_degrees(self, rank: int, first: int, degrees: Any) -> None:
         """Take in capped degrees of a rank's vertices from its local index `first` on."""
@@ -114,7 +121,7 @@ class RankBuilder:
         """Count own vertices by degree and own arcs by either end; forget all degrees."""
         import cupy
 
-        of_degree = cupy.bincount(self.capped_degrees().astype(numpy.int32), minlength=LARGEST + 1)
+        of_degree = self._counted_degrees()[1]
         ends = cupy.zeros((2, LARGEST + 1), numpy.int64)
         here = numpy.uint32(self.rank), numpy.uint32(self.ranks), self._all_degrees
         for first, last, begin, stop in self._rows.ranges():
@@ -123,7 +130,7 @@ class RankBuilder:
             self._kernels.run("count_ends", stop - begin, *matrix, *span, *here, ends[0], ends[1])
         self._all_degrees = cupy.empty(0, numpy.uint16)
         busier, quieter = ends.get()
-        return of_degree.get().astype(numpy.int64), busier, quieter
+        return of_degree.get(), busier, quieter
 
     def busy_vertices(self, threshold: int) -> tuple[Any, Any]:
         """Give own vertices with more arcs than that, and their degrees, int64 each."""

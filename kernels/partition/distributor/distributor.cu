@@ -13,6 +13,7 @@
 typedef unsigned short u16;
 
 constexpr u32 MOST_RANKS = 1024;
+constexpr u32 LARGEST = 65535;  // as in census.py
 enum Kind { NN, ND, HALF, ELSEWHERE };
 
 // counts[r] += arcs whose source is rank r's; loops make none. Fewer than 2^31 edges.
@@ -110,6 +111,45 @@ extern "C" __global__ void count_ends(const u64* offsets, const VERTEX* columns,
 extern "C" __global__ void flag_vertices(const u64* vertices, u64 count, u64* words) {
     for (u64 i = global_thread(); i < count; i += global_threads())
         atomicOr(&words[vertices[i] / 64], 1ull << (vertices[i] % 64));
+}
+
+// The lengths of some rows, at most LARGEST, and how many have each.
+extern "C" __global__ void cap_degrees(const u64* offsets, u64 rows, u16* degrees, u64* of_degree) {
+    for (u64 tile = u64(blockIdx.x) * blockDim.x; tile < rows; tile += global_threads()) {
+        const u64 row = tile + threadIdx.x;
+        u32 degree = NOTHING;
+        if (row < rows) {
+            const u64 length = offsets[row + 1] - offsets[row];
+            degree = length < LARGEST ? u32(length) : LARGEST;
+            degrees[row] = u16(degree);
+        }
+        add_together(of_degree, degree);
+    }
+}
+
+// Set the bits of rows that are longer than a threshold in `words`, which start at 0; row 0 is vertex `first`.
+extern "C" __global__ void flag_long_rows(const u64* offsets, u64 rows, u64 first, u64 threshold, u64* words) {
+    for (u64 row = global_thread(); row < rows; row += global_threads()) {
+        const u64 vertex = first + row;
+        if (offsets[row + 1] - offsets[row] > threshold) atomicOr(&words[vertex / 64], 1ull << (vertex % 64));
+    }
+}
+
+// How many bits each word has.
+extern "C" __global__ void count_flags(const u64* words, u64 count, u32* counts) {
+    for (u64 i = global_thread(); i < count; i += global_threads())
+        counts[i] = __popc(u32(words[i])) + __popc(u32(words[i] >> 32));
+}
+
+// The flagged ones of some rows at their positions, with their lengths; row 0 is vertex `first`.
+extern "C" __global__ void list_flagged(const u64* offsets, u64 rows, u64 first, const u64* words, const u32* before,
+                                        VERTEX* vertices, u64* degrees) {
+    for (u64 row = global_thread(); row < rows; row += global_threads()) {
+        const u32 position = position_of(first + row, words, before);
+        if (position == NOTHING) continue;
+        vertices[position] = VERTEX(first + row);
+        degrees[position] = offsets[row + 1] - offsets[row];
+    }
 }
 
 // What becomes of each arc of a range of own rows: its kind, and
