@@ -1,0 +1,106 @@
+"""What a search reached and gathered, counted outside of the measured time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.placement.device_copies import on_host
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.kernels.bfs import BFSResult, Search
+    from gravel.stages.traversal.graph import SearchedGraph
+
+
+def reached(
+    graph: SearchedGraph,
+    source: int,
+    result: BFSResult,
+    distance: NDArray[Any] | None,
+    predecessor: NDArray[Any] | None,
+) -> dict[str, Any]:
+    """Count what a search reached; source and labels are in `symmetrize`'s numbering."""
+    import numpy
+
+    from gravel.kernels.level_statistics import distances_of_tree, level_sums
+    from gravel.kernels.strategy import backend_of
+
+    if distance is None:
+        distance = numpy.empty(graph.vertex_count, numpy.int32)
+        distances_of_tree(predecessor, source, distance)
+    if backend_of(distance) == "cuda":
+        from gravel.kernels.level_statistics_cuda import level_sums as sums_on_device
+
+        vertices, arcs, summed = sums_on_device(distance, *graph.counts_on_device)
+    else:
+        depth = int(distance.max())
+        vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
+        extra = numpy.empty(0, numpy.int32) if graph.extra_ends is None else on_host(graph.extra_ends)
+        summed = level_sums(distance, graph.first_offsets, extra, vertices, arcs)
+    pulled = [level for level, way in enumerate(result.directions[: len(vertices)]) if way == "pull"]
+    total = int(arcs.sum())
+    edges = (total + int(summed)) // 2 if graph.symmetric else total
+    return {
+        "reached": int(vertices.sum()),
+        "arcs": total,
+        "edges": edges,
+        "depth": len(vertices) - 1,
+        "levels": {
+            "vertices": vertices.tolist(),
+            "arcs": arcs.tolist(),
+            "pulled": pulled,
+        },
+    }
+
+
+def add_statistics(
+    graph: SearchedGraph,
+    search: Search,
+    starts: Sequence[int],
+    records: Sequence[dict[str, Any]],
+    max_depth: int | None,
+) -> list[str]:
+    """Search once more from every source and add what a counting search tells; returns notes.
+
+    `search` was prepared with statistics. Where it counts, each record gets `expanded`,
+    `redundant_expansion` and `levels["expanded"]`; that of the first search gets `levels["distinct"]`, the
+    vertices that its edge frontiers hold, each once.
+    """
+    from gravel.kernels.strategy import strategies_in
+
+    strategy = strategies_in("gravel.kernels.bfs")[search.strategy]
+    counting = graph.backend in strategy.counts
+    for place, (start, record) in enumerate(zip(starts, records, strict=True)):
+        if place and not counting:
+            break
+        result = search.run(start)
+        if place == 0:
+            record["levels"]["distinct"] = _distinct(graph, start, result)
+        if result.expanded is not None:
+            followed = sum(record["levels"]["arcs"][:max_depth])
+            record["expanded"] = sum(result.expanded)
+            record["redundant_expansion"] = record["expanded"] / followed if followed else None
+            record["levels"]["expanded"] = list(result.expanded)
+    if counting:
+        return []
+    return [f"{search.strategy} does not count the arcs that it gathers on {graph.backend}"]
+
+
+def _distinct(graph: SearchedGraph, start: int, result: BFSResult) -> list[int]:
+    """Count the vertices that are in each level's edge frontier, without duplicates."""
+    import numpy
+
+    from gravel.kernels.level_statistics import distances_of_tree, distinct_neighbours
+
+    distance = on_host(result.distance)
+    if distance is None:
+        distance = numpy.empty(graph.vertex_count, numpy.int32)
+        distances_of_tree(on_host(result.predecessor), start, distance)
+    distance = numpy.ascontiguousarray(distance)
+    counts = numpy.zeros(int(distance.max()) + 1, numpy.int64)
+    order = numpy.argsort(distance, kind="stable")[int((distance < 0).sum()) :]
+    offsets, columns = on_host(graph.row_offsets), graph.host_columns()
+    distinct_neighbours(order, distance, offsets, columns, counts)
+    return counts.tolist()

@@ -1,0 +1,140 @@
+"""What one rank of a distributed graph does for `traverse`: it searches, counts what it reaches, checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.kernels.verify import Check
+    from gravel.kernels.verify.ranks import LevelSums
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.traversal.distributed_components_rank import ComponentsTask
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """What each rank is given; with `draw` it draws sources, without sources it forgets its search."""
+
+    recipe: Recipe
+    backend: str
+    threads: int
+    options: SearchOptions
+    max_depth: int | None
+    tree: bool
+    transport: str = "auto"
+    check: bool = False
+    labels: bool = True
+    sources: tuple[int, ...] = ()
+    draw: tuple[int, int] | None = None  # how many, and the seed
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """What one rank tells of one search; `sums` and `checks` are of all ranks."""
+
+    rank: int
+    labels: RankLabels  # without arrays unless they are wanted
+    sums: LevelSums
+    checks: tuple[Check, ...]
+
+
+def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
+    """Do what a task asks for as one rank; the rank's part is found or made first."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.threads)
+    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    if task.draw is not None:
+        return _drawn(named, held, *task.draw)
+    if not task.sources:
+        searcher = held.kept.pop("searcher", None)
+        if searcher is not None and task.backend == "cuda":
+            searcher.leave(named)
+        held.kept.clear()
+        return []
+    return [_search(named, held, task, source) for source in task.sources]
+
+
+def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
+    """Find or make the rank; returns whether it was made."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.threads)
+    _, _, new = find_rank(gang, task.recipe, task.backend)
+    return new
+
+
+def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.partition.distributor.draw import draw_program, with_arcs
+
+    share = held.share
+    filled = with_arcs(share.part, share.delegates, share.vertex_count, gang.size)
+    drawn = drive(draw_program(Endpoint(gang), filled, share.vertex_count, count, seed), gang)
+    return [drawn]
+
+
+def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankAnswer:
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.verify.ranks import check_program, sum_levels_program
+
+    if task.backend == "cuda":
+        from gravel.stages.traversal.distributed_gpu import search_on_gpu
+
+        labels = search_on_gpu(gang, held, task, source)
+    else:
+        labels = _search_on_cpu(gang, held, task, source)
+    checker = checker_of(held, gang.size)
+    # What one program posts must not be taken for what the next does.
+    gang.barrier()
+    with wire_of(gang, task.backend) as wire:
+        end = Endpoint(wire)
+        sums = drive(sum_levels_program(end, checker, labels.distance), wire)
+        checks: list[Check] = []
+        if task.check:
+            found = labels.distance, labels.predecessor
+            checks = drive(check_program(end, checker, source, *found, max_depth=task.max_depth), wire)
+    return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
+
+
+def _search_on_cpu(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
+    from gravel.kernels.partition.rank_search import RankSearch
+    from gravel.kernels.partition.search import search_rank
+
+    if "searcher" not in held.kept:
+        share = held.share
+        held.kept["searcher"] = RankSearch(
+            share.part, share.delegates, share.vertex_count, gang.size, symmetric=True, options=task.options
+        )
+    # Nobody begins, or starts its clock, before all have ended the search before.
+    gang.barrier()
+    return search_rank(gang, held.kept["searcher"], source, max_depth=task.max_depth, tree=task.tree)
+
+
+def checker_of(held: Held, ranks: int) -> Any:
+    """Find or make what a rank checks its labels with."""
+    if "checker" not in held.kept:
+        if held.backend == "cuda":
+            from gravel.kernels.verify.ranks.cuda import RankChecker as Made
+        else:
+            from gravel.kernels.verify.ranks.cpu import RankChecker as Made  # type: ignore[assignment]
+        share = held.share
+        held.kept["checker"] = Made(share.part, share.delegates, share.vertex_count, ranks)
+    return held.kept["checker"]
+
+
+def _told(labels: RankLabels, wanted: bool) -> RankLabels:
+    """Bring labels to the host, or leave them behind."""
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+
+    if not wanted:
+        return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
+    distance: Any = on_host(labels.distance)
+    return replace(labels, distance=distance, predecessor=on_host(labels.predecessor))
