@@ -14,7 +14,7 @@ from gravel.stages.presets import filled
 from gravel.stages.stage import FileInput, Parameters, Slot, Stage
 from gravel.stages.traversal.need import estimate
 from gravel.stages.traversal.placing import check_placement
-from gravel.stages.traversal.prepared import prepared
+from gravel.stages.traversal.records import prepared
 from gravel.stages.traversal.spreading import batched
 from gravel.stages.traversal.strategy import cannot_run, checked_strategy
 from gravel.stages.traversal.tuning import tuning_faults

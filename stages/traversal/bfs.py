@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.encoded import encoded_record, prepare_encoded
-from gravel.stages.traversal.executed import executed
 from gravel.stages.traversal.placed import placement_record, prepare_placed
+from gravel.stages.traversal.records import executed
 from gravel.stages.traversal.sizes import batch_of
 from gravel.stages.traversal.strategy import checked_tuning, machine_name, refuse_choice
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traversal.rows import Rows
+    from gravel.stages.traversal.labels import Rows
     from gravel.stages.traverse import TraverseParameters
 
 
@@ -54,8 +54,8 @@ def search_all(
 
     from gravel.stages.artifacts import Measurement
     from gravel.stages.traversal.counts import add_statistics
+    from gravel.stages.traversal.labels import Rows
     from gravel.stages.traversal.ordering import OrderTimes, order_times
-    from gravel.stages.traversal.rows import Rows
 
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
 from gravel.stages.partitioning.resident import Recipe, run_gang
-from gravel.stages.traversal.distances import Distances
 from gravel.stages.traversal.distributed_rank import RankAnswer, RankTask, ready_as_rank, work_as_rank
+from gravel.stages.traversal.labels import Distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ def search_distributed(
 
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.executed import told
+    from gravel.stages.traversal.records import told
     from gravel.stages.traversal.strategy import machine_name, refuse_choice
 
     refuse_elsewhere(parameters)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gravel.stages import distribute
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.gpu_components import BYTES_PER_NODE
 from gravel.stages.traversal.gpu_ranks import (
     BYTES_PER_DELEGATE,
     BYTES_PER_NORMAL_ARC,
@@ -14,6 +13,7 @@ from gravel.stages.traversal.gpu_ranks import (
     vertex_bytes,
 )
 from gravel.stages.traversal.nccl_ranks import BYTES_PER_ARRIVAL
+from gravel.stages.traversal.ranked_components import BYTES_PER_NODE
 
 if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.gpu_residents import search_resident
 from gravel.stages.traversal.graph import ON_CPU
 from gravel.stages.traversal.nccl_ranks import nccl_rank, over_nccl, prepare_over_nccl
 from gravel.stages.traversal.partitioned import GangSearch
 from gravel.stages.traversal.rank_placing import plan_encoded, plan_loaded
-from gravel.stages.traversal.residents import Residents
+from gravel.stages.traversal.residents import Residents, search_resident
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
     from gravel.stages.stage import Extent
-    from gravel.stages.traversal.gpu_residents import GpuRank
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.partitioned import RankTask
     from gravel.stages.traversal.rank_placing import RankPlan
+    from gravel.stages.traversal.residents import GpuRank
     from gravel.stages.traverse import TraverseParameters
 
 BYTES_PER_VERTEX = 51

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.gpu_residents import search_resident
 from gravel.stages.traversal.graph import ON_CPU
-from gravel.stages.traversal.residents import Residents
+from gravel.stages.traversal.residents import Residents, search_resident
 from gravel.stages.traversal.striped import StripedGang
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
     from gravel.stages.stage import Extent
-    from gravel.stages.traversal.gpu_residents import GpuRank
     from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traversal.residents import GpuRank
     from gravel.stages.traversal.striped import StripeTask
     from gravel.stages.traverse import TraverseParameters
 

@@ -13,13 +13,13 @@ from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.device_need import HUB_ARCS, UNIT_BYTES, bringing_bytes
 from gravel.stages.traversal.device_need import device_bytes as search_device_bytes
 from gravel.stages.traversal.encoded import WHOLE, searched_encoded
-from gravel.stages.traversal.gpu_components import component_bytes
 from gravel.stages.traversal.gpu_ranks import device_bytes
 from gravel.stages.traversal.gpu_stripes import device_bytes as stripe_bytes
 from gravel.stages.traversal.nccl_ranks import BYTES_PER_ARRIVAL
 from gravel.stages.traversal.partitioned import LABEL_BYTES
 from gravel.stages.traversal.placing import SPLIT_COMPONENTS, Placing, limits_of, placement_asked, plan_rows
 from gravel.stages.traversal.rank_placing import plan_ranks
+from gravel.stages.traversal.ranked_components import component_bytes
 from gravel.stages.traversal.sizes import batch_of, device_label_bytes, label_bytes, search_count, width_of
 from gravel.stages.traversal.spreading import Spreading, plan_spreading
 from gravel.stages.traversal.strategy import backend_of_search

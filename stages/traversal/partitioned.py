@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.encoded_ranks import encoded_ranks
-from gravel.stages.traversal.executed import with_options
+from gravel.stages.traversal.records import with_options
 from gravel.stages.traversal.residents import Residents
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.distances import Distances
+from gravel.stages.traversal.labels import Distances
 from gravel.stages.traversal.partitioned import LABEL_BYTES
 from gravel.stages.traversal.spreading import Spreading
 
@@ -163,7 +163,7 @@ def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Se
     from gravel.kernels.jit import set_threads
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import timed
-    from gravel.stages.traversal.rows import Rows
+    from gravel.stages.traversal.labels import Rows
 
     sources = list(task.sources or ())
     set_threads(min(task.machine.threads, task.parameters.threads or task.machine.threads))

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.traversal.executed import with_options
 from gravel.stages.traversal.partitioned import LABEL_BYTES, read_options
+from gravel.stages.traversal.records import with_options
 from gravel.stages.traversal.residents import Residents
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
 
 def components(gang: Any, task: Any) -> tuple[list[float], int, list[str]]:
     """Find components, once to warm up and three times; give the times, how many, and the broken rules."""
-    from gravel.stages.traversal.distributed_components_rank import ComponentsTask, find_as_rank
+    from gravel.stages.traversal.distributed_components import ComponentsTask, find_as_rank
 
     asked = ComponentsTask(task.recipe, task.backend, 2, runs=4, check=True, labels=False)
     answer = find_as_rank(gang, asked)

@@ -107,7 +107,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
 
 
 def test_labels_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.traversal.distributed_components_rank.PIECE", 7)
+    monkeypatch.setattr("gravel.stages.traversal.distributed_components.PIECE", 7)
     graph = made(3)
     labels, _ = find(graph)
     assert check(graph, labels).keys() == FOUR

@@ -13,7 +13,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.sections.cells import cells
 from gravel.stages.sections.studies import graph_names
-from gravel.stages.traversal.prepared import prepared
+from gravel.stages.traversal.records import prepared
 from tests.stages.measured import searched
 
 BITS = {

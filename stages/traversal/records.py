@@ -1,4 +1,8 @@
-"""What a traversal executed, for its measurement: the function, the backend and the constants in force."""
+"""What a measurement records of a traversal: how its graph was prepared, and what was executed.
+
+A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
+large to be kept.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,26 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from gravel.kernels.strategy import Ran, strategies_in
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+
+
+def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
+    """Return `order`, `rows` and `partition`, each with the statistics of its artifact, if there is one.
+
+    `order` has `method`, `rows` has `codec`, `partition` has `ranks` and `threshold`.
+    """
+    found: dict[str, Any] = {}
+    if isinstance(stored, Ordering):
+        found["order"] = {"method": stored.method, **stored.statistics}
+    if isinstance(stored, CompressedGraph):
+        statistics = dict(stored.statistics)
+        order = statistics.pop("order", None)
+        if order is not None:
+            found["order"] = order
+        found["rows"] = {"codec": stored.codec, **statistics}
+    if isinstance(stored, Partition):
+        found["partition"] = {"ranks": stored.ranks, "threshold": stored.threshold, **stored.statistics}
+    return found
 
 
 def executed(search: Any, backend: str) -> dict[str, Any]:
