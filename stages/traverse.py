@@ -181,7 +181,8 @@ def traverse(
     does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
     """
     from gravel.stages.errors import StageError
-    from gravel.stages.traversal.reading import read_searched, sources_of
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.sources import sources_of
     from gravel.stages.traversal.spread import refuse_workers, search_spread, workers_for
 
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple | ListedSources):

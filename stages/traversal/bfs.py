@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.encoded import encoded_record, prepare_encoded
-from gravel.stages.traversal.placed import placement_record, prepare_placed
-from gravel.stages.traversal.records import executed
+from gravel.stages.traversal.records import executed, placement_record
 from gravel.stages.traversal.sizes import batch_of
 from gravel.stages.traversal.strategy import checked_tuning, machine_name, refuse_choice
 
@@ -16,11 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.bfs import BFSResult, Search
+    from gravel.kernels.placement import Placed
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.context import Context
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traversal.labels import Rows
+    from gravel.stages.traversal.labels import LabelWriter
     from gravel.stages.traverse import TraverseParameters
 
 
@@ -54,7 +54,7 @@ def search_all(
 
     from gravel.stages.artifacts import Measurement
     from gravel.stages.traversal.counts import add_statistics
-    from gravel.stages.traversal.labels import Rows
+    from gravel.stages.traversal.labels import LabelWriter
     from gravel.stages.traversal.ordering import OrderTimes, order_times
 
     permutation = graph.permutation
@@ -63,17 +63,17 @@ def search_all(
     batch = batch_of(parameters)
     prepare_search(context, graph, parameters, batch=batch)
     search, notes = prepare_search(context, graph, parameters, batch=batch)
-    rows = Rows(context, graph, parameters.output, len(starts))
+    writer = LabelWriter(context, graph, parameters.output, len(starts))
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
-    records = timed(context, graph, search, rows, sources.tolist(), starts)
-    labels = rows.close()
+    records = timed(context, graph, search, writer, sources.tolist(), starts)
+    labels = writer.close()
     notes += getattr(search, "notes", [])
     described = described_search(context.machine, graph, search, parameters)
     ordering = OrderTimes()
     if parameters.statistics and records:
         # Both workspaces at once might not fit.
-        del search, rows
+        del search, writer
         ordering = order_times(graph)
         if graph.placement == "streamed":
             notes.append("a streamed search does not count the arcs that it gathers")
@@ -165,7 +165,7 @@ def prepare_search(
         except ValueError as error:
             raise StageError(str(error)) from None
     if graph.placed is not None and (strategy in ("auto", "host_rows") or graph.placement == "streamed"):
-        return prepare_placed(graph, graph.placed, parameters)
+        return _prepare_placed(graph, graph.placed, parameters)
     try:
         choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
         constants, notes = checked_tuning("gravel.kernels.bfs", choice.strategy, graph.backend, tuning)
@@ -183,6 +183,46 @@ def prepare_search(
         )
     except ValueError as error:
         raise StageError(str(error)) from None
+    return search, notes
+
+
+def _prepare_placed(
+    graph: SearchedGraph, placed: Placed, parameters: TraverseParameters
+) -> tuple[Search, list[str]]:
+    """Return a search of pinned or streamed rows and sentences about what it leaves out.
+
+    Raises `StageError` for a strategy or a tuning constant that does not fit.
+    """
+    from gravel.kernels.strategy import strategies_in
+
+    plan = placed.plan
+    name = "streamed" if plan.placement == "streamed" else "host_rows"
+    if parameters.strategy not in ("auto", "host_rows", "streamed"):
+        raise StageError(
+            f"strategy {parameters.strategy!r} does not search rows of placement {plan.placement}",
+            hint=f"leave strategy out, or ask for {name}",
+        )
+    planned: dict[str, Any] = {}
+    if plan.placement == "streamed":
+        planned = {"buffer_bytes": plan.buffer_bytes}
+    elif plan.placement == "split":
+        planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
+    strategy = strategies_in("gravel.kernels.bfs")[name]
+    try:
+        constants, notes = checked_tuning("gravel.kernels.bfs", name, graph.backend, parameters.tuning)
+        search: Search = strategy.load(graph.backend)(
+            graph.row_offsets,
+            graph.columns,
+            output=parameters.output,
+            symmetric=graph.symmetric,
+            max_depth=parameters.max_depth,
+            **(planned | constants),
+        )
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    search.strategy = name
+    search.ran = strategy.ran(graph.backend, planned | constants)
+    search.reason = plan.reason if parameters.strategy == "auto" else "asked for"
     return search, notes
 
 
@@ -209,13 +249,13 @@ def timed(
     context: Context,
     graph: SearchedGraph,
     search: Search,
-    rows: Rows,
+    writer: LabelWriter,
     sources: Sequence[int],
     starts: Sequence[int],
     *,
     warm: bool = True,
 ) -> list[dict[str, Any]]:
-    """Search from every source, add its labels to the rows, and count what it reached; a record for each.
+    """Search from every source, write its labels, and count what it reached; a record for each.
 
     `starts` are the sources in the numbering that is searched. With `warm` one search comes before the clock.
     """
@@ -224,7 +264,7 @@ def timed(
 
     records: list[dict[str, Any]] = []
     for source, result in zip(sources, _results(graph, search, starts, warm), strict=True):
-        distance, predecessor, back = rows.append(result)
+        distance, predecessor, back = writer.append(result)
         records.append(
             {
                 "source": source,

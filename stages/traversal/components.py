@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.encoded import encoded_record
-from gravel.stages.traversal.placed import placement_record
-from gravel.stages.traversal.records import components_ran, executed, told
+from gravel.stages.traversal.records import components_ran, executed, placement_record, told
 from gravel.stages.traversal.strategy import checked_tuning, machine_name, refuse_choice
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.program import RankLabels
     from gravel.kernels.verify import Check
     from gravel.kernels.verify.ranks import LevelSums
-    from gravel.stages.partitioning.resident import Held
     from gravel.stages.rank_group import RankContext
     from gravel.stages.traversal.distributed_components import ComponentsTask
 

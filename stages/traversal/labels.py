@@ -60,7 +60,7 @@ class Distances:
                 self._rows.append(narrow[row : row + 1].astype(wanted))
 
 
-class Rows:
+class LabelWriter:
     """The output arrays, and the workspace to bring labels back.
 
     Labels of a device come back on the device, since scattered reads are an order of magnitude faster there,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gravel.stages.artifacts import CompressedGraph, Graph, Partition
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
@@ -54,13 +52,3 @@ def read_searched(
     if parameters.threads is not None and parameters.threads > placed.threads:
         graph.notes.append(f"{parameters.threads} threads were asked for, and {placed.threads} used")
     return graph
-
-
-def sources_of(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
-    """Draw or check the sources, in `symmetrize`'s numbering; raises `StageError` for one that is none."""
-    from gravel.stages.traversal.sources import check_sources, draw_sources
-
-    asked: Any = parameters.sources
-    if hasattr(asked, "random"):
-        return draw_sources(graph.first_offsets, asked.random, asked.seed)
-    return check_sources(asked.vertices if hasattr(asked, "vertices") else asked, graph.vertex_count)

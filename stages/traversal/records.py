@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.strategy import Ran, strategies_in
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+
+if TYPE_CHECKING:
+    from gravel.stages.traversal.graph import SearchedGraph
 
 
 def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
@@ -31,6 +34,13 @@ def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
     if isinstance(stored, Partition):
         found["partition"] = {"ranks": stored.ranks, "threshold": stored.threshold, **stored.statistics}
     return found
+
+
+def placement_record(graph: SearchedGraph) -> dict[str, Any]:
+    """Return the placement for a measurement, unless rows lay in host memory for a search on the CPU."""
+    if graph.placed is None and graph.backend == "cpu":
+        return {}
+    return {"placement": "device" if graph.placed is None else graph.placement}
 
 
 def executed(search: Any, backend: str) -> dict[str, Any]:

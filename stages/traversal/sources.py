@@ -10,6 +10,9 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
 SHOWN = 10
 """Sources that an error names; one more would not help to find the fault."""
 
@@ -42,3 +45,11 @@ def check_sources(vertices: Sequence[int], vertex_count: int) -> NDArray[Any]:
             hint="name sources that are in the graph",
         )
     return numpy.array(vertices, numpy.int64)
+
+
+def sources_of(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
+    """Draw or check the sources, in `symmetrize`'s numbering; raises `StageError` for one that is none."""
+    asked: Any = parameters.sources
+    if hasattr(asked, "random"):
+        return draw_sources(graph.first_offsets, asked.random, asked.seed)
+    return check_sources(asked.vertices if hasattr(asked, "vertices") else asked, graph.vertex_count)

@@ -115,7 +115,8 @@ def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
 def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import described_search, prepare_search
-    from gravel.stages.traversal.reading import read_searched, sources_of
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.sources import sources_of
 
     started = time.perf_counter()
     parameters, context = task.parameters, PlainContext(task.machine)
@@ -163,17 +164,17 @@ def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Se
     from gravel.kernels.jit import set_threads
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import timed
-    from gravel.stages.traversal.labels import Rows
+    from gravel.stages.traversal.labels import LabelWriter
 
     sources = list(task.sources or ())
     set_threads(min(task.machine.threads, task.parameters.threads or task.machine.threads))
     context = PlainContext(task.machine)
-    rows = Rows(context, graph, task.parameters.output, len(sources))
+    writer = LabelWriter(context, graph, task.parameters.output, len(sources))
     # All workers search at the same time, so that what they share slows all of them down, or none.
     gang.barrier()
     starts = _numbered(graph, sources)
-    records = timed(context, graph, search, rows, sources, starts, warm=False) if sources else []
-    labels = rows.close() if sources else (None, None)
+    records = timed(context, graph, search, writer, sources, starts, warm=False) if sources else []
+    labels = writer.close() if sources else (None, None)
     return Share([{**record, "worker": gang.rank} for record in records], *labels)
 
 
