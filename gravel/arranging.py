@@ -105,7 +105,7 @@ def plain_rows(graph: graphs.Graph) -> Graph:
 def _refuse(graph: graphs.Graph, stage: Any, parameters: Any, stored: Any, what: str) -> None:
     from dataclasses import replace
 
-    from gravel.stages.searching.placing import extent_of
+    from gravel.stages.traversal.placing import extent_of
 
     extent = extent_of(stored)
     need = stage.estimate(parameters, {"input": (extent,)}, graph._machine)

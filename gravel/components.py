@@ -102,7 +102,7 @@ def find(graph: Graph, strategy: str) -> Components:
     """Find the components of a graph; raises ValueError for an unknown strategy."""
     from gravel.mapping import components_back
     from gravel.prepared import searched_graph
-    from gravel.stages.searching.components import prepared_find
+    from gravel.stages.traversal.components import prepared_find
 
     if not len(graph):
         import numpy

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gravel.prepared import PreparedSearch
     from gravel.searches import Search
     from gravel.stages import artifacts
-    from gravel.stages.searching.graph import SearchedGraph
     from gravel.stages.sizes import Machine
+    from gravel.stages.traversal.graph import SearchedGraph
 
 MAX_PREPARED = 4
 """Searches of a graph that are kept ready, each with its labels and queues."""

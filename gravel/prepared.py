@@ -14,7 +14,7 @@ from gravel.searches import Search
 
 if TYPE_CHECKING:
     from gravel.graphs import Graph
-    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
     from gravel.vertex_ids import Ids
 
@@ -51,7 +51,7 @@ def prepare(
     graph: Graph, output: str, strategy: str, max_depth: int | None, tuning: dict[str, Any]
 ) -> PreparedSearch:
     """Make a search ready; raises ValueError for what does not fit the graph, and `NotEnoughMemory`."""
-    from gravel.stages.searching.bfs import prepare_search
+    from gravel.stages.traversal.bfs import prepare_search
 
     if output not in ("both", "distance", "predecessor"):
         raise ValueError(f"output is {output!r}; it can be 'both', 'distance' or 'predecessor'")
@@ -72,7 +72,7 @@ def searched_graph(graph: Graph, strategy: str) -> tuple[SearchedGraph, str]:
 def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
     from pydantic import ValidationError
 
-    from gravel.stages.searching.sizes import MOST_SEARCHES
+    from gravel.stages.traversal.sizes import MOST_SEARCHES
     from gravel.stages.traverse import TraverseParameters, VertexSources
 
     placement = "auto" if graph._placement == "host" else graph._placement
@@ -91,9 +91,9 @@ def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
 
 def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
     """Bring the graph to where it is searched, once it is known that labels and queues fit."""
-    from gravel.stages.searching.need import estimate
-    from gravel.stages.searching.placing import extent_of
-    from gravel.stages.searching.reading import read_searched
+    from gravel.stages.traversal.need import estimate
+    from gravel.stages.traversal.placing import extent_of
+    from gravel.stages.traversal.reading import read_searched
 
     extent = extent_of(graph._stored)
     need = estimate(parameters, {"input": (extent,)}, graph._machine)

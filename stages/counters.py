@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ByteSize, Field, model_validator
 
-from gravel.stages.searching.need import estimate
-from gravel.stages.searching.spreading import batched
-from gravel.stages.searching.strategy import without_cpu_code
-from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.traversal.need import estimate
+from gravel.stages.traversal.spreading import batched
+from gravel.stages.traversal.strategy import without_cpu_code
+from gravel.stages.traversal.tuning import tuning_faults
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
 if TYPE_CHECKING:

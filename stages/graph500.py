@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from gravel.stages.searching.device_need import search_bytes
-from gravel.stages.searching.spreading import batched
-from gravel.stages.searching.strategy import cannot_run, checked_strategy
-from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Stage
 from gravel.stages.symmetrize import device_bytes
+from gravel.stages.traversal.device_need import search_bytes
+from gravel.stages.traversal.spreading import batched
+from gravel.stages.traversal.strategy import cannot_run, checked_strategy
+from gravel.stages.traversal.tuning import tuning_faults
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def graph500(context: Context, parameters: Graph500Parameters) -> tuple[Measurem
     each search (kernel 2) and its validation are timed separately. Raises
     `VerificationFailed` at the first search that breaks a rule.
     """
-    from gravel.stages.searching.graph500 import run_benchmark
+    from gravel.stages.traversal.graph500 import run_benchmark
 
     return run_benchmark(context, parameters)
 

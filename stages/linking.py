@@ -125,7 +125,7 @@ def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | No
 def measure_links(context: Context, parameters: LinksParameters) -> Links:
     """Make the artifact from what the ranks of a gang found."""
     from gravel.stages.artifacts import Links
-    from gravel.stages.searching.strategy import machine_name
+    from gravel.stages.traversal.strategy import machine_name
 
     backend = context.machine.backend
     answers: list[LinksAnswer] = context.rank_group(

@@ -9,10 +9,10 @@ from pydantic import Field, field_validator, model_validator
 
 from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
-from gravel.stages.searching.device_need import search_bytes
-from gravel.stages.searching.need import COMPILED_BFS
-from gravel.stages.searching.strategy import checked_strategy, without_cpu_code
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.traversal.device_need import search_bytes
+from gravel.stages.traversal.need import COMPILED_BFS
+from gravel.stages.traversal.strategy import checked_strategy, without_cpu_code
 from gravel.stages.traverse import RandomSources
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     """
     from gravel.kernels.jit import set_threads
     from gravel.stages.probing import probe_all
-    from gravel.stages.searching.graph import read_graph
-    from gravel.stages.searching.sources import draw_sources
+    from gravel.stages.traversal.graph import read_graph
+    from gravel.stages.traversal.sources import draw_sources
 
     set_threads(context.machine.threads)
     graph = read_graph(input, context.machine)

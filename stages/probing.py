@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Probe
     from gravel.stages.context import Context
     from gravel.stages.probe import ProbeParameters
-    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traversal.graph import SearchedGraph
 
 ON_CPU = "the parts were played on the CPU, thread after thread, so their times say nothing of a GPU"
 COUNTED = "bytes and lanes are counted by a twin of the gathers, not measured"
@@ -52,7 +52,7 @@ def probe_all(
     from gravel.kernels.probes import prepare
     from gravel.kernels.probes.levels import levels_of
     from gravel.stages.artifacts import Probe
-    from gravel.stages.searching.strategy import machine_name
+    from gravel.stages.traversal.strategy import machine_name
 
     parts = parts_of(parameters)
     notes = [*graph.notes, *([ON_CPU] if graph.backend == "cpu" and parts else [])]

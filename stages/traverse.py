@@ -11,13 +11,13 @@ from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_
 
 from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
 from gravel.stages.presets import filled
-from gravel.stages.searching.need import estimate
-from gravel.stages.searching.placing import check_placement
-from gravel.stages.searching.prepared import prepared
-from gravel.stages.searching.spreading import batched
-from gravel.stages.searching.strategy import cannot_run, checked_strategy
-from gravel.stages.searching.tuning import tuning_faults
 from gravel.stages.stage import FileInput, Parameters, Slot, Stage
+from gravel.stages.traversal.need import estimate
+from gravel.stages.traversal.placing import check_placement
+from gravel.stages.traversal.records import prepared
+from gravel.stages.traversal.spreading import batched
+from gravel.stages.traversal.strategy import cannot_run, checked_strategy
+from gravel.stages.traversal.tuning import tuning_faults
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Traversal
@@ -181,8 +181,9 @@ def traverse(
     does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
     """
     from gravel.stages.errors import StageError
-    from gravel.stages.searching.reading import read_searched, sources_of
-    from gravel.stages.searching.spread import refuse_workers, search_spread, workers_for
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.sources import sources_of
+    from gravel.stages.traversal.spread import refuse_workers, search_spread, workers_for
 
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
@@ -190,15 +191,15 @@ def traverse(
             hint="name internal indices instead: sources: {vertices: [...]}",
         )
     if parameters.algorithm == "bfs" and isinstance(parameters.sources, VertexSources):
-        from gravel.stages.searching.sources import check_sources
+        from gravel.stages.traversal.sources import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
     if isinstance(input, DistributedGraph):
         if parameters.algorithm == "components":
-            from gravel.stages.searching.distributed_components import find_distributed
+            from gravel.stages.traversal.distributed_components import find_distributed
 
             return find_distributed(context, parameters, input)
-        from gravel.stages.searching.distributed import search_distributed
+        from gravel.stages.traversal.distributed import search_distributed
 
         refuse_workers(parameters, "distributed")
         return search_distributed(context, parameters, input)
@@ -217,11 +218,11 @@ def traverse(
     if parameters.sources_over == "workers":
         graph.notes.append("there were no other workers to deal sources to, so one searched from all")
     if parameters.algorithm == "components":
-        from gravel.stages.searching.components import find_components
+        from gravel.stages.traversal.components import find_components
 
         traversal, measurement = find_components(context, graph, parameters)
     else:
-        from gravel.stages.searching.bfs import search_all
+        from gravel.stages.traversal.bfs import search_all
 
         traversal, measurement = search_all(context, graph, sources_of(parameters, graph), parameters)
     return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})

@@ -90,10 +90,11 @@ def _searched(
 
     from gravel.stages.context import PlainContext
     from gravel.stages.counting.gathered import add_gathered
-    from gravel.stages.searching.bfs import prepare_search, search_all
-    from gravel.stages.searching.prepared import prepared
-    from gravel.stages.searching.reading import read_searched, sources_of
-    from gravel.stages.searching.sizes import batch_of
+    from gravel.stages.traversal.bfs import prepare_search, search_all
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.records import prepared
+    from gravel.stages.traversal.sizes import batch_of
+    from gravel.stages.traversal.sources import sources_of
 
     plain = PlainContext(context.machine, context.scratch)  # its labels are not kept
     asked = parameters.searched()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
-from gravel.stages.searching.counts import add_statistics
+from gravel.stages.traversal.counts import add_statistics
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search
-    from gravel.stages.searching.graph import SearchedGraph
+    from gravel.stages.traversal.graph import SearchedGraph
 
 BOTTOM_UP = "arcs of bottom-up levels are counted: of each unvisited vertex up to the first in the frontier"
 

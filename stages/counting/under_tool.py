@@ -27,9 +27,9 @@ def main(folder: Path) -> None:
     import cupy
 
     from gravel.stages.context import PlainContext
-    from gravel.stages.searching.bfs import prepare_search
-    from gravel.stages.searching.reading import read_searched
-    from gravel.stages.searching.sizes import batch_of
+    from gravel.stages.traversal.bfs import prepare_search
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.sizes import batch_of
 
     asked = json.loads((folder / ASKED).read_text())
     # Whoever started this process may be gone.

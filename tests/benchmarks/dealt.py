@@ -18,10 +18,10 @@ import numpy
 from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.records.reading import find_run
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.searching.spreading import LABELS_RATE, plan_spreading, predicted_seconds
 from gravel.stages.sections.dealt import busy
 from gravel.stages.sections.rates import harmonic_mean, rates
 from gravel.stages.stage import Extent
+from gravel.stages.traversal.spreading import LABELS_RATE, plan_spreading, predicted_seconds
 from gravel.stages.traverse import TraverseParameters
 
 WORKFLOW = """

@@ -12,8 +12,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.searching import gpu_ranks
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal import gpu_ranks
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.directions import same_levels
 from tests.emulation import fake_cupy

@@ -44,7 +44,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.generate.generate", generate)
     monkeypatch.setattr("gravel.kernels.csr.build", build)
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda: None)
-    monkeypatch.setattr("gravel.stages.searching.bfs.machine_name", lambda *_: "an emulated GPU")
+    monkeypatch.setattr("gravel.stages.traversal.bfs.machine_name", lambda *_: "an emulated GPU")
 
 
 def run(backend: str, **parameters: Any) -> tuple[Measurement, Verification]:

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.level_statistics import level_sums
-from gravel.stages.searching import counts, graph
+from gravel.stages.traversal import counts, graph
 from tests.emulation import strict_cupy
 
 VERTICES = 1000

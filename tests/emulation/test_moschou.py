@@ -46,8 +46,8 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
     monkeypatch.setattr("gravel.kernels.placement.placed.pin", Pinned)
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("gravel.stages.searching.components.machine_name", lambda *_: "emulated")
-    monkeypatch.setattr("gravel.stages.searching.bfs.machine_name", lambda *_: "emulated")
+    monkeypatch.setattr("gravel.stages.traversal.components.machine_name", lambda *_: "emulated")
+    monkeypatch.setattr("gravel.stages.traversal.bfs.machine_name", lambda *_: "emulated")
     monkeypatch.setattr(
         "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
     )

@@ -7,9 +7,9 @@ from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
-from gravel.stages.searching.need import estimate
-from gravel.stages.searching.placing import extent_of
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal.need import estimate
+from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import TraverseParameters, traverse
 from tests.stages.traverse_case import as_graph
 

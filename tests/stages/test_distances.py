@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.stages.context import MemorySink
-from gravel.stages.searching.distances import Distances, smallest_type
+from gravel.stages.traversal.labels import Distances, smallest_type
 
 
 @pytest.mark.parametrize(

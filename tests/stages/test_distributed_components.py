@@ -18,10 +18,10 @@ from gravel.stages.ingest import IngestParameters, ingest
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe
-from gravel.stages.searching.components import RUNS
-from gravel.stages.searching.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traversal.components import RUNS
+from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import STAGE as VERIFY
@@ -107,7 +107,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
 
 
 def test_labels_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.searching.distributed_components_rank.PIECE", 7)
+    monkeypatch.setattr("gravel.stages.traversal.distributed_components.PIECE", 7)
     graph = made(3)
     labels, _ = find(graph)
     assert check(graph, labels).keys() == FOUR

@@ -13,9 +13,9 @@ from gravel.stages.artifacts import Graph, Measurement, Partition, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
-from gravel.stages.searching import partitioned
-from gravel.stages.searching.partitioned import search_options
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal import partitioned
+from gravel.stages.traversal.partitioned import search_options
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.parameters import slow_among
 from tests.zoo import zoo

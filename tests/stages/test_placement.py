@@ -11,8 +11,8 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import Capacity, refuse_what_cannot_fit
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
-from gravel.stages.searching.placing import plan_for
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal.placing import plan_for
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.stages.placement_case import (
     CPU,

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from gravel.stages.searching.placing import extent_of, plan_for
 from gravel.stages.stage import Machine
+from gravel.stages.traversal.placing import extent_of, plan_for
 from gravel.stages.traverse import TraverseParameters
 from tests.stages.placement_case import (
     CODECS,

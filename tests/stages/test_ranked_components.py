@@ -8,7 +8,7 @@ import pytest
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
-from gravel.stages.searching.components import RUNS
+from gravel.stages.traversal.components import RUNS
 from gravel.stages.traverse import TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
 

@@ -11,9 +11,9 @@ import pytest
 from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.searching.prepared import prepared
 from gravel.stages.sections.cells import cells
 from gravel.stages.sections.studies import graph_names
+from gravel.stages.traversal.records import prepared
 from tests.stages.measured import searched
 
 BITS = {

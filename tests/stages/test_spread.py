@@ -12,10 +12,10 @@ from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.reorder import ReorderParameters, reorder
-from gravel.stages.searching import spread
-from gravel.stages.searching.spreading import plan_spreading
 from gravel.stages.sections.dealt import dealt_sections
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal import spread
+from gravel.stages.traversal.spreading import plan_spreading
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
 

@@ -15,8 +15,8 @@ from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
-from gravel.stages.searching import striped
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal import striped
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify

@@ -11,9 +11,9 @@ from gravel.kernels.order import METHODS
 from gravel.stages.artifacts import Graph, Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.searching.distances import smallest_type
-from gravel.stages.searching.strategy import backend_of_search, checked_tuning
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal.labels import smallest_type
+from gravel.stages.traversal.strategy import backend_of_search, checked_tuning
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.traverse_case import (
     BACKENDS,

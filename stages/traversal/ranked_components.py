@@ -1,0 +1,275 @@
+"""Components of a partition, by ranks on CPUs or on GPUs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent
+from gravel.stages.traversal.graph import ON_CPU
+
+if TYPE_CHECKING:
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.partition.layout import RankGraph
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+
+class OverRanks:
+    """Components of a partition in this process, one run after the other."""
+
+    backend = "cpu"
+    reason = "the graph is partitioned by degree separation"
+    prepare_milliseconds = 0.0
+
+    def __init__(self, graph: SearchedGraph) -> None:
+        self._graph = graph
+
+    def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
+        """Find components `runs` times; returns what the last run found, all times and what ranks tell."""
+        from gravel.kernels.partition import components
+
+        assert self._graph.partition is not None
+        found = [components(self._graph.partition, symmetric=self._graph.symmetric) for _ in range(runs)]
+        return found[-1], [each.milliseconds for each in found], {}
+
+
+def prepare_components(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters
+) -> tuple[Any, list[str]]:
+    """Make a partition ready for `several` runs; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` where one GPU would have to hold all ranks and cannot.
+    """
+    assert graph.partition is not None
+    stored, ranks = graph.stored, graph.partition.ranks
+    delegates = stored is not None and stored.scheme == "delegates"
+    gang = ranks > 1 and context.reserved >= ranks and delegates
+    if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
+        return prepare_on_gpus(context, graph, gang=gang)
+    if gang:
+        return GangComponents(context, graph), []
+    notes = []
+    if ranks > 1 and delegates:
+        notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
+    return OverRanks(graph), notes
+
+
+@dataclass(frozen=True)
+class ComponentsTask:
+    """What one rank of a gang needs: its part of the partition, and how often components are found."""
+
+    rank: int
+    ranks: int
+    vertex_count: int
+    symmetric: bool
+    delegates: Any
+    arrays: Mapping[str, Any]
+    threads: int
+    runs: int
+    backend: str = "cpu"
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """One rank's labels of the last run, and its milliseconds in each."""
+
+    last: RankComponents
+    milliseconds: tuple[float, ...]
+
+
+def load_part(task: ComponentsTask) -> tuple[RankGraph, Any]:
+    """Read the rank's part of the partition, and the delegates."""
+    import numpy
+
+    from gravel.kernels.partition.layout import rank_from_arrays
+
+    return rank_from_arrays(task.arrays, task.rank), numpy.asarray(task.delegates)
+
+
+def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
+    """Find components as one rank of a gang, so many times."""
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.partition import components_of_rank
+    from gravel.kernels.partition.components_rank import ComponentsRank
+
+    if task.backend == "cuda":
+        return find_on_gpu(gang, task)
+    set_threads(task.threads)
+    part, delegates = load_part(task)
+    state = ComponentsRank(part, delegates, task.vertex_count, task.ranks, symmetric=task.symmetric)
+    times = []
+    for _ in range(task.runs):
+        # Nobody begins, or starts its clock, before all have ended the run before.
+        gang.barrier()
+        found = components_of_rank(gang, state)
+        times.append(found.milliseconds)
+    return RankAnswer(found, tuple(times))
+
+
+class GangComponents:
+    """As `OverRanks`, with every rank on a worker, which reads its part once for all runs."""
+
+    backend = "cpu"
+    prepare_milliseconds = 0.0
+
+    def __init__(self, context: Context, graph: SearchedGraph) -> None:
+        assert graph.partition is not None
+        assert graph.stored is not None
+        self._context = context
+        ranks = graph.partition.ranks
+        self.reason = f"the graph is partitioned by degree; each of {ranks} ranks on its own worker"
+        arrays = graph.stored.arrays
+        self._tasks = [
+            ComponentsTask(
+                rank=rank,
+                ranks=ranks,
+                vertex_count=graph.vertex_count,
+                symmetric=graph.symmetric,
+                delegates=graph.stored.delegates,
+                arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
+                threads=context.machine.threads,
+                runs=0,
+                backend=self.backend,
+            )
+            for rank in range(ranks)
+        ]
+
+    def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
+        """Find the components `runs` times; the slowest rank's time is that of a run."""
+        from gravel.kernels.partition.components import joined
+
+        tasks = [dataclasses.replace(task, runs=runs) for task in self._tasks]
+        answers: Sequence[RankAnswer] = self._context.rank_group(find_as_rank, tasks)
+        times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
+        ranks = [answer.last for answer in answers]
+        return joined(ranks, times[-1]), times, told_by_ranks(ranks)
+
+
+def told_by_ranks(ranks: Sequence[RankComponents]) -> dict[str, Any]:
+    """Describe a run as its ranks tell it: `rounds`, and bytes that all of them sent."""
+    return {
+        "rounds": ranks[0].rounds,
+        "delegate_bytes": sum(rank.delegate_bytes for rank in ranks),
+        "vertex_bytes": sum(rank.vertex_bytes for rank in ranks),
+    }
+
+
+BYTES_PER_NODE = 28
+"""Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
+two vertices; and the labels put together."""
+
+DELEGATE_SHARE = 1 / 16
+"""Of the vertices at most, where the threshold is chosen by `partition`."""
+
+
+def component_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and hooks along nn arcs."""
+    hooks = 8 * (graph.normal_arcs or 0) if graph.directed else 0
+    shared = graph.bytes + BYTES_PER_NODE * graph.vertices + hooks
+    return shared // max(1, ranks) + int(BYTES_PER_NODE * DELEGATE_SHARE * graph.vertices)
+
+
+def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tuple[Any, list[str]]:
+    """Make a partition ready on GPUs; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` where one GPU would have to hold all ranks and cannot.
+    """
+    from gravel.kernels.partition import storage
+
+    assert graph.partition is not None
+    graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
+    if gang:
+        return GpuGangComponents(context, graph), []
+    ranks, told = graph.partition.ranks, storage(graph.partition)
+    extent = Extent(
+        "Partition",
+        graph.vertex_count,
+        bytes=told["bytes"],
+        directed=not graph.symmetric,
+        normal_arcs=told["nn_arcs"],
+    )
+    wanted, memory = component_bytes(extent, 1), context.machine.device_memory
+    if wanted > memory:
+        raise StageError(
+            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
+            hint=f"find components with {ranks} GPUs, one for each rank, or with backend: cpu",
+        )
+    try:
+        found = OnOneGpu(graph)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
+    return found, notes
+
+
+class OnOneGpu:
+    """Components of a partition with all ranks on this worker's GPU."""
+
+    backend = "cuda"
+    reason = "the graph is partitioned by degree separation"
+
+    def __init__(self, graph: SearchedGraph) -> None:
+        import time
+
+        from gravel.kernels.partition.cuda.components import CudaComponents
+
+        started = time.perf_counter()
+        assert graph.partition is not None
+        self._search = CudaComponents(graph.partition, symmetric=graph.symmetric)
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
+        """Find the components `runs` times; labels come to the host."""
+        from gravel.kernels.cuda.wake import wake
+
+        times = []
+        for _ in range(runs):
+            wake()
+            found = self._search.run()
+            times.append(found.milliseconds)
+        return replace(found, component=found.component.get()), times, {"rounds": self._search.told[0].rounds}
+
+
+class GpuGangComponents(GangComponents):
+    """As `GangComponents`, with every rank on its worker's GPU."""
+
+    backend = "cuda"
+
+
+def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
+    """Find components as one rank of a gang, so many times.
+
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
+    read each other's memory.
+    """
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.partition.cuda.components import PeerComponents
+    from gravel.kernels.partition.cuda.mapping import why_no_peers
+    from gravel.stages.rank_group import RankGroupBroken
+
+    problem = why_no_peers(gang)
+    if problem is not None:
+        raise StageError(
+            f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
+            hint="leave `backend: cuda` out",
+        )
+    part, delegates = load_part(task)
+    rank = PeerComponents(gang, part, delegates, task.vertex_count, symmetric=task.symmetric)
+    times = []
+    try:
+        for _ in range(task.runs):
+            gang.barrier()
+            wake()
+            found = rank.run()
+            times.append(found.milliseconds)
+    except RuntimeError as error:
+        raise RankGroupBroken(f"rank {task.rank}: {error}") from error
+    rank.leave(gang)
+    return RankAnswer(found, tuple(times))

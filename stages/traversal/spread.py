@@ -1,0 +1,256 @@
+"""Sources dealt over workers that each hold the whole graph: searched at once, joined in their order.
+
+`context.rank_group` is called once to read the graph on every worker, which keeps it, then for some sources
+at a time, as many as their labels have room for, and at last to let go.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.errors import StageError
+from gravel.stages.traversal.labels import Distances
+from gravel.stages.traversal.partitioned import LABEL_BYTES
+from gravel.stages.traversal.spreading import Spreading
+
+if TYPE_CHECKING:
+    from gravel.kernels.bfs import Search
+    from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Partition, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.stage import Machine
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+
+def refuse_workers(parameters: TraverseParameters, how: str) -> None:
+    """Raise `StageError` where workers are asked for that each hold a graph which is split as `how` says."""
+    if parameters.sources_over == "workers":
+        raise StageError(
+            f"sources go over workers that each hold the whole graph, and this one is {how}",
+            hint=f"leave sources_over out, or traverse the graph before it is {how}",
+        )
+
+
+def workers_for(
+    context: Context, parameters: TraverseParameters, stored: Graph | CompressedGraph | Partition
+) -> tuple[int, str]:
+    """Tell to how many workers sources are dealt, 1 for none, and why.
+
+    Raises `StageError` where workers are asked for and the graph is partitioned.
+    """
+    from gravel.kernels.placement import DoesNotFit
+    from gravel.stages.traversal.need import spreading_of
+    from gravel.stages.traversal.placing import extent_of
+
+    extent = extent_of(stored)
+    if extent.normal_arcs is not None:
+        refuse_workers(parameters, "partitioned")
+        return 1, ""
+    if parameters.algorithm != "bfs":
+        return 1, ""
+    try:
+        found: Spreading = spreading_of(parameters, extent, context.machine)
+    except DoesNotFit:
+        return 1, ""  # reading it says so, with what would fit
+    if found.reason:
+        context.log(f"sources over {'workers' if found.most > 1 else 'one worker'}: {found.reason}")
+    workers = min(found.most, context.reserved)
+    return (workers, found.reason) if found.most > 1 and workers >= found.least else (1, found.reason)
+
+
+@dataclass(frozen=True)
+class ShareTask:
+    """What a worker needs: the graph, how to search it, and its sources of this call; None to begin."""
+
+    token: str
+    parameters: TraverseParameters
+    stored: Graph | CompressedGraph
+    machine: Machine
+    sources: tuple[int, ...] | None
+    last: bool = False
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a worker tells when it holds the graph."""
+
+    sources: tuple[int, ...]  # of all workers
+    described: dict[str, Any]
+    notes: list[str]
+    vertex_count: int
+    seconds: float  # to read and prepare
+    name: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """Searches of one worker: a record for each, and labels as rows."""
+
+    records: list[dict[str, Any]]
+    distance: Any
+    predecessor: Any
+
+
+RESIDENT: dict[tuple[str, int], tuple[SearchedGraph, Search]] = {}
+"""Graphs that this process keeps for searches, by token and rank."""
+
+
+def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
+    """Read the graph, or search from the sources of this call, or let go; one worker of the gang."""
+    key = task.token, gang.rank
+    if task.last:
+        RESIDENT.pop(key, None)
+        return None
+    if task.sources is None:
+        for other in [other for other in RESIDENT if other[0] != task.token]:
+            del RESIDENT[other]
+        return _make_ready(gang, task)
+    return _search(gang, task, *RESIDENT[key])
+
+
+def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
+    from gravel.stages.context import PlainContext
+    from gravel.stages.traversal.bfs import described_search, prepare_search
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.sources import sources_of
+
+    started = time.perf_counter()
+    parameters, context = task.parameters, PlainContext(task.machine)
+    graph = read_searched(parameters, task.stored, task.machine)
+    sources = sources_of(parameters, graph)
+    # What compiles while a graph is prepared must not count as its preparation.
+    prepare_search(context, graph, parameters)
+    search, notes = prepare_search(context, graph, parameters)
+    if len(sources):
+        search.run(_numbered(graph, sources[:1])[0])
+    RESIDENT[task.token, gang.rank] = graph, search
+    return Ready(
+        tuple(sources.tolist()),
+        described_search(task.machine, graph, search, parameters),
+        [*graph.notes, *notes, *getattr(search, "notes", [])],
+        graph.vertex_count,
+        time.perf_counter() - started,
+        _name(graph.backend),
+    )
+
+
+def _name(backend: str) -> str:
+    """Name this worker as no other is named."""
+    import os
+    import socket
+
+    where = f"{socket.gethostname()}, process {os.getpid()}"
+    if backend != "cuda":
+        return where
+    import cupy
+
+    return f"{where}, GPU {cupy.cuda.Device().pci_bus_id}"
+
+
+def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:
+    import numpy
+
+    permutation = graph.permutation
+    chosen = numpy.asarray(sources, numpy.int64)
+    starts: list[int] = (chosen if permutation is None else permutation[chosen].astype(numpy.int64)).tolist()
+    return starts
+
+
+def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Search) -> Share:
+    from gravel.kernels.jit import set_threads
+    from gravel.stages.context import PlainContext
+    from gravel.stages.traversal.bfs import timed
+    from gravel.stages.traversal.labels import LabelWriter
+
+    sources = list(task.sources or ())
+    set_threads(min(task.machine.threads, task.parameters.threads or task.machine.threads))
+    context = PlainContext(task.machine)
+    writer = LabelWriter(context, graph, task.parameters.output, len(sources))
+    # All workers search at the same time, so that what they share slows all of them down, or none.
+    gang.barrier()
+    starts = _numbered(graph, sources)
+    records = timed(context, graph, search, writer, sources, starts, warm=False) if sources else []
+    labels = writer.close() if sources else (None, None)
+    return Share([{**record, "worker": gang.rank} for record in records], *labels)
+
+
+def search_spread(
+    context: Context, parameters: TraverseParameters, stored: Graph | CompressedGraph, workers: int, why: str
+) -> tuple[Traversal, Measurement]:
+    """Search from every source, each on one of the workers; records say on which.
+
+    A search's time is what it took on its worker. Raises `StageError` as a search on one worker does.
+    """
+    from gravel.stages.artifacts import Measurement
+    from gravel.stages.traversal.bfs import depth_notes, labelled
+
+    token = uuid.uuid4().hex
+
+    def call(shares: list[tuple[int, ...] | None], last: bool = False) -> list[Any]:
+        tasks = [ShareTask(token, parameters, stored, context.machine, share, last) for share in shares]
+        return context.rank_group(search_share, tasks)
+
+    ready: list[Ready] = call([None] * workers)
+    first = ready[0]
+    size = workers * max(1, LABEL_BYTES // (12 * max(1, first.vertex_count)) // workers)
+    records: list[dict[str, Any]] = []
+    sinks = _Labels(context, parameters, first.vertex_count)
+    for begin in range(0, len(first.sources), size):
+        several = first.sources[begin : begin + size]
+        found: list[Share] = call([several[worker::workers] for worker in range(workers)])
+        for place in range(len(several)):
+            share, row = found[place % workers], place // workers
+            records.append(share.records[row])
+            sinks.append(share, row)
+        context.progress(len(records), len(first.sources), "searches")
+    call([()] * workers, last=True)
+    described = {**first.described, "prepare_milliseconds": _slowest(ready)}
+    described["asked"] = {**described["asked"], "workers": workers}
+    measurement = Measurement(
+        **described,
+        searches=records,
+        notes=[*first.notes, *depth_notes(parameters), told_of_workers(ready, why)],
+    )
+    return labelled(parameters, first.sources, sinks.close(), first.vertex_count), measurement
+
+
+def _slowest(ready: list[Ready]) -> float:
+    return max(float(each.described["prepare_milliseconds"]) for each in ready)
+
+
+def told_of_workers(ready: list[Ready], why: str) -> str:
+    """Say which workers searched, why, and how long they took to load the graph."""
+    load = max(each.seconds for each in ready)
+    names = "; ".join(f"worker {place} is {each.name}" for place, each in enumerate(ready))
+    return (
+        f"sources were dealt to {len(ready)} workers that each hold the whole graph, {why}; "
+        f"they were ready after {load:.1f} s; {names}"
+    )
+
+
+class _Labels:
+    """The rows of all workers, in the order of sources."""
+
+    def __init__(self, context: Context, parameters: TraverseParameters, vertex_count: int) -> None:
+        import numpy
+
+        tree = numpy.int32 if vertex_count < 1 << 31 else numpy.int64
+        row, output = (vertex_count,), parameters.output
+        self._distance = Distances(lambda kind: context.sink(kind, row)) if output != "predecessor" else None
+        self._predecessor = context.sink(tree, row) if output != "distance" else None
+
+    def append(self, share: Share, row: int) -> None:
+        if self._distance is not None:
+            self._distance.append(share.distance[row])
+        if self._predecessor is not None:
+            self._predecessor.append(share.predecessor[row : row + 1])
+
+    def close(self) -> tuple[Any, Any]:
+        return (
+            None if self._distance is None else self._distance.close(),
+            None if self._predecessor is None else self._predecessor.close(),
+        )
