@@ -43,7 +43,7 @@ def _traverse(asked: Any) -> tuple[Kernel, ...]:
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
     search = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.
-    far, none = ((search, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
+    far, none = ((search, {**U32, **tree, "DEFER_ROWS": each}) for each in ("1", "0"))
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
     return (far, *shape, ("kernels/bfs/far_rows.cu", U32), none)
 
