@@ -108,7 +108,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         return (("kernels/bfs/rows/search.cu", {**reading, **tree, "ONE_LANE": "0"}), *around)
     file = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.
-    far, none = ((file, {**U32, **tree, "FAR_ROWS": each}) for each in ("1", "0"))
+    far, none = ((file, {**U32, **tree, "DEFER_ROWS": each}) for each in ("1", "0"))
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
     return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *around, none, *named(SHAPE))
 

@@ -10,19 +10,19 @@ struct Tuning {
     u64 candidates, weight;  // vertices that have arcs; of all rows
     bool may_pull;
     u32 max_depth, patience;
-    double alpha, beta, floor, flood;
+    double alpha, beta, floor, unqueued;
     double weight_of_arc;  // brings limits that count arcs to the source's weights
     u64 team_blocks, team_capacity;
     u64 team_limit, team_uneven;
     u64 room;
-    double words_per_open;
+    double words_per_unvisited;
     u64 team_room = ~0ull;  // entries that the team has room for, where weight does not bound them
 };
 
 // What lies in device memory beside the search's own arrays.
 struct Buffers {
     u32* bitmaps;  // two of `words`
-    u64 *control, *slots, *log, *arrivals;
+    u64 *control, *counts, *log, *arrivals;
 };
 
 __device__ __forceinline__ void trace(const Progress& p, u64* log, u32 at) {
@@ -42,22 +42,22 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
     u64 found = load_relaxed(&counted[FOUND_LAST]), weight = load_relaxed(&counted[WEIGHT_LAST]);
     u32 done = p.step;
     if (done == TEAM) p.level = u32(team_level);
-    if (done == PUSH || done == FLOOD || done == PULL) ++p.level;
+    if (done == PUSH || done == PUSH_UNQUEUED || done == PULL) ++p.level;
     if (done == PULL) p.exact_side ^= 1;
     p.visited += found_prior + found;
     u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
-    if (done == DEAL) {
+    if (done == REDISTRIBUTE) {
         p.hub_begin = p.hub_end;
     } else {
         if (done != ENQUEUE) p.frontier = found;
         p.begin = p.end;
         p.hub_begin = p.hub_end;
         p.frontier_weight = weight;
-        // A flood samples; if it met no sample, its vertices weigh as much as the rest on average.
-        if (done == FLOOD && !weight)
+        // A push without a queue samples; if it met no sample, its vertices weigh as much as the rest on average.
+        if (done == PUSH_UNQUEUED && !weight)
             p.frontier_weight =
                 u64(double(t.weight - p.visited_weight) * double(found) / double(found + unvisited + 1));
-        if (done != FLOOD) p.visited_weight += weight_prior + weight;
+        if (done != PUSH_UNQUEUED) p.visited_weight += weight_prior + weight;
     }
     p.end += entries;
     p.hub_end += hubs;
@@ -65,7 +65,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
     u64 left = t.weight > p.visited_weight ? t.weight - p.visited_weight : 0;
     double frontier = double(p.frontier_weight), word = double(s.words) * t.weight_of_arc;
     bool small_enough = p.frontier_weight <= t.team_limit && p.end - p.begin <= t.team_room;
-    bool many = frontier > t.flood * word && !small_enough;
+    bool many = frontier > t.unqueued * word && !small_enough;
     if (!p.frontier || p.level >= t.max_depth) {
         p.step = DONE;
     } else if (done == PULL) {
@@ -73,20 +73,20 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
         bool small = double(p.frontier) * t.beta < double(t.candidates);
         p.small_pulls = small ? p.small_pulls + 1 : 0;
         p.step = small && (p.small_pulls >= t.patience || unvisited > 4 * s.words) ? ENQUEUE : PULL;
-    } else if (done != DEAL && t.may_pull && p.changes < MOST_CHANGES && frontier * t.alpha > double(left) &&
+    } else if (done != REDISTRIBUTE && t.may_pull && p.changes < MOST_CHANGES && frontier * t.alpha > double(left) &&
                frontier > t.floor * word) {
         p.step = PULL;
         p.small_pulls = 0;
-    } else if (done == FLOOD) {
+    } else if (done == PUSH_UNQUEUED) {
         p.step = ENQUEUE;
-    } else if (done != DEAL && (many || p.hub_begin < p.hub_end)) {
-        p.step = DEAL;
+    } else if (done != REDISTRIBUTE && (many || p.hub_begin < p.hub_end)) {
+        p.step = REDISTRIBUTE;
     } else {
-        p.step = many ? FLOOD : small_enough ? TEAM : PUSH;
+        p.step = many ? PUSH_UNQUEUED : small_enough ? TEAM : PUSH;
     }
 
     u32 pulling = p.step == PULL;
-    bool known = p.step == DONE || p.step == ENQUEUE || p.step == DEAL;
+    bool known = p.step == DONE || p.step == ENQUEUE || p.step == REDISTRIBUTE;
     if (!known && (pulling != p.pulling || !p.changes)) {
         if (blockIdx.x == 0) log[LOG_FIRST + p.changes] = u64(p.level) << 1 | pulling;
         ++p.changes;
@@ -105,7 +105,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
 }
 
 // Set every vertex unvisited but the source, and undo the last search where no pass goes.
-__device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, u64* log, u64 source, u64 previous) {
+__device__ __forceinline__ void begin(const Search& s, Progress& p, u64* counts, u64* log, u64 source, u64 previous) {
     u64 inside = s.words * 32;
     for (u64 word = global_thread(); word < s.words; word += global_threads()) {
         u32 bits = s.closed[word];
@@ -132,7 +132,7 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* slots, 
         if (blockIdx.x == 0) trace(p, log, 0);
     }
     if (blockIdx.x == 0 && warp_id() == 0) {
-        for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) slots[i] = 0;
+        for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) counts[i] = 0;
         for (u32 i = lane_id(); i < SIDES * CONTROL_WORDS; i += WARP) s.control[i] = 0;
         __syncwarp();
         u64 weight, entries = queue_source(s, source, weight);
@@ -164,7 +164,7 @@ __device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
 // The search; all blocks of the grid call it.
 __device__ __forceinline__ void run(Search& s, Progress& p, const Tuning& t, const Buffers& b, i64* predecessor,
                                     u64 source, u64 previous) {
-    begin(s, p, b.slots, b.log, source, previous);
+    begin(s, p, b.counts, b.log, source, previous);
     while (true) {
         grid_barrier(b.arrivals);
         if (threadIdx.x == 0) advance(s, p, t, b.control, b.log);
@@ -178,10 +178,10 @@ __device__ __forceinline__ void run(Search& s, Progress& p, const Tuning& t, con
         if (step == DONE) break;
         if (step == PUSH) push(s, p, arena);
         if (step == TEAM)
-            team(s, p, arena, b.slots, u32(t.team_blocks), u32(t.team_capacity), t.team_limit, t.team_uneven, t.max_depth);
-        if (step == DEAL) deal(s, p);
-        if (step == FLOOD) flood(s, p, arena);
-        if (step == PULL) pull(s, p, arena, t.room, t.words_per_open, t.candidates);
+            team(s, p, arena, b.counts, u32(t.team_blocks), u32(t.team_capacity), t.team_limit, t.team_uneven, t.max_depth);
+        if (step == REDISTRIBUTE) redistribute(s, p);
+        if (step == PUSH_UNQUEUED) push_unqueued(s, p, arena);
+        if (step == PULL) pull(s, p, arena, t.room, t.words_per_unvisited, t.candidates);
         if (step == ENQUEUE) enqueue(s, p, arena);
     }
     finish(s, predecessor);

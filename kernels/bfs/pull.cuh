@@ -1,48 +1,49 @@
 // Bottom-up: every unvisited vertex looks for a visited neighbour and stops at the first.
 //
 // A warp owns up to 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
-// order, so the one that hits is the smallest predecessor. The first two lie in `heads`, read in step with
-// the vertices, and the next ones may lie in `planes`; the few vertices that need more are collected and have
+// order, so the one that hits is the smallest predecessor. The first two lie in `first_neighbours`, read in step
+// with the vertices, and the next ones may lie in `planes`; the few vertices that need more are collected and have
 // their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
 // are numbered by descending degree nearly all probes fall there. Where they are, a warp also owns many of the
 // longest rows: those wait until the block has nothing else to do, and are read by all of it.
 //
-// Who includes this has a Search (heads, planes, plane_count, exact, other, words, record, ...) and says how rows
-// are read: scan_rows(look) for up to 32 or all vertices of look.slow, and scan_far(look, vertex, nearest) for one
-// vertex of look.far by the whole block. FAR_ROWS says whether rows are put off at all: it costs registers and code
-// that graphs whose long rows soon meet a visited neighbour do without.
+// Who includes this has a Search (first_neighbours, planes, plane_count, exact, other, words, record, ...) and says
+// how rows are read: scan_rows(level) for up to 32 or all vertices of level.unanswered, and
+// scan_deferred(level, vertex, nearest) for one vertex of level.deferred by the whole block. DEFER_ROWS says whether
+// rows are deferred at all: it costs registers and code that graphs whose long rows soon meet a visited neighbour do
+// without.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
-constexpr u32 OPEN = 96;         // room for vertices that wait to be looked at
-constexpr u32 SLOW = 160;        // and for those whose heads did not hit
+constexpr u32 WAITING = 96;      // room for vertices that wait to be checked
+constexpr u32 UNANSWERED = 160;  // and for those whose first neighbours did not hit
 constexpr u32 IN_PLANE = 8;      // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit
-constexpr u32 FAR = 64;          // longest rows that a block puts off; further ones are read at once
+constexpr u32 DEFERRED = 64;     // longest rows that a block defers; further ones are read at once
 
 constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 2;  // neighbours that a lane tests at once
-constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are looked at together
+constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are checked together
 
 // The longest rows of a block, and the smallest visited neighbour found in the one that is being read.
-struct Far {
-    VERTEX vertex[FAR];
+struct Deferred {
+    VERTEX vertex[DEFERRED];
     VERTEX nearest;
     u32 count;
 };
 
 struct Pull;
-__device__ __forceinline__ void scan_rows(Pull& look);
-__device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX* nearest);
+__device__ __forceinline__ void scan_rows(Pull& level);
+__device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest);
 
 struct Pull {
     const Search& s;
     const u32* cache;
     u32 cached;
-    VERTEX* open;
-    VERTEX* slow;
-    Far* far;
+    VERTEX* waiting;
+    VERTEX* unanswered;
+    Deferred* deferred;
     u32 depth;
     u32 width;  // words of a group
-    u32 open_held = 0, slow_held = 0;
+    u32 waiting_count = 0, unanswered_count = 0;
     u32 found = 0;
 
     // Which of K vertices are visited, a bit each; NO_VERTEX is not. No probe waits for another: a branch
@@ -70,9 +71,9 @@ struct Pull {
         return result;
     }
 
-    __device__ __forceinline__ void head(VERTEX vertex, VERTEX* first) const {
+    __device__ __forceinline__ void read_first(VERTEX vertex, VERTEX* first) const {
         struct alignas(2 * sizeof(VERTEX)) Pair { VERTEX first, second; };
-        Pair pair = reinterpret_cast<const Pair*>(s.heads)[vertex];
+        Pair pair = reinterpret_cast<const Pair*>(s.first_neighbours)[vertex];
         first[0] = pair.first;
         first[1] = pair.second;
     }
@@ -95,29 +96,29 @@ struct Pull {
         ++found;
     }
 
-    __device__ __forceinline__ void wait_slow(bool mine, VERTEX vertex) {
+    __device__ __forceinline__ void leave_unanswered(bool mine, VERTEX vertex) {
         u32 lanes = __ballot_sync(ALL_LANES, mine);
-        if (mine) slow[slow_held + __popc(lanes & lanes_below())] = vertex;
-        slow_held += __popc(lanes);
+        if (mine) unanswered[unanswered_count + __popc(lanes & lanes_below())] = vertex;
+        unanswered_count += __popc(lanes);
     }
 
     // Whether a row may wait until the whole block reads it.
-    __device__ __forceinline__ bool put_off(VERTEX vertex) {
-        u32 place = atomicAdd(&far->count, 1);
-        if (place < FAR) far->vertex[place] = vertex;
-        return place < FAR;
+    __device__ __forceinline__ bool defer(VERTEX vertex) {
+        u32 place = atomicAdd(&deferred->count, 1);
+        if (place < DEFERRED) deferred->vertex[place] = vertex;
+        return place < DEFERRED;
     }
 
-    // Read what was put off, one row after another; all threads of the block call it, after a barrier.
-    __device__ __forceinline__ void read_far() {
-        u32 count = far->count < FAR ? far->count : FAR;
+    // Read what was deferred, one row after another; all threads of the block call it, after a barrier.
+    __device__ __forceinline__ void read_deferred() {
+        u32 count = deferred->count < DEFERRED ? deferred->count : DEFERRED;
         found = 0;
         for (u32 i = 0; i < count; ++i) {
-            if (threadIdx.x == 0) far->nearest = NO_VERTEX;
+            if (threadIdx.x == 0) deferred->nearest = NO_VERTEX;
             __syncthreads();
-            scan_far(*this, far->vertex[i], &far->nearest);
+            scan_deferred(*this, deferred->vertex[i], &deferred->nearest);
             __syncthreads();
-            if (threadIdx.x == 0 && far->nearest != NO_VERTEX) hit(far->vertex[i], far->nearest);
+            if (threadIdx.x == 0 && deferred->nearest != NO_VERTEX) hit(deferred->vertex[i], deferred->nearest);
         }
     }
 
@@ -134,18 +135,18 @@ struct Pull {
     }
 
     // Look at up to 64 waiting vertices, two per lane.
-    __device__ __forceinline__ void look() {
-        u32 count = open_held < 2 * WARP ? open_held : 2 * WARP;
-        open_held -= count;
+    __device__ __forceinline__ void check_waiting() {
+        u32 count = waiting_count < 2 * WARP ? waiting_count : 2 * WARP;
+        waiting_count -= count;
         __syncwarp();
         bool active[2];
         VERTEX vertex[2], neighbour[4];
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             active[k] = k * WARP + lane_id() < count;
-            vertex[k] = active[k] ? open[open_held + k * WARP + lane_id()] : VERTEX(0);
+            vertex[k] = active[k] ? waiting[waiting_count + k * WARP + lane_id()] : VERTEX(0);
             neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
-            if (active[k]) head(vertex[k], &neighbour[2 * k]);
+            if (active[k]) read_first(vertex[k], &neighbour[2 * k]);
         }
         u32 seen = visited(neighbour);
 #pragma unroll
@@ -153,9 +154,9 @@ struct Pull {
             u32 mine = seen >> 2 * k & 3;
             // A choice of values: with one of places, the array would lie in local memory.
             if (mine) hit(vertex[k], mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
-            wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
+            leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
-        while (slow_held >= WARP) scan_rows(*this);
+        while (unanswered_count >= WARP) scan_rows(*this);
     }
 
     // Words with many unvisited vertices: lane i looks at bit i of AT_ONCE words.
@@ -166,29 +167,29 @@ struct Pull {
             VERTEX neighbour[TESTED];
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) {
-                bool open_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
+                bool unvisited_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
                 neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
-                if (open_here) head(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
+                if (unvisited_here) read_first(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
             }
-            // All heads are asked for before one is awaited: else the compiler saves registers by a wait for each.
+            // All first_neighbours are asked for before one is awaited: else the compiler saves registers by a wait for each.
             __syncwarp();
-            u32 fresh = 0, seen = visited(neighbour);
+            u32 newly_visited = 0, seen = visited(neighbour);
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; ++k) {
                 VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
                 u32 mine = seen >> 2 * k & 3;
                 u32 hits = __ballot_sync(ALL_LANES, mine != 0);
-                if (lane_id() == part + k) fresh = hits;
+                if (lane_id() == part + k) newly_visited = hits;
                 if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
-                wait_slow(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
+                leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
             }
             // Stored before any row is read: a hit found there is added to the stored word.
             if (lane_id() - part < AT_ONCE && lane_id() < width) {
-                s.other[word + lane_id()] = bits | fresh;
-                found += __popc(fresh);
+                s.other[word + lane_id()] = bits | newly_visited;
+                found += __popc(newly_visited);
             }
             __syncwarp();
-            while (slow_held >= WARP) scan_rows(*this);
+            while (unanswered_count >= WARP) scan_rows(*this);
         }
     }
 
@@ -201,35 +202,35 @@ struct Pull {
             some &= some - 1;
             u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
             if (unvisited >> lane_id() & 1)
-                open[open_held + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
-            open_held += __popc(unvisited);
-            if (open_held >= 2 * WARP) look();
+                waiting[waiting_count + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
+            waiting_count += __popc(unvisited);
+            if (waiting_count >= 2 * WARP) check_waiting();
         }
     }
 };
 
 // One bottom-up level. `room` bytes of shared memory hold the warps' lists and the cached words.
-__device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u64 room, double words_per_open,
+__device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u64 room, double words_per_unvisited,
                                      u64 candidates) {
     u32 warps = blockDim.x / WARP;
     VERTEX* lists = reinterpret_cast<VERTEX*>(arena);
-    u32* cache = reinterpret_cast<u32*>(lists + u64(warps) * (OPEN + SLOW));
+    u32* cache = reinterpret_cast<u32*>(lists + u64(warps) * (WAITING + UNANSWERED));
     u64 unvisited = candidates > p.visited ? candidates - p.visited : 0;
-    u64 fits = room / sizeof(u32) - u64(warps) * (OPEN + SLOW) * (sizeof(VERTEX) / sizeof(u32));
-    u64 worth = u64(double(unvisited) * words_per_open);
+    u64 fits = room / sizeof(u32) - u64(warps) * (WAITING + UNANSWERED) * (sizeof(VERTEX) / sizeof(u32));
+    u64 worth = u64(double(unvisited) * words_per_unvisited);
     u64 most = s.words < fits ? s.words : fits;
     u32 cached = u32(most < worth ? most : worth) & ~3u;
     for (u32 i = threadIdx.x; i < cached / 4; i += blockDim.x)
         reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.exact)[i];
-    __shared__ Far far;
-    if (FAR_ROWS && threadIdx.x == 0) far.count = 0;
+    __shared__ Deferred deferred;
+    if (DEFER_ROWS && threadIdx.x == 0) deferred.count = 0;
     __syncthreads();
 
     u64 all_warps = global_threads() / WARP;
     u32 width = WIDEST_GROUP;
     while (width > 1 && s.words < 2 * all_warps * width) width /= 2;
-    Pull look{s, cache, cached, lists + warp_id() * (OPEN + SLOW), lists + warp_id() * (OPEN + SLOW) + OPEN,
-              &far, p.level + 1, width};
+    Pull level{s, cache, cached, lists + warp_id() * (WAITING + UNANSWERED), lists + warp_id() * (WAITING + UNANSWERED) + WAITING,
+              &deferred, p.level + 1, width};
     // 32 bits count the words of more vertices than a device has labels for, and half the registers.
     u32 words = u32(s.words), stride = u32(all_warps) * width;
     u32 word = (warp_id() * gridDim.x + blockIdx.x) * width;
@@ -242,14 +243,14 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
         for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
         unseen = __shfl_sync(ALL_LANES, unseen, 0);
         if (unseen >= DENSE * width)
-            look.dense(word, bits);
+            level.dense(word, bits);
         else
-            look.sparse(word, bits);
+            level.sparse(word, bits);
     }
-    while (look.open_held) look.look();
-    while (look.slow_held) scan_rows(look);
-    add_totals(s, p, look.found, 0);
-    if (!FAR_ROWS || !far.count) return;
-    look.read_far();
-    add_totals(s, p, look.found, 0);
+    while (level.waiting_count) level.check_waiting();
+    while (level.unanswered_count) scan_rows(level);
+    add_totals(s, p, level.found, 0);
+    if (!DEFER_ROWS || !deferred.count) return;
+    level.read_deferred();
+    add_totals(s, p, level.found, 0);
 }

@@ -31,8 +31,8 @@ __device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
     sink.finish(p);
 }
 
-// Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a flood.
-__device__ __forceinline__ void deal(const Search& s, const Progress& p) {
+// Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a push without a queue.
+__device__ __forceinline__ void redistribute(const Search& s, const Progress& p) {
     for (u64 i = p.hub_begin + u64(warp_id()) * gridDim.x + blockIdx.x; i < p.hub_end; i += global_threads() / WARP) {
         VERTEX hub = s.hubs[i];
         Row row = listed_row(s.rows, hub);
@@ -43,7 +43,7 @@ __device__ __forceinline__ void deal(const Search& s, const Progress& p) {
     for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
 }
 
-__device__ __forceinline__ void flood(const Search& s, Progress& p, u64* arena) {
+__device__ __forceinline__ void push_unqueued(const Search& s, Progress& p, u64* arena) {
     Counter sink;
     expand_all(s, sink, p, arena);
     add_totals(s, p, sink.found, sink.weight);

@@ -4,7 +4,7 @@
 // stored and what a queue entry is:
 //
 //   MOST_THREADS                 of a block
-//   FAR_ROWS                     whether bottom-up levels defer long rows
+//   DEFER_ROWS                     whether bottom-up levels defer long rows
 //   SKIPS_EMPTY                  whether it pays to look at extents only where a lane claimed
 //   KEEPS_OWNERS                 whether an entry's vertex lies beside it, since the entry does not name it
 //   struct Rows                  where the rows lie
@@ -25,12 +25,12 @@
 // on its key, and then an arc may be ignored only if its end was visited in an earlier level. `other` lags
 // behind, so it says so safely.
 //
-// A large top-down level (FLOOD) sets bits and counts vertices, but fills no queue: mostly the next level is
+// A large top-down level (PUSH_UNQUEUED) sets bits and counts vertices, but fills no queue: mostly the next level is
 // bottom-up. It starts from a copy of `exact` in `other`, so that ENQUEUE can find its vertices if need be,
 // as after a bottom-up level: they are in `exact` and not in `other`.
 //
 // Queue. One entry per short row, one per unit of a longer row. A warp that claims many long rows at once lists
-// them in `hubs` instead, and DEAL has the whole grid cut them up. Every vertex enters once per search, so levels
+// them in `hubs` instead, and REDISTRIBUTE has the whole grid cut them up. Every vertex enters once per search, so levels
 // lie one behind the other and nothing is reset.
 
 #include "kernels/bfs/labels.cuh"
@@ -47,7 +47,7 @@ constexpr u32 MOST_CHANGES = 250;
 constexpr u32 TRACE = 256, TRACED_WORDS = 4, MOST_TRACED = 64;
 
 // Names in this order are in cuda/level_loop.py too.
-enum Step : u32 { START, PUSH, TEAM, DEAL, FLOOD, PULL, ENQUEUE, DONE };
+enum Step : u32 { START, PUSH, TEAM, REDISTRIBUTE, PUSH_UNQUEUED, PULL, ENQUEUE, DONE };
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
 // barrier and zeroed two steps later, when no block can still be reading it. TAIL counts entries beyond
@@ -78,7 +78,7 @@ struct Entries {
 
 struct Search {
     Rows rows;
-    const VERTEX* heads;  // (words * 32, 2) the first two neighbours, NO_VERTEX where there are fewer
+    const VERTEX* first_neighbours;  // (words * 32, 2) the first two neighbours, NO_VERTEX where there are fewer
     const VERTEX* planes; // (plane_count, words * 32, IN_PLANE) the next neighbours, likewise
     u32 plane_count;
     const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex

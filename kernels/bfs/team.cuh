@@ -2,15 +2,15 @@
 //
 // Each block keeps the vertices that it claims in its shared memory, so that a level is one read of the
 // rows, one claim (with the extents of the next rows read beside it) and one exchange of counts. Blocks publish
-// epoch << 48 | weight << 24 | vertices in a slot each and poll all slots, which is barrier and sum in one. The
-// slot releases the claims of the level, and who has polled it acquires them: a vertex must not be claimed by
-// a later level first. The team stops when a level grows too large, is dealt too unevenly, or is the last, and
+// epoch << 48 | weight << 24 | vertices in a word each and poll all words, which is barrier and sum in one. The
+// word releases the claims of the level, and who has polled it acquires them: a vertex must not be claimed by
+// a later level first. The team stops when a level grows too large, is spread too unevenly, or is the last, and
 // leaves the frontier in the queue.
 
 #include "kernels/bfs/push.cuh"
 
 constexpr u32 MOST_IN_TEAM = 128;  // a lane polls up to four blocks
-constexpr u64 SLOT_FIELD = (1ull << 24) - 1;
+constexpr u64 COUNT_FIELD = (1ull << 24) - 1;
 
 struct TeamSink {
     static constexpr bool DIRECT = true, COUNTS_ONLY = false;
@@ -64,12 +64,12 @@ struct TeamSink {
 };
 
 // Publish this block's counts of a level and add up everybody's; the first warp calls it.
-__device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
+__device__ __forceinline__ void exchange(Progress& p, u64* counts, u32 team) {
     u32 epoch = p.epoch + 1;
-    u64* side = slots + (epoch & 1) * MOST_IN_TEAM;
+    u64* side = counts + (epoch & 1) * MOST_IN_TEAM;
     if (lane_id() == 0) {
-        u64 found = p.totals[0] < SLOT_FIELD ? p.totals[0] : SLOT_FIELD;
-        u64 weight = p.totals[1] < SLOT_FIELD && !p.team_spilled ? p.totals[1] : SLOT_FIELD;
+        u64 found = p.totals[0] < COUNT_FIELD ? p.totals[0] : COUNT_FIELD;
+        u64 weight = p.totals[1] < COUNT_FIELD && !p.team_spilled ? p.totals[1] : COUNT_FIELD;
         store_release(&side[blockIdx.x], u64(epoch & 0xffff) << 48 | weight << 24 | found);
     }
     u64 found = 0, weight = 0, most = 0;
@@ -78,8 +78,8 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
         do {
             seen = load_acquire(&side[block]);
         } while (u32(seen >> 48) != (epoch & 0xffff));
-        u64 its = seen >> 24 & SLOT_FIELD;
-        found += seen & SLOT_FIELD;
+        u64 its = seen >> 24 & COUNT_FIELD;
+        found += seen & COUNT_FIELD;
         weight += its;
         most = its > most ? its : most;
     }
@@ -100,7 +100,7 @@ __device__ __forceinline__ void exchange(Progress& p, u64* slots, u32 team) {
 }
 
 // `limit` and `uneven` are weights: of a level, and by how much a block may exceed four shares of it.
-__device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u64* slots, u32 blocks, u32 capacity,
+__device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u64* counts, u32 blocks, u32 capacity,
                                      u64 limit, u64 uneven, u32 max_depth) {
     if (blockIdx.x >= blocks) return;
     Decoded decoded(arena);
@@ -134,14 +134,14 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
             }
         }
         __syncthreads();
-        if (warp_id() == 0) exchange(p, slots, blocks);
+        if (warp_id() == 0) exchange(p, counts, blocks);
         __syncthreads();
         ++level;
         ++rounds;
         side = next;
         count = p.team_counts[next] < capacity ? p.team_counts[next] : capacity;
         level_weight = p.team_own;
-        // A block far behind the others is worth a new deal, but not one in every level.
+        // A block far behind the others is worth a new distribution, but not one in every level.
         bool behind = p.team_most > 4 * (p.team_weight / blocks) + (rounds >= 8 ? uneven : 4 * uneven);
         if (!p.team_found || p.team_weight > limit || level >= max_depth || behind) break;
         if (threadIdx.x == 0) {

@@ -34,11 +34,11 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(f"{module}.load", strict_cupy.load)
     for name, stand_in in {
-        "resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "event_milliseconds": lambda work: work() or 1.0,
-        "in_host_memory": lambda array: True,
+        "cuda.host_search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.host_search.event_milliseconds": lambda work: work() or 1.0,
+        "rows.cuda.host_rows.in_host_memory": lambda array: True,
     }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.rows.cuda.host_rows.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
     monkeypatch.setattr(
         "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
     )

@@ -41,7 +41,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("sizeof(Progress) <= 2048", "bfs.cuda.level_loop", "STATIC_SHARED == 2048"),
         *(
             (name.upper(), "bfs.cuda.level_loop", f"STEPS.index('{name}')")
-            for name in ("push", "team", "deal", "flood", "pull", "enqueue")
+            for name in ("push", "team", "redistribute", "push_unqueued", "pull", "enqueue")
         ),
     ],
     f"{ROWS}/search.cu": [
@@ -51,7 +51,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("SIDES * CONTROL_WORDS", "bfs.cuda.level_loop", "CONTROL_WORDS"),
         ("MOST_IN_TEAM", "bfs.cuda.level_loop", "MOST_IN_TEAM"),
         ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
-        ("OPEN + SLOW", "bfs.cuda.level_loop", "WAITING"),
+        ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
     ],
     f"{BFS}/persistent.cu": [
@@ -93,7 +93,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("HEAD_GROUP", "bfs.cuda.host_rows", "HEAD_GROUP"),
         ("SIDES * CONTROL_WORDS", "bfs.cuda.host_rows", "CONTROL_WORDS"),
         ("SIDES * CONTROL_WORDS", "bfs.rows.cuda.host_rows", "CONTROL_WORDS"),
-        ("LOG_FIRST", "bfs.cuda.host_rows", "LOG_FIRST"),
+        ("LOG_FIRST", "bfs.cuda.host_search", "LOG_FIRST"),
         ("LINE", "bfs.cuda.kept_lines", "LINE"),
         ("LINES", "bfs.cuda.kept_lines", "LINES"),
         ("LINES", "bfs.rows.cuda.host_rows", "LINES"),

@@ -55,7 +55,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(sys.modules, "cupy", fake)
     for module in ("cooperative", "flex", "persistent", "host_rows", "kept_lines"):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.load", strict_cupy.load)
-    for module in ("cooperative", "flex", "host_rows"):
+    for module in ("cooperative", "flex", "host_search"):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.event_milliseconds", lambda work: work() or 1.0)
     patch.setattr("gravel.kernels.bfs.cuda.persistent.shared_bytes", lambda: grid_kernels.SHARED_BYTES)

@@ -87,16 +87,18 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
     before = COMPILE_TIME.seconds
-    threads = compile_ahead([("kernels/bfs/direction_optimizing.cu", {**U32, "TREE": "32", "FAR_ROWS": "1"})])
+    threads = compile_ahead(
+        [("kernels/bfs/direction_optimizing.cu", {**U32, "TREE": "32", "DEFER_ROWS": "1"})]
+    )
     while not Module.made:
         time.sleep(0.001)
     assert COMPILE_TIME.seconds == before
-    module = cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, FAR_ROWS=1)
+    module = cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
     assert COMPILE_TIME.seconds > before + 0.1
     for thread in threads:
         thread.join()
     assert Module.made == [module]
-    assert cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, FAR_ROWS=1) is module
+    assert cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1) is module
 
 
 U32 = {"VERTEX": "u32"}

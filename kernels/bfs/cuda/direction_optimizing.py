@@ -150,7 +150,7 @@ class DirectionOptimizing(LevelLoopSearch):
             far_rows = symmetric and self._has_far_rows(hubs, planes)
 
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        macros = {"TREE": self._labels.tree, "FAR_ROWS": int(far_rows)}
+        macros = {"TREE": self._labels.tree, "DEFER_ROWS": int(far_rows)}
         module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype), **macros)
         self._kernel = module.get_function("search")
         most_shared, shared = shared_room(shared_kilobytes)
@@ -167,15 +167,15 @@ class DirectionOptimizing(LevelLoopSearch):
         needed = block // 32 * max(WAITING * item, STAGED * (8 + item))
         check_shared(block, needed, shared)
 
-        heads = cupy.empty(words * 32 * 2, self._columns.dtype)
+        first_neighbours = cupy.empty(words * 32 * 2, self._columns.dtype)
         behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), self._columns.dtype)
         closed = cupy.empty(words, cupy.uint32)
-        heads_kernel = module.get_function("find_heads")
+        first_kernel = module.get_function("find_first_neighbours")
         sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32), numpy.uint64(planes)
-        heads_kernel(
+        first_kernel(
             (blocks_for(words * 32, 256, most=512),),
             (256,),
-            (self._row_offsets, self._columns, *sizes, heads, behind, closed),
+            (self._row_offsets, self._columns, *sizes, first_neighbours, behind, closed),
         )
         if not symmetric:
             closed[:] = self._padding(words)
@@ -184,7 +184,7 @@ class DirectionOptimizing(LevelLoopSearch):
         self._arguments = (
             self._row_offsets,
             self._columns,
-            heads,
+            first_neighbours,
             behind,
             closed,
             cupy.zeros(2 * words, cupy.uint32),

@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gravel.kernels.bfs.cuda.cooperative import longer
+from gravel.kernels.bfs.cuda.host_search import (
+    CONTROL_WORDS,
+    LOGGED_LEVELS,
+    HostSearch,
+    in_host_memory,
+    resident_grid,
+)
 from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
-from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.bfs.cuda.level_loop import depth_limit
+from gravel.kernels.cuda import load, vertex_macro
 
 SOURCE = "kernels/bfs/host_rows.cu"
 HEAD_GROUP = 4  # as in host_rows.cuh
-CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
-LOG_FIRST = 3  # as in host_rows.cu
-LOGGED_LEVELS = 1 << 16
-"""Levels that a log has room for at first; a search with more is repeated with a longer one."""
 
 
 def prepare(
@@ -74,22 +76,8 @@ def prepare(
     return search
 
 
-def in_host_memory(array: Any) -> bool:
-    """Whether a CuPy array is a view of pinned host memory."""
-    import cupy
-
-    if not array.size:
-        return False
-    runtime = cupy.cuda.runtime
-    return bool(runtime.pointerGetAttributes(array.data.ptr).type == runtime.memoryTypeHost)
-
-
-class HostRowsSearch:
+class HostRowsSearch(HostSearch):
     """A prepared graph: what `kernels/bfs/host_rows.cuh` keeps on the device, beside the columns."""
-
-    strategy = "host_rows"
-    reason = ""
-    prepare_milliseconds = 0.0
 
     def __init__(
         self,
@@ -113,23 +101,19 @@ class HostRowsSearch:
         self._columns = column_indices
         self.vertices, self._arcs = len(row_offsets) - 1, len(column_indices)
         dtype = column_indices.dtype
-        self._item = dtype.itemsize
+        self._line_bytes = LINE * dtype.itemsize
         self._over_link = in_host_memory(column_indices)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         macros = {"VERTEX": vertex_macro(dtype), "TREE": self._labels.tree}
         self._kernel = load(SOURCE, **macros).get_function("search")
-        processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-        grid = resident_blocks(self._kernel, block)
-        if blocks_per_processor is not None:
-            grid = min(grid, processors * max(1, blocks_per_processor))
-        self._launch = (grid,), (block,)
+        self._launch = (resident_grid(self._kernel, block, blocks_per_processor),), (block,)
 
         words, self._line_words = -(-self.vertices // 32), -(-self._arcs // (LINE * LINES))
         first_rows = cupy.empty(self._line_words + 1, dtype)
         sizes = numpy.uint64(self.vertices), numpy.uint64(self._arcs)
         start(dtype, "find_first_rows", self._line_words + 1, self._row_offsets, *sizes, first_rows)
         kept = keep_lines(self._row_offsets, column_indices, keep)
-        self.kept_bytes = kept.count * LINE * self._item if kept else 0
+        self.kept_bytes = kept.count * self._line_bytes if kept else 0
         first_heads = closed = waiting = None
         if heads:
             first_heads = cupy.full(self.vertices * heads, numpy.iinfo(dtype).max, dtype)
@@ -159,43 +143,9 @@ class HostRowsSearch:
             *sizes,
             numpy.uint64(heads),
             numpy.float64(alpha),
-            numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
+            numpy.uint64(depth_limit(max_depth)),
         )
         cupy.cuda.Device().synchronize()
-
-    def _allocate_log(self, levels: int) -> None:
-        import cupy
-
-        self._logged = levels
-        self._log = cupy.zeros(LOG_FIRST + levels, cupy.uint64)
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
-
-        Raises ValueError for a vertex that does not exist.
-        """
-        import numpy
-
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        last = numpy.uint64(self._logged), numpy.uint64(source)
-        arguments = (*self._tables, self._log, *self._numbers, *last)
-        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
-        levels, host, _, *pulled = self._log[: LOG_FIRST + 256].get().tolist()
-        if levels > self._logged:
-            self._allocate_log(longer(levels))
-            return self.run(source)
-        if levels > len(pulled):
-            pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
-        distance, predecessor = self._labels.results(self.output)
-        return BFSResult(
-            source,
-            distance,
-            predecessor,
-            taken,
-            tuple("pull" if way else "push" for way in pulled[:levels]),
-            link_bytes=host * LINE * self._item if self._over_link else None,
-        )
 
 
 def _or_nothing(array: Any | None) -> Any:

@@ -10,7 +10,7 @@ from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, shared_bytes
 
 TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in search.cuh
-STEPS = ("begin", "push", "team", "deal", "flood", "pull", "enqueue", "finish")
+STEPS = ("begin", "push", "team", "redistribute", "push_unqueued", "pull", "enqueue", "finish")
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
 MOST_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
@@ -108,9 +108,9 @@ class LevelLoopSearch:
         """List the first steps of the latest search.
 
         Each is a name, the level, the frontier's vertices and weight (0 after a bottom-up level; arcs where
-        rows are columns) and microseconds at the top clock rate. "team" goes through several levels; "deal"
-        and "enqueue" are passes between levels; "begin" and "finish" are what the launch does before and
-        after them. A flood samples its weight, so that the next is an estimate.
+        rows are columns) and microseconds at the top clock rate. "team" goes through several levels;
+        "redistribute" and "enqueue" are passes between levels; "begin" and "finish" are what the launch does
+        before and after them. "push_unqueued" samples its weight, so that the next is an estimate.
         """
         import cupy
 

@@ -2,7 +2,7 @@
 // level loop and the choice of direction are on the device, as in kernels/bfs/direction_optimizing.cu.
 //
 // Contract. Rows ascend and hold what their layout says; bottom-up levels (`may_pull`) need a symmetric graph
-// and heads. distance i32 (vertices), or keys u64 (vertices), hold -1 or all ones outside `words * 32` before
+// and first_neighbours. distance i32 (vertices), or keys u64 (vertices), hold -1 or all ones outside `words * 32` before
 // the first launch; each launch undoes what the last one left there (`previous`). queue u64 (units of all rows),
 // hubs (rows of more than one unit). Block: a multiple of 32. Grid: no more blocks than run at the same time.
 // See search.cuh and sources/encoded.cuh for the encodings. Limits in arcs are brought to the layout's weights by `weight_of_arc`.
@@ -17,24 +17,24 @@
 #include "kernels/bfs/level_loop.cuh"
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
-    search(ROWS_PARAMETERS, const VERTEX* heads, const VERTEX* planes, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
-           i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* slots, u64* log, u64* arrivals, u64 vertices,
+    search(ROWS_PARAMETERS, const VERTEX* first_neighbours, const VERTEX* planes, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
+           i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* counts, u64* log, u64* arrivals, u64 vertices,
            u64 words, u64 candidates, u64 weight, u64 may_pull, u64 max_depth, double alpha, double beta, double floor,
-           double flood_from, double weight_of_arc, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit,
-           u64 team_uneven, u64 room, double words_per_open, u64 plane_count, u64 source, u64 previous) {
+           double unqueued_from, double weight_of_arc, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit,
+           u64 team_uneven, u64 room, double words_per_unvisited, u64 plane_count, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{make_rows(ROWS_ARGUMENTS), heads, planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance, keys,
+    Search s{make_rows(ROWS_ARGUMENTS), first_neighbours, planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance, keys,
              {queue, nullptr}, hubs, control, 0, 0, vertices, words};
-    Tuning tuning{candidates, weight, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, flood_from,
-                  weight_of_arc, team_blocks, team_capacity, team_limit, team_uneven, room, words_per_open,
+    Tuning tuning{candidates, weight, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, unqueued_from,
+                  weight_of_arc, team_blocks, team_capacity, team_limit, team_uneven, room, words_per_unvisited,
                   team_blocks * team_capacity};
-    run(s, p, tuning, {bitmaps, control, slots, log, arrivals}, predecessor, source, previous);
+    run(s, p, tuning, {bitmaps, control, counts, log, arrivals}, predecessor, source, previous);
 }
 
-// Before any search: the first two neighbours of every vertex below `last` and the next ones in planes (if `heads`
+// Before any search: the first two neighbours of every vertex below `last` and the next ones in planes (if `first_neighbours`
 // is not null), the vertices without any, and sums over all rows. totals: units, weight, rows of more than one unit, the last vertex that
 // has arcs + 1, rows that have arcs.
-extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last, u64 plane_count, VERTEX* heads,
+extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last, u64 plane_count, VERTEX* first_neighbours,
                                         VERTEX* planes, u32* closed, u64* totals) {
     Rows rows = make_rows(ROWS_ARGUMENTS);
     u64 units = 0, weight = 0, hubs = 0, upto = 0, linked = 0;
@@ -47,7 +47,7 @@ extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last,
             upto = v + 1;
             ++linked;
         }
-        if (heads) {
+        if (first_neighbours) {
             Cursor cursor{};
             bool more = own != 0;
             if (more) cursor = open_row(rows, VERTEX(v));
@@ -56,7 +56,7 @@ extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last,
                 more = more && next_neighbour(rows, cursor, read);
                 if (!more) read = NO_VERTEX;
                 u64 place = k - 2;
-                VERTEX* to = k < 2 ? &heads[2 * v + k] : &planes[(place / IN_PLANE * last + v) * IN_PLANE + place % IN_PLANE];
+                VERTEX* to = k < 2 ? &first_neighbours[2 * v + k] : &planes[(place / IN_PLANE * last + v) * IN_PLANE + place % IN_PLANE];
                 *to = read;
             }
         }

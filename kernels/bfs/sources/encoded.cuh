@@ -11,7 +11,7 @@ constexpr u32 UNIT_BITS = sizeof(VERTEX) == 4 ? 32 : 28;
 constexpr u64 WHOLE_ROW = (1ull << UNIT_BITS) - 1;
 // Fewer than columns take, since decoding needs more registers than 64.
 constexpr u32 MOST_THREADS = sizeof(VERTEX) == 4 ? 768 : 512;
-constexpr bool FAR_ROWS = true;  // decoding leaves room for what kernels/bfs/pull.cuh may do without
+constexpr bool DEFER_ROWS = true;  // decoding leaves room for what kernels/bfs/pull.cuh may do without
 constexpr bool SKIPS_EMPTY = true;
 constexpr bool KEEPS_OWNERS = false;
 

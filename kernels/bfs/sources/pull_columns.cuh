@@ -12,25 +12,25 @@ constexpr u32 SIDE_BY_SIDE = sizeof(VERTEX) == 4 ? 4 : 2;  // arcs that a lane t
 __device__ __forceinline__ i64 behind_planes(const Search& s) { return 2 + i64(s.plane_count) * IN_PLANE; }
 
 // What a warp reads of a row at once: SIDE_BY_SIDE arcs per lane from `first`, none from `last` on.
-__device__ __forceinline__ u32 test_arcs(const Pull& look, i64 first, i64 last, VERTEX (&neighbour)[SIDE_BY_SIDE]) {
+__device__ __forceinline__ u32 test_arcs(const Pull& level, i64 first, i64 last, VERTEX (&neighbour)[SIDE_BY_SIDE]) {
 #pragma unroll
     for (u32 k = 0; k < SIDE_BY_SIDE; ++k) {
         i64 place = first + k * WARP + lane_id();
-        neighbour[k] = place < last ? __ldg(&look.s.rows.columns[place]) : NO_VERTEX;
+        neighbour[k] = place < last ? __ldg(&level.s.rows.columns[place]) : NO_VERTEX;
     }
-    return look.visited(neighbour);
+    return level.visited(neighbour);
 }
 
 // Read the rows of up to 32 waiting vertices.
-__device__ __forceinline__ void scan_rows(Pull& look) {
-    const Search& s = look.s;
-    u32 count = look.slow_held < WARP ? look.slow_held : WARP;
-    look.slow_held -= count;
+__device__ __forceinline__ void scan_rows(Pull& level) {
+    const Search& s = level.s;
+    u32 count = level.unanswered_count < WARP ? level.unanswered_count : WARP;
+    level.unanswered_count -= count;
     __syncwarp();
     bool active = lane_id() < count;
-    VERTEX vertex = active ? look.slow[look.slow_held + lane_id()] : VERTEX(0);
+    VERTEX vertex = active ? level.unanswered[level.unanswered_count + lane_id()] : VERTEX(0);
     __syncwarp();
-    VERTEX predecessor = look.in_planes(vertex, active);
+    VERTEX predecessor = level.in_planes(vertex, active);
     __syncwarp();
     i64 at = active ? __ldg(&s.rows.row_offsets[vertex]) + behind_planes(s) : 0;
     i64 end = active ? __ldg(&s.rows.row_offsets[u64(vertex) + 1]) : 0;
@@ -39,7 +39,7 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
         VERTEX neighbour[TESTED];
 #pragma unroll
         for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.rows.columns[at + k < end ? at + k : end - 1]);
-        predecessor = look.first_of(neighbour, look.visited(neighbour));
+        predecessor = level.first_of(neighbour, level.visited(neighbour));
         at += TESTED;
     }
     __syncwarp();
@@ -48,12 +48,12 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
         u32 from = __ffs(left) - 1;
         left &= left - 1;
         i64 i = __shfl_sync(ALL_LANES, at, from), last = __shfl_sync(ALL_LANES, end, from);
-        if (FAR_ROWS && last - i >= WHOLE_BLOCK && __any_sync(ALL_LANES, lane_id() == from && look.put_off(vertex)))
+        if (DEFER_ROWS && last - i >= WHOLE_BLOCK && __any_sync(ALL_LANES, lane_id() == from && level.defer(vertex)))
             continue;
         VERTEX nearest = NO_VERTEX;
         for (; i < last && nearest == NO_VERTEX; i += SIDE_BY_SIDE * WARP) {
             VERTEX neighbour[SIDE_BY_SIDE];
-            u32 seen = test_arcs(look, i, last, neighbour);
+            u32 seen = test_arcs(level, i, last, neighbour);
 #pragma unroll
             for (u32 k = 0; k < SIDE_BY_SIDE; ++k) {
                 u32 hits = __ballot_sync(ALL_LANES, seen >> k & 1);
@@ -62,15 +62,15 @@ __device__ __forceinline__ void scan_rows(Pull& look) {
         }
         if (lane_id() == from) predecessor = nearest;
     }
-    if (predecessor != NO_VERTEX) look.hit(vertex, predecessor);
+    if (predecessor != NO_VERTEX) level.hit(vertex, predecessor);
 }
 
 // Read one row by the whole block: its arcs ascend, so the smallest that hits is among those read at the same time.
-__device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX* nearest) {
-    i64 end = look.s.rows.row_offsets[u64(vertex) + 1], step = i64(blockDim.x) * SIDE_BY_SIDE;
-    for (i64 at = look.s.rows.row_offsets[vertex] + behind_planes(look.s); at < end; at += step) {
+__device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest) {
+    i64 end = level.s.rows.row_offsets[u64(vertex) + 1], step = i64(blockDim.x) * SIDE_BY_SIDE;
+    for (i64 at = level.s.rows.row_offsets[vertex] + behind_planes(level.s); at < end; at += step) {
         VERTEX neighbour[SIDE_BY_SIDE];
-        VERTEX found = look.first_of(neighbour, test_arcs(look, at + i64(warp_id()) * WARP * SIDE_BY_SIDE, end, neighbour));
+        VERTEX found = level.first_of(neighbour, test_arcs(level, at + i64(warp_id()) * WARP * SIDE_BY_SIDE, end, neighbour));
         if (found != NO_VERTEX) atomicMin(nearest, found);
         if (__syncthreads_or(found != NO_VERTEX)) return;
     }

@@ -3,7 +3,7 @@
 //
 // A row is read by a lane, which stops at its first hit; by the whole warp where a lane has read LONG_SCAN
 // neighbours in vain; by the whole block at the end if it has many units. Rows are read from their start: what the
-// first neighbours told is told again, which costs less than to skip over it.
+// first neighbours said is read again, which costs less than to skip over it.
 
 #include "kernels/bfs/sources/encoded.cuh"
 #include "kernels/bfs/search.cuh"
@@ -14,28 +14,28 @@ constexpr u32 READ = 4;          // neighbours that a lane reads before it looks
 constexpr u64 WHOLE_BLOCK = 8;   // units from which the whole block reads a row at the end
 
 // Give waiting vertices their planes; those that these do not answer wait on.
-__device__ __forceinline__ void scan_planes(Pull& look) {
+__device__ __forceinline__ void scan_planes(Pull& level) {
     u32 left = 0;
-    for (u32 base = 0; base < look.slow_held; base += WARP) {
-        bool active = base + lane_id() < look.slow_held;
-        VERTEX vertex = active ? look.slow[base + lane_id()] : VERTEX(0);
-        VERTEX predecessor = look.in_planes(vertex, active);
-        if (predecessor != NO_VERTEX) look.hit(vertex, predecessor);
+    for (u32 base = 0; base < level.unanswered_count; base += WARP) {
+        bool active = base + lane_id() < level.unanswered_count;
+        VERTEX vertex = active ? level.unanswered[base + lane_id()] : VERTEX(0);
+        VERTEX predecessor = level.in_planes(vertex, active);
+        if (predecessor != NO_VERTEX) level.hit(vertex, predecessor);
         u32 lanes = __ballot_sync(ALL_LANES, active);
-        if (active) look.slow[left + __popc(lanes & lanes_below())] = vertex;
+        if (active) level.unanswered[left + __popc(lanes & lanes_below())] = vertex;
         left += __popc(lanes);
         __syncwarp();
     }
-    look.slow_held = left;
+    level.unanswered_count = left;
 }
 
 // The first visited neighbour of one vertex in some of its units, by the whole warp; all lanes call it with the same.
-__device__ __forceinline__ VERTEX scan_long(const Pull& look, VERTEX vertex, u64 unit, u64 end) {
+__device__ __forceinline__ VERTEX scan_long(const Pull& level, VERTEX vertex, u64 unit, u64 end) {
     VERTEX nearest = NO_VERTEX;
     for (; unit < end && nearest == NO_VERTEX; ++unit) {
-        visit_unit(look.s.rows, vertex, unit, [&](VERTEX neighbour, bool valid) {
+        visit_unit(level.s.rows, vertex, unit, [&](VERTEX neighbour, bool valid) {
             VERTEX one[1] = {valid ? neighbour : NO_VERTEX};
-            u32 hits = __ballot_sync(ALL_LANES, look.visited(one));
+            u32 hits = __ballot_sync(ALL_LANES, level.visited(one));
             if (hits) nearest = __shfl_sync(ALL_LANES, neighbour, __ffs(hits) - 1);
             return !hits;
         });
@@ -44,63 +44,63 @@ __device__ __forceinline__ VERTEX scan_long(const Pull& look, VERTEX vertex, u64
 }
 
 // Read the rows of all waiting vertices, a lane each; a lane that is done takes the next one.
-__device__ __forceinline__ void scan_rows(Pull& look) {
+__device__ __forceinline__ void scan_rows(Pull& level) {
     __syncwarp();
-    if (look.s.plane_count) scan_planes(look);
+    if (level.s.plane_count) scan_planes(level);
     bool busy = false;
     VERTEX vertex = VERTEX(0);
     Cursor cursor{};
     u32 tried = 0;
     while (true) {
         u32 idle = __ballot_sync(ALL_LANES, !busy);
-        u32 taken = __popc(idle) < look.slow_held ? __popc(idle) : look.slow_held;
+        u32 taken = __popc(idle) < level.unanswered_count ? __popc(idle) : level.unanswered_count;
         if (!taken && idle == ALL_LANES) break;
         u32 place = __popc(idle & lanes_below());
         if (!busy && place < taken) {
-            vertex = look.slow[look.slow_held - 1 - place];
-            cursor = open_row(look.s.rows, vertex);
+            vertex = level.unanswered[level.unanswered_count - 1 - place];
+            cursor = open_row(level.s.rows, vertex);
             tried = 0;
             busy = true;
         }
-        look.slow_held -= taken;
+        level.unanswered_count -= taken;
         VERTEX predecessor = NO_VERTEX;
         bool more = busy;
         if (busy) {
             VERTEX neighbour[READ];
 #pragma unroll
             for (u32 k = 0; k < READ; ++k) {
-                more = more && next_neighbour(look.s.rows, cursor, neighbour[k]);
+                more = more && next_neighbour(level.s.rows, cursor, neighbour[k]);
                 if (!more) neighbour[k] = NO_VERTEX;
             }
-            predecessor = look.first_of(neighbour, look.visited(neighbour));
+            predecessor = level.first_of(neighbour, level.visited(neighbour));
             tried += READ;
         }
         __syncwarp();
         bool is_long = more && predecessor == NO_VERTEX && tried >= LONG_SCAN;
-        u64 units = is_long ? row_units(look.s.rows, vertex) : 0;
-        if (units >= WHOLE_BLOCK && look.put_off(vertex)) is_long = more = false;
+        u64 units = is_long ? row_units(level.s.rows, vertex) : 0;
+        if (units >= WHOLE_BLOCK && level.defer(vertex)) is_long = more = false;
         u32 left = __ballot_sync(ALL_LANES, is_long);
         while (left) {
             u32 from = __ffs(left) - 1;
             left &= left - 1;
-            VERTEX nearest = scan_long(look, __shfl_sync(ALL_LANES, vertex, from), 0, __shfl_sync(ALL_LANES, units, from));
+            VERTEX nearest = scan_long(level, __shfl_sync(ALL_LANES, vertex, from), 0, __shfl_sync(ALL_LANES, units, from));
             if (lane_id() == from) {
                 predecessor = nearest;
                 more = false;
             }
         }
-        if (predecessor != NO_VERTEX) look.hit(vertex, predecessor);
+        if (predecessor != NO_VERTEX) level.hit(vertex, predecessor);
         busy = more && predecessor == NO_VERTEX;
     }
     __syncwarp();
 }
 
 // Read one row by the whole block: units ascend, so the smallest that hits is among those read at the same time.
-__device__ __forceinline__ void scan_far(const Pull& look, VERTEX vertex, VERTEX* nearest) {
-    u64 units = row_units(look.s.rows, vertex), warps = blockDim.x / WARP;
+__device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest) {
+    u64 units = row_units(level.s.rows, vertex), warps = blockDim.x / WARP;
     for (u64 first = 0; first < units; first += warps) {
         u64 unit = first + warp_id();
-        VERTEX found = scan_long(look, vertex, unit, unit < units ? unit + 1 : unit);
+        VERTEX found = scan_long(level, vertex, unit, unit < units ? unit + 1 : unit);
         if (found != NO_VERTEX && lane_id() == 0) atomicMin(nearest, found);
         if (__syncthreads_or(found != NO_VERTEX)) return;
     }

@@ -3,7 +3,7 @@
 
 #define VERTEX u32
 #define TREE 0
-#define FAR_ROWS 0
+#define DEFER_ROWS 0
 // KERNEL
 
 #include "tests/emulation/litmus/square.hpp"
@@ -19,11 +19,11 @@ int main(int, char** arguments) {
     std::vector<u32> closed(words), bitmaps(2 * words);
     square.distance.assign(words * 32, -1);
     weak_launch(1, 1, 32, 0, [&](unsigned) {
-        find_heads(square.offsets.data(), square.columns.data(), square.vertices, words * 32, 0, heads.data(), planes.data(),
+        find_first_neighbours(square.offsets.data(), square.columns.data(), square.vertices, words * 32, 0, heads.data(), planes.data(),
                    closed.data());
     });
     weak_watch(control, sizeof control, "control");
-    weak_watch(slots, sizeof slots, "slots");
+    weak_watch(slots, sizeof slots, "counts");
     weak_watch(arrivals, sizeof arrivals, "arrivals");
     weak_watch(queue, sizeof queue, "queue");
     weak_watch(hubs, sizeof hubs, "hubs");

@@ -2,7 +2,7 @@
 
 #define VERTEX u32
 #define TREE 0
-#define FAR_ROWS 0
+#define DEFER_ROWS 0
 #include "kernels/bfs/sources/expand_columns.cuh"
 #include "kernels/bfs/team.cuh"
 

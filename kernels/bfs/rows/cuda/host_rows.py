@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from gravel.kernels.bfs.cuda.cooperative import longer
-from gravel.kernels.bfs.cuda.host_rows import HEAD_GROUP, LOG_FIRST, LOGGED_LEVELS, in_host_memory
+from gravel.kernels.bfs.cuda.host_rows import HEAD_GROUP
 from gravel.kernels.bfs.cuda.host_rows import HostRowsSearch as ColumnsSearch
 from gravel.kernels.bfs.cuda.host_rows import prepare as prepare_columns
+from gravel.kernels.bfs.cuda.host_search import (
+    CONTROL_WORDS,
+    LOGGED_LEVELS,
+    HostSearch,
+    in_host_memory,
+    resident_grid,
+)
 from gravel.kernels.bfs.cuda.kept_lines import keep_lines, kept_arguments
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
-from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.bfs.cuda.level_loop import depth_limit
 from gravel.kernels.bfs.rows.cuda.search import with_units
 from gravel.kernels.bfs.rows.parts import ROOM, cut_rows, long_rows
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 from gravel.kernels.layouts import device_rows
 from gravel.kernels.layouts.parts import LINE
 
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE, PREPARATION = "kernels/bfs/rows/host_rows.cu", "kernels/bfs/rows/host_rows_prepare.cu"
-CONTROL_WORDS = 4 * 32  # four copies of kernels/bfs/host_rows.cuh's
 LINES = 32  # of a word, as there
 
 
@@ -92,12 +97,8 @@ def prepare(
     return search
 
 
-class HostRowsSearch:
+class HostRowsSearch(HostSearch):
     """Rows made ready: two buffers for lines, and what `kernels/bfs/host_rows.cuh` keeps on the device."""
-
-    strategy = "host_rows"
-    reason = ""
-    prepare_milliseconds = 0.0
 
     def __init__(
         self,
@@ -120,6 +121,7 @@ class HostRowsSearch:
         self.vertices = rows.vertex_count
         self._rows = with_units(rows)
         dtype = numpy.dtype(rows.dtype)
+        self._line_bytes = LINE
         stream = self._rows.arrays["stream"]
         self._over_link = in_host_memory(stream)
         offsets = cupy.asnumpy(self._rows.arrays["byte_offsets"])
@@ -131,11 +133,7 @@ class HostRowsSearch:
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(dtype)}
         self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
-        grid = resident_blocks(self._kernel, block)
-        if blocks_per_processor is not None:
-            processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-            grid = min(grid, processors * max(1, blocks_per_processor))
-        self._launch = (grid,), (block,)
+        self._launch = (resident_grid(self._kernel, block, blocks_per_processor),), (block,)
 
         # A line of 128 bytes is one of 32 words, and a row is about the words that it begins and ends in.
         kept = keep_lines(self._rows.arrays["byte_offsets"] >> 2, stream.view(cupy.uint32), keep)
@@ -180,40 +178,6 @@ class HostRowsSearch:
             numpy.uint64(self.vertices),
             numpy.uint64(heads),
             numpy.float64(alpha),
-            numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
+            numpy.uint64(depth_limit(max_depth)),
         )
         cupy.cuda.Device().synchronize()
-
-    def _allocate_log(self, levels: int) -> None:
-        import cupy
-
-        self._logged = levels
-        self._log = cupy.zeros(LOG_FIRST + levels, cupy.uint64)
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
-
-        A line that two parts share is counted once, and comes twice. Raises ValueError for a vertex that does
-        not exist.
-        """
-        import numpy
-
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
-        last = numpy.uint64(self._logged), numpy.uint64(source)
-        arguments = (*self._tables, self._log, *self._numbers, *last)
-        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
-        levels, host, _ = (int(word) for word in self._log[:LOG_FIRST].get())
-        if levels > self._logged:
-            self._allocate_log(longer(levels))
-            return self.run(source)
-        pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
-        distance, predecessor = self._labels.results(self.output)
-        return BFSResult(
-            source,
-            distance,
-            predecessor,
-            taken,
-            tuple("pull" if way else "push" for way in pulled),
-            link_bytes=host * LINE if self._over_link else None,
-        )
