@@ -23,7 +23,7 @@ from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.tree import LOST, levels_of
 
 RULES = {
-    "ranges": "distances are not negative, or -1 (inf of floats) where unreached; predecessors are -1 or vertices",
+    "ranges": "distances are not negative, or -1 (floats: inf) if unreached; predecessors are -1 or vertices",
     "source": "the source has distance 0 and no predecessor",
     "tree": "predecessors form a tree rooted at the source that spans the reached vertices",
     "tree_arcs": "every tree edge is an arc that is as long as its ends are apart",

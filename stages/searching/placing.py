@@ -41,6 +41,8 @@ def placement_asked(parameters: TraverseParameters) -> str:
         return asked
     if parameters.strategy == "streamed":
         return "streamed"
+    if parameters.algorithm == "sssp":
+        return "device"
     if parameters.algorithm == "bfs" and parameters.strategy not in HOST_STRATEGIES:
         return "device"
     return asked

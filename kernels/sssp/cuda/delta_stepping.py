@@ -9,18 +9,13 @@ import numpy
 
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 from gravel.kernels.sssp import SSSPResult
+from gravel.kernels.sssp.cuda.memory import HUB, STATE
 from gravel.kernels.sssp.weights import WeightedRows
 
 SOURCE = "kernels/sssp/delta_stepping.cu"
-HUB, STATE = 4096, 16  # as in delta_stepping.cu
 
 WIDTH = 32.0
 """Mean weights over the mean degree that a bucket is wide: the size of a warp in Davidson et al. 2014."""
-
-
-def device_bytes(vertices: int, arcs: int, index: int, word: int) -> int:
-    """Count what a search takes beside the rows and weights, with its results; widths in bytes."""
-    return vertices * (word + 8 + 4 * index + index) + index * (arcs // HUB + 1) + 8 * STATE
 
 
 def prepare(
