@@ -119,7 +119,7 @@ def from_weighted(
         vertex_count=edges.ids.count,
         undirected=not directed,
     )
-    asked = SymmetrizeParameters(direction="as_given", weights=merge)  # type: ignore[arg-type]
+    asked = SymmetrizeParameters(direction="as_given", weights=merge)
     made: Graph = called(symmetrize, context_for(machine), asked, input=given)
     return made
 

@@ -200,8 +200,7 @@ def traverse(
     if parameters.algorithm == "sssp":
         from gravel.stages.searching.sssp import find_paths
 
-        traversal, measurement = find_paths(context, parameters, input)
-        return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
+        return find_paths(context, parameters, input)
     if isinstance(input, DistributedGraph):
         if parameters.algorithm == "components":
             from gravel.stages.searching.distributed_components import find_distributed

@@ -86,7 +86,7 @@ def _sorted_keys(
     edges: tuple[NDArray[Any], ...], vertex_count: int, direction: str, keep_loops: bool
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint64]]:
     offsets = numpy.zeros(vertex_count + 2, numpy.int64)
-    degrees(*edges[:2], vertex_count, direction=direction, keep_loops=keep_loops, out=offsets[2:])
+    degrees(edges[0], edges[1], vertex_count, direction=direction, keep_loops=keep_loops, out=offsets[2:])
     numpy.cumsum(offsets, out=offsets)
     keys = numpy.empty(int(offsets[-1]), numpy.uint64)
     _scatter(*edges, offsets[1:], keys, *arc_ends(direction), keep_loops)
@@ -147,7 +147,7 @@ def _merge(
     refuse: bool,
     zero: Any,
     most: Any,
-) -> tuple[int, int, int, int]:
+) -> tuple[Any, Any, Any, Any]:
     """Make one arc of equal ones, in place; return arcs, loops, and row and place of one to refuse, or -1."""
     write = numpy.int64(0)
     loops = numpy.int64(0)

@@ -8,4 +8,5 @@ STRATEGY = Strategy(
     source="Meyer, Sanders, J. Algorithms 2003; near-far: Davidson, Baxter, Garland, Owens, IPDPS 2014",
     cpu="gravel.kernels.sssp.cpu.delta_stepping:prepare",
     cuda="gravel.kernels.sssp.cuda.delta_stepping:prepare",
+    outputs=("distance", "both"),
 )

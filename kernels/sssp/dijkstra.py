@@ -7,4 +7,5 @@ STRATEGY = Strategy(
     about="Takes one vertex after the other from a binary heap, on one thread.",
     source="Dijkstra, Numerische Mathematik 1959",
     cpu="gravel.kernels.sssp.cpu.dijkstra:prepare",
+    outputs=("distance", "both"),
 )

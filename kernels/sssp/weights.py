@@ -42,7 +42,7 @@ class WeightedRows:
     @property
     def is_float(self) -> bool:
         """Whether weights are float32."""
-        return self.weights.dtype == numpy.float32
+        return bool(self.weights.dtype == numpy.float32)
 
     @property
     def unreached(self) -> int:
@@ -64,10 +64,14 @@ class WeightedRows:
         """Read predecessors as int32 or int64, -1 for none."""
         return tree.view(numpy.int32 if self.tree.itemsize == 4 else numpy.int64)
 
+    @property
+    def mean_degree(self) -> float:
+        """Arcs of a vertex, at least 1."""
+        return max(1.0, self.arcs / max(1, self.vertices))
+
     def width(self, factor: float) -> Any:
-        """Return a bucket's width, of the weights' dtype: `factor` mean weights over the mean degree."""
-        degree = max(1.0, self.arcs / max(1, self.vertices))
-        wanted = factor * self.mean_weight / degree
+        """Return a bucket's width of `factor` mean weights, of the weights' dtype."""
+        wanted = factor * self.mean_weight
         if self.is_float:
             # A width of zero would leave a bucket empty for ever.
             return numpy.float32(min(max(wanted, float(numpy.finfo(numpy.float32).tiny)), 3e38))

@@ -155,7 +155,7 @@ def _offender(
     reached: NDArray[Any],
     u: int,
     rule: int,
-) -> int:
+) -> Any:
     for arc in range(row_offsets[u], row_offsets[u + 1]):
         v = numpy.int64(columns[arc])
         if not reached[v]:

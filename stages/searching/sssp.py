@@ -10,6 +10,7 @@ from gravel.kernels.sssp.cuda.memory import device_bytes
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.searching.placed import placement_record
+from gravel.stages.searching.prepared import prepared
 from gravel.stages.searching.sizes import search_count, width_of
 from gravel.stages.searching.strategy import backend_of_search, checked_tuning, machine_name
 from gravel.stages.stage import Extent, Machine, Need
@@ -108,7 +109,7 @@ def find_paths(
         prepare_milliseconds=search.prepare_milliseconds,
         searches=records,
         notes=[*graph.notes, *notes],
-        graph=graph.described(),
+        graph={**graph.described(), **prepared(stored)},
         ran=executed(search, graph.backend),
         asked=parameters.asked() | placement_record(graph),
     )

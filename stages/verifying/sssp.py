@@ -30,7 +30,8 @@ def verify_paths(context: Context, graph: Graph, traversal: Traversal) -> Verifi
 def _checked(graph: Graph, traversal: Traversal) -> Iterator[list[Check]]:
     from gravel.kernels.verify.sssp import check_sssp
 
-    arrays = tuple(on_host(each) for each in (graph.row_offsets, graph.column_indices, graph.weights))
+    offsets, columns, weights = map(on_host, (graph.row_offsets, graph.column_indices, graph.weights))
     for search, source in enumerate(on_host(traversal.sources).tolist()):
         predecessor = None if traversal.predecessor is None else on_host(traversal.predecessor[search])
-        yield check_sssp(*arrays, source, on_host(traversal.distance[search]), predecessor)  # type: ignore[index]
+        distance = on_host(traversal.distance[search])  # type: ignore[index]
+        yield check_sssp(offsets, columns, weights, source, distance, predecessor)

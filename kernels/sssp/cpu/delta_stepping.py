@@ -7,6 +7,7 @@ road network has thousands, run one after the other on this thread and without a
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy
@@ -20,8 +21,8 @@ from gravel.kernels.sssp.cpu.tree import tree_of
 from gravel.kernels.sssp.cpu.words import lengthened, lower
 from gravel.kernels.sssp.weights import WeightedRows
 
-WIDTH = 32.0
-"""Mean weights over the mean degree that a bucket is wide: the size of a warp in Davidson et al. 2014."""
+WIDTH = 1.0
+"""Mean weights that a bucket is wide."""
 
 THREADED_FROM = 1 << 15
 """Vertices of a frontier from which on threads are worth waking."""
@@ -38,7 +39,7 @@ def prepare(weighted: WeightedRows, *, predecessor: bool = True, width: float = 
 
     Parameters
     ----------
-    width : how many mean weights over the mean degree a bucket is wide, above 0.
+    width : how many mean weights a bucket is wide, above 0.
 
     """
     if not width > 0:
@@ -87,13 +88,16 @@ class DeltaStepping:
             counts[ROUND] += 1
             size = int(counts[NEAR])
             blocks = [(low, min(low + CHUNK, size)) for low in range(0, size, CHUNK)]
-            given = (*graph, *state, near, other, far)
-            run_blocks(lambda low, high, given=given: _relax(*given, low, high, False), blocks)
+            run_blocks(partial(_relax_threaded, (*graph, *state, near, other, far)), blocks)
             near, other = other, near
             counts[NEAR], counts[OTHER] = counts[OTHER], 0
         tree = tree_of(rows, words, source) if self._predecessor else None
         milliseconds = (time.perf_counter() - started) * 1e3
         return SSSPResult(source, rows.distances(words), tree, milliseconds, int(counts[ROUND]))
+
+
+def _relax_threaded(given: tuple[Any, ...], low: int, high: int) -> None:
+    _relax(*given, low, high, False)
 
 
 @serial

@@ -89,19 +89,19 @@ def _equally_near(
         steps += 1
         count = 0
         for i in range(size):
-            u = frontier[i]
-            word = words[u]
-            name = tree.dtype.type(u)
-            for k in range(row_offsets[u], row_offsets[u + 1]):
-                v = numpy.int64(columns[k])
-                if words[v] != word or v == source or lengthened(word, weights[k]) != word:
+            at = frontier[i]
+            word = words[at]
+            name = tree.dtype.type(at)
+            for k in range(row_offsets[at], row_offsets[at + 1]):
+                to = numpy.int64(columns[k])
+                if words[to] != word or to == source or lengthened(word, weights[k]) != word:
                     continue
-                if tree[v] == none:
-                    tree[v] = name
-                    step[v] = steps
-                    found[count] = v
+                if tree[to] == none:
+                    tree[to] = name
+                    step[to] = steps
+                    found[count] = to
                     count += 1
-                elif step[v] == steps and name < tree[v]:
-                    tree[v] = name
+                elif step[to] == steps and name < tree[to]:
+                    tree[to] = name
         frontier, found = found, frontier
         size = count

@@ -15,20 +15,21 @@ from gravel.kernels.sssp.weights import WeightedRows
 SOURCE = "kernels/sssp/delta_stepping.cu"
 
 WIDTH = 32.0
-"""Mean weights over the mean degree that a bucket is wide: the size of a warp in Davidson et al. 2014."""
+"""Mean weights over the mean degree that a bucket is wide, as wide as a warp in Davidson et al. 2014."""
 
 
 def prepare(
-    weighted: WeightedRows, *, predecessor: bool = True, width: float = WIDTH, block: int = 512
+    weighted: WeightedRows, *, predecessor: bool = True, width: float | None = None, block: int = 512
 ) -> DeltaStepping:
     """Make rows ready; see `gravel.kernels.sssp.prepare`.
 
     Parameters
     ----------
-    width : how many mean weights over the mean degree a bucket is wide, above 0.
+    width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the mean degree.
     block : threads of a block, a multiple of 32 from 32 to 1024.
 
     """
+    width = WIDTH / weighted.mean_degree if width is None else width
     if not width > 0:
         raise ValueError(f"width is {width}; it must be above 0")
     if block % 32 or not 32 <= block <= 1024:
