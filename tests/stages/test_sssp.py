@@ -242,3 +242,23 @@ def test_a_negative_weight_is_refused_by_its_arc():
     graph = call(symmetrize, {"weights": "minimum"}, input=edge_list([(0, 1), (1, 2)], [1, -4], 3))
     with pytest.raises(StageError, match=r"the arc \(1, 2\) has the weight -4"):
         call(traverse, {"algorithm": "sssp"}, input=graph)
+
+
+def test_what_verification_states():
+    graph = Extent(kind="Graph", vertices=4, arcs=4, bytes=8 * 5 + 8 * 4)
+    plain = Extent(kind="Graph", vertices=4, arcs=4, bytes=8 * 5 + 4 * 4)
+    labels = Extent(kind="Traversal", vertices=4, searches=1, bytes=48)
+    needs = [
+        verify.STAGE.estimate(verify.VerifyParameters(), {"graph": (each,), "traversal": (labels,)}, MACHINE)
+        for each in (graph, plain)
+    ]
+    assert needs[0].host_bytes - needs[1].host_bytes == 4 * 4 + 24 * 4
+
+
+def test_results_of_own_stages_may_be_shortest_paths():
+    from gravel.pipeline.plugins.validity import _of_traversal
+
+    graph = call(symmetrize, {"weights": "minimum"}, input=random_edges(2, floats=True))
+    traversal, _ = call(traverse, {"algorithm": "sssp"}, input=graph)
+    assert traversal.distance.dtype == numpy.float64
+    assert not list(_of_traversal(traversal))

@@ -100,7 +100,7 @@ class DeltaStepping:
         self._rounds = self._state[5:6].copy()
         if tree is None:
             return
-        tree.fill(numpy.iinfo(tree.dtype).max)
+        tree.fill(tree.dtype.type(numpy.iinfo(tree.dtype).max))
         self._marks.fill(0)
         self._state.fill(0)
         self._find_tree(
