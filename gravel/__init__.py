@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gravel.labels import Labels
     from gravel.running import Run, RunFailed, run
     from gravel.searches import Search
+    from gravel.shortest_paths import ShortestPaths
 
 __all__ = [
     "Components",
@@ -25,6 +26,7 @@ __all__ = [
     "Run",
     "RunFailed",
     "Search",
+    "ShortestPaths",
     "UnknownVertex",
     "__version__",
     "graph",
@@ -42,6 +44,7 @@ _MODULES = {
     "Run": "running",
     "RunFailed": "running",
     "Search": "searches",
+    "ShortestPaths": "shortest_paths",
     "UnknownVertex": "errors",
     "graph": "building",
     "load": "building",

@@ -82,6 +82,7 @@ def plain_rows(graph: graphs.Graph) -> Graph:
     from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.relabel import invert
     from gravel.kernels.strategy import backend_of
+    from gravel.stages.weights import reordered_weights
 
     permutation = on_host(stored.permutation)
     inverse = numpy.empty_like(permutation)
@@ -99,6 +100,7 @@ def plain_rows(graph: graphs.Graph) -> Graph:
         symmetric=stored.symmetric,
         deduplicated=stored.deduplicated,
         loop_count=stored.loop_count,
+        weights=reordered_weights(stored, on_host(inverse)),
     )
 
 

@@ -27,6 +27,8 @@ def graph(
     cache: str | os.PathLike[str] | Literal[False] | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
     host_memory: str | int | None = None,
+    weights: Any = None,
+    duplicates: Literal["minimum", "sum", "error"] = "minimum",
 ) -> Graph:
     """Make a graph; its vertices keep the ids that the data has.
 
@@ -44,6 +46,10 @@ def graph(
         is read once, and a workflow that reads it shares the result. False reads the file without a cache.
     backend : "cuda" builds and searches the graph on a GPU; "auto" does so where there is one.
     host_memory : how much may be used, such as "8GiB"; by default what the machine has.
+    weights : of the edges, for `shortest_paths`: an array of one number for each edge, the name of a table's
+        column or of NetworkX's attribute, or True for the values of a sparse matrix, or for what is called
+        "weight" or is the third column of a file. Integers of 32 bits are kept, others become float32.
+    duplicates : the weight of an edge that occurs more than once; with "error" its weights must be equal.
 
     Duplicate edges and self-loops are removed. The graph has memory of its own: changing the data afterwards
     does not change it. Raises TypeError and ValueError for data that holds no ids or no edges, KeyError for a
@@ -54,15 +60,39 @@ def graph(
     if isinstance(data, str | os.PathLike):
         from gravel.files import from_path
 
-        return from_path(os.fspath(data), bool(directed), cache, _backend(backend, data), host_memory)
+        if weights is not None and weights is not True:
+            raise TypeError("a file has its weights in its third column: give weights=True")
+        merge = None if weights is None else duplicates
+        return from_path(os.fspath(data), bool(directed), cache, _backend(backend, data), host_memory, merge)
     machine = this_machine(_backend(backend, data), host_memory)
     count = _edge_count(data)
     if count:
         # Numbered ends and the rows of both directions; the ids come on top when they are known.
         refuse(f"a graph of {count:,} edges", 16 * count, machine, host_memory, SMALLER)
+    if weights is not None:
+        return _weighted(data, weights, directed, sources, targets, duplicates, machine, host_memory)
     converted = _converted(data, directed, sources, targets, machine)
     asked = converted.directed if directed is None else directed
     return _built(converted, bool(asked), machine, host_memory)
+
+
+def _weighted(
+    data: Any,
+    weights: Any,
+    directed: bool | None,
+    sources: str | None,
+    targets: str | None,
+    duplicates: str,
+    machine: Machine,
+    host_memory: str | int | None,
+) -> Graph:
+    from gravel.weighted import from_weighted, weighted_edges
+
+    edges, values = weighted_edges(data, weights, sources, targets, machine)
+    # Edges of an undirected NetworkX graph lead both ways whatever is asked for, as its rows do.
+    asked = bool(edges.directed if directed is None or edges.directed is False else directed)
+    stored = from_weighted(edges, values, asked, duplicates, machine, host_memory)
+    return Graph(stored, edges.ids, machine=machine, host_memory=host_memory)
 
 
 def _backend(backend: str, data: Any) -> str:

@@ -20,8 +20,9 @@ def from_path(
     cache: str | os.PathLike[str] | Literal[False] | None,
     backend: str,
     host_memory: str | int | None,
+    weights: str | None = None,
 ) -> Graph:
-    """Read a file, with the cache unless that is False.
+    """Read a file, with the cache unless that is False; `weights` says how those of duplicates are merged.
 
     Raises FileNotFoundError for a file that is not there, `RequestError` for what is refused before anything
     is read, and ValueError for a file that holds no graph.
@@ -35,8 +36,19 @@ def from_path(
         if not path.exists():
             raise FileNotFoundError(f"there is no file {location!r} to read a graph from")
         location = str(path.absolute())
-    made = (_read if cache is False else _computed)(location, directed, cache, backend, host_memory)
+    made = (_read if cache is False else _computed)(
+        location,
+        {"direction": "as_given" if directed else "both"} | _asked(weights),
+        cache,
+        backend,
+        host_memory,
+    )
     return _graph(*made, backend, host_memory)
+
+
+def _asked(weights: str | None) -> dict[str, str]:
+    """Return the parameters of symmetrize for weights; none without, so that recipes are those of before."""
+    return {} if weights is None else {"weights": weights}
 
 
 def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -> Graph:
@@ -49,7 +61,7 @@ def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -
 
 
 def _read(
-    location: str, directed: bool, cache: Any, backend: str, host_memory: str | int | None
+    location: str, asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Call the stages here."""
     from gravel.memory import this_machine
@@ -59,12 +71,12 @@ def _read(
 
     machine = this_machine(backend, host_memory)
     edges, ids = called(ingest, context_for(machine), IngestParameters(file=location))
-    asked = SymmetrizeParameters(direction="as_given" if directed else "both")
-    return called(symmetrize, context_for(machine), asked, input=edges), ids
+    parameters = SymmetrizeParameters(**asked)
+    return called(symmetrize, context_for(machine), parameters, input=edges), ids
 
 
 def _computed(
-    location: str, directed: bool, cache: Any, backend: str, host_memory: str | int | None
+    location: str, asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow of these two does, so that recipes are the same."""
     from gravel.pipeline.plugins.installed import known_stages
@@ -76,7 +88,7 @@ def _computed(
 
     stages = {
         "edges": {"stage": "ingest", "file": location},
-        "graph": {"stage": "symmetrize", "input": "edges", "direction": "as_given" if directed else "both"},
+        "graph": {"stage": "symmetrize", "input": "edges", **asked},
     }
     text = json.dumps({"workflow": NAME, "stages": stages})
     workflow = read_workflow(Text(f"{NAME}.yaml", text), Path(f"{NAME}.yaml"), {}, known_stages())

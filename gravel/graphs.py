@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gravel.components import Components
     from gravel.prepared import PreparedSearch
     from gravel.searches import Search
+    from gravel.shortest_paths import ShortestPaths
     from gravel.stages import artifacts
     from gravel.stages.sizes import Machine
     from gravel.stages.traversal.graph import SearchedGraph
@@ -64,7 +65,7 @@ class Graph:
         self._machine = machine
         self._placement = placement
         self._host_memory = host_memory
-        self._prepared: OrderedDict[Any, PreparedSearch] = OrderedDict()
+        self._prepared: OrderedDict[Any, Any] = OrderedDict()
         self._searched: dict[Any, SearchedGraph] = {}
 
     @property
@@ -108,7 +109,7 @@ class Graph:
         names = ("byte_offsets", "stream") if packed else ("row_offsets", "column_indices")
         arrays = [
             getattr(stored, name)
-            for name in (*names, "permutation")
+            for name in (*names, "weights", "permutation")
             if getattr(stored, name, None) is not None
         ]
         on_device = backend_of(arrays[0]) == "cuda" or self._machine.backend == "cuda"
@@ -164,10 +165,42 @@ class Graph:
             )
         )
         vertex = vertex_of(self._ids, source)
-        prepared = self._prepared.get(key)
+        prepared: PreparedSearch | None = self._prepared.get(key)
         if prepared is None:
             prepared = self._prepare(key, output, strategy, direction, max_depth, tuning)
         return prepared.run(source, vertex)
+
+    def shortest_paths(
+        self,
+        source: Any,
+        output: Literal["both", "distance"] = "both",
+        *,
+        strategy: str = "auto",
+        direction: Direction = "out",
+        **tuning: Any,
+    ) -> ShortestPaths:
+        """Find the shortest paths from a vertex, by the weights that the graph was made with.
+
+        Parameters
+        ----------
+        source : its id.
+        output : distances alone, or with predecessors, of which `path_to` makes paths.
+        strategy : "delta_stepping", "dijkstra" (on the CPU), or "auto", which is delta-stepping.
+        direction : as for `bfs`. With "both", arcs that lead both ways have the smaller weight.
+        tuning : the strategy's own constants, such as `width`.
+
+        Raises ValueError for a graph without weights, and else as `bfs` does.
+        """
+        from gravel.shortest_paths import prepare_paths
+
+        vertex = vertex_of(self._ids, source)
+        key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            graph = self._directed(direction)
+            prepared = self._kept(key, prepare_paths(graph, output, strategy, tuning))
+        found: ShortestPaths = prepared.run(source, vertex)
+        return found
 
     def components(self, *, strategy: str = "auto") -> Components:
         """Find the connected components; arcs count both ways, so a directed graph has its weak ones."""
@@ -231,16 +264,22 @@ class Graph:
     ) -> PreparedSearch:
         from gravel.prepared import prepare
 
-        if direction not in ("out", "in", "both"):
-            raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
-        graph = self if direction == "out" or not self.directed else self._in_direction(direction)
-        prepared = prepare(graph, output, strategy, max_depth, tuning)
+        prepared = prepare(self._directed(direction), output, strategy, max_depth, tuning)
+        self._kept(key, prepared)
+        return prepared
+
+    def _kept(self, key: Any, prepared: Any) -> Any:
         self._prepared[key] = prepared
         while len(self._prepared) > MAX_PREPARED:
             self._prepared.popitem(last=False)
         return prepared
 
-    def _in_direction(self, direction: Direction) -> Graph:
+    def _directed(self, direction: str) -> Graph:
+        if direction not in ("out", "in", "both"):
+            raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
+        return self if direction == "out" or not self.directed else self._in_direction(direction)
+
+    def _in_direction(self, direction: str) -> Graph:
         if direction not in self._turned:
             from gravel.arranging import plain_rows
             from gravel.rows import turned

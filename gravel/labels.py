@@ -32,7 +32,7 @@ class Labels:
 
     def __getitem__(self, vertex: Any) -> Any:
         """Return the value of the vertex with this id; None where a vertex has no predecessor."""
-        value = int(self.array[vertex_of(self._ids, vertex)])
+        value = self.array[vertex_of(self._ids, vertex)].item()
         return listed(self._ids, _one(value))[0] if self._vertices else value
 
     def __repr__(self) -> str:

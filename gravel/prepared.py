@@ -65,8 +65,14 @@ def prepare(
 
 def searched_graph(graph: Graph, strategy: str) -> tuple[SearchedGraph, str]:
     """Return a graph ready for finding its components, and the strategy, checked."""
-    parameters = _parameters(graph, algorithm="components", strategy=strategy)
-    return _read(graph, parameters), parameters.strategy
+    searched, parameters = searched_with(graph, algorithm="components", strategy=strategy)
+    return searched, parameters.strategy
+
+
+def searched_with(graph: Graph, **asked: Any) -> tuple[SearchedGraph, TraverseParameters]:
+    """Return a graph ready for another algorithm, and its parameters, checked."""
+    parameters = _parameters(graph, **asked)
+    return _read(graph, parameters), parameters
 
 
 def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:

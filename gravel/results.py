@@ -124,12 +124,15 @@ def _labels(found: Any, row: int) -> tuple[Any, Any]:
     distance, predecessor = (
         None if each is None else numpy.asarray(each[row]) for each in (found.distance, found.predecessor)
     )
-    return None if distance is None else distance.astype(numpy.int32, copy=False), predecessor
+    if distance is not None and found.algorithm == "bfs":
+        distance = distance.astype(numpy.int32, copy=False)
+    return distance, predecessor
 
 
 def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
     from gravel.components import Components
     from gravel.searches import StoredSearch
+    from gravel.shortest_paths import ShortestPaths
 
     described = (
         {}
@@ -148,8 +151,9 @@ def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
 
     sources = numpy.asarray(found.sources)
     names = listed(ids, sources)
+    kind = ShortestPaths if found.algorithm == "sssp" else StoredSearch
     searches = [
-        StoredSearch(
+        kind(
             ids,
             name,
             int(sources[row]),

@@ -126,6 +126,10 @@ def turned(stored: Graph, direction: str) -> Graph:
     """Return a graph whose arcs lead the other way (`reverse`), or both ways (`both`)."""
     from gravel.kernels.csr import build
 
+    if stored.weights is not None:
+        from gravel.weighted import turned as with_weights
+
+        return with_weights(stored, direction)
     rows = Rows(stored.row_offsets, stored.column_indices, _Count(stored.vertex_count))
     built = build(_sources(rows), rows.column_indices, stored.vertex_count, direction=direction)
     return Graph(

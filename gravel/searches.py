@@ -84,16 +84,7 @@ class Search(Labelled):
     def path_to(self, target: Any) -> list[Any] | None:
         """Return a shortest path from the source to a vertex, as ids; None where there is none."""
         at = vertex_of(self._ids, target)
-        before = self.predecessor.array
-        path = [at]
-        while at != self._vertex:
-            at = int(before[at])
-            if at < 0:
-                return None
-            path.append(at)
-        import numpy
-
-        return listed(self._ids, numpy.array(path[::-1], numpy.int64))
+        return path_back(self._ids, self.predecessor.array, self._vertex, at)
 
     def __repr__(self) -> str:
         return (
@@ -142,6 +133,19 @@ class Search(Labelled):
         else:
             self._distance, self._predecessor = self._prepared.map.back(found.distance, found.predecessor)
         self._found = None
+
+
+def path_back(ids: Ids, before: Any, source: int, target: int) -> list[Any] | None:
+    """Follow predecessors back to the source; return the way from there as ids, None where there is none."""
+    import numpy
+
+    path = [target]
+    while path[-1] != source:
+        at = int(before[path[-1]])
+        if at < 0:
+            return None
+        path.append(at)
+    return listed(ids, numpy.array(path[::-1], numpy.int64))
 
 
 class StoredSearch(Search):

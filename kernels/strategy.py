@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-GIVEN = ("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics")
+GIVEN = (
+    *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
+    *("weighted", "predecessor"),
+)
 """Parameters of an implementation that are no constants of the strategy."""
 
 

@@ -91,7 +91,10 @@ class VertexIds(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph(Artifact):
-    """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]]."""
+    """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]].
+
+    Arc i has the weight `weights[i]`, where there are weights.
+    """
 
     row_offsets: Array  # (vertex_count + 1,) int64
     column_indices: Array  # (arc_count,) vertex index
@@ -101,6 +104,9 @@ class Graph(Artifact):
     sorted: bool = True
     deduplicated: bool
     loop_count: int = 0  # arcs v -> v that were kept
+    weights: Array | None = None  # (arc_count,) uint32, int32 or float32
+
+    added: ClassVar[dict[str, Any]] = {"weights": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,16 +194,17 @@ class CompressedGraph(Artifact):
 class Traversal(Artifact):
     """Labels in the vertex numbers of `symmetrize`, whatever order or layout was searched.
 
-    BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. Components: `component[v]` is the
+    BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. SSSP: the same, with lengths of paths,
+    -1 or, of float64, inf for unreached. Components: `component[v]` is the
     smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
     but what its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, or `checks[0]` for
     components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`gravel.kernels.verify.Check`).
     Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
-    algorithm: str  # "bfs" or "components"
+    algorithm: str  # "bfs", "sssp" or "components"
     sources: Array | None = None  # (searches,) int64
-    distance: Array | None = None  # (searches, vertex_count) int8, int16 or int32
+    distance: Array | None = None  # (searches, vertex_count) int8, int16, int32; sssp: int32, int64, float64
     predecessor: Array | None = None  # (searches, vertex_count) int32 or int64
     component: Array | None = None  # (vertex_count,) vertex index
     vertex_count: int

@@ -50,6 +50,11 @@ class SymmetrizeParameters(Parameters):
     self_loops: Literal["remove", "keep"] = "remove"
     """Arcs from a vertex to itself; a kept loop is one arc."""
 
+    weights: Literal["leave_out", "minimum", "sum", "error"] = "leave_out"
+    """Keep the weights of the edges for `algorithm: sssp`. An arc that occurs more than once gets the
+    `minimum` or the `sum` of its weights, or is an `error` if they differ. Integers are stored as such, other
+    weights as float32. With `duplicates: keep` each arc keeps its own weight."""
+
 
 class _Output:
     """The graph's arrays, appended range by range."""
@@ -96,12 +101,18 @@ def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: Edg
     columns and offsets. If these do not fit the host memory (on CUDA the device memory), the arcs go to
     scratch files, one for each range of sources that fits. Ranges are then built one after the other.
 
+    Rows with weights are built at once on the host.
+
     Raises `StageError` for vertices outside the list's count, a full disk, and memory too small for the
-    longest row.
+    longest row, or for all rows with weights.
     """
     from gravel.kernels.jit import set_threads
 
     set_threads(context.machine.threads)
+    if parameters.weights != "leave_out":
+        from gravel.stages.weights import weighted_graph
+
+        return weighted_graph(context, parameters, input)
     edges = EdgeParts(
         context,
         input,
@@ -271,6 +282,12 @@ def _estimate(
         rows = device_bytes(n, edges.arcs, arcs, width)
         on_device = max(rows // FEWEST_SHARES, min(rows, machine.device_memory))
         on_host = WORKING_BYTES + offsets + 8 * n
+    weights = 0
+    if parameters.weights != "leave_out":
+        from gravel.stages.weights import weighted_bytes
+
+        weights = 4 * arcs
+        on_host, on_device = WORKING_BYTES + weighted_bytes(n, edges.arcs), 0
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,
@@ -279,7 +296,7 @@ def _estimate(
                 kind="Graph",
                 vertices=n,
                 arcs=arcs,
-                bytes=8 * (n + 1) + columns,
+                bytes=8 * (n + 1) + columns + weights,
                 directed=parameters.direction != "both",
             ),
         ),
@@ -297,4 +314,5 @@ STAGE = Stage(
     estimate=_estimate,
     deterministic=True,
     cuda=True,
+    added=frozenset({"weights"}),
 )

@@ -1,4 +1,4 @@
-"""traverse: breadth-first searches or connected components of any stored graph, measured."""
+"""traverse: breadth-first searches, shortest paths or connected components of a stored graph, measured."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gravel.stages.traversal.need import estimate
 from gravel.stages.traversal.placing import check_placement
 from gravel.stages.traversal.records import prepared
 from gravel.stages.traversal.spreading import batched
+from gravel.stages.traversal.sssp import refuse_parameters
 from gravel.stages.traversal.strategy import cannot_run, checked_strategy
 from gravel.stages.traversal.tuning import tuning_faults
 
@@ -90,8 +91,9 @@ Sources = Annotated[
 class TraverseParameters(Parameters):
     """What to find, from where and how."""
 
-    algorithm: Literal["bfs", "components"] = "bfs"
-    """`bfs` finds distances and predecessors from each source, `components` the component of every vertex."""
+    algorithm: Literal["bfs", "sssp", "components"] = "bfs"
+    """`bfs` finds distances and predecessors from each source, `sssp` those of shortest paths by weights, and
+    `components` the component of every vertex."""
     strategy: str = "auto"
     """The name of a strategy, or `auto`, which chooses by graph and backend and reports why."""
     paper: str | None = None
@@ -148,6 +150,8 @@ class TraverseParameters(Parameters):
             named = {"output": "output other than checks"}
             told = ", ".join(named.get(name, name) for name in sorted(searching))
             raise ValueError(f"components take no {told}; only a bfs does")
+        if self.algorithm == "sssp":
+            refuse_parameters(self)
         check_placement(self)
         if self.sources_over == "workers" and (batched(self) or self.statistics):
             told = "statistics are" if self.statistics else f"{self.strategy} is"
@@ -185,15 +189,19 @@ def traverse(
     from gravel.stages.traversal.sources import sources_of
     from gravel.stages.traversal.spread import refuse_workers, search_spread, workers_for
 
-    if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple | ListedSources):
+    if parameters.algorithm != "components" and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
             "the sources are file ids, and no ids of an input file are known here",
             hint="name internal indices instead: sources: {vertices: [...]}",
         )
-    if parameters.algorithm == "bfs" and isinstance(parameters.sources, VertexSources):
+    if parameters.algorithm != "components" and isinstance(parameters.sources, VertexSources):
         from gravel.stages.traversal.sources import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
+    if parameters.algorithm == "sssp":
+        from gravel.stages.traversal.sssp import find_paths
+
+        return find_paths(context, parameters, input)
     if isinstance(input, DistributedGraph):
         if parameters.algorithm == "components":
             from gravel.stages.traversal.distributed_components import find_distributed
@@ -229,13 +237,13 @@ def traverse(
 
 
 def _source_ids(parameters: TraverseParameters) -> tuple[int | str, ...]:
-    if parameters.algorithm == "bfs" and isinstance(parameters.sources, tuple):
+    if parameters.algorithm != "components" and isinstance(parameters.sources, tuple):
         return parameters.sources
     return ()
 
 
 def _ids_file(parameters: TraverseParameters) -> str | None:
-    if parameters.algorithm == "bfs" and isinstance(parameters.sources, ListedSources):
+    if parameters.algorithm != "components" and isinstance(parameters.sources, ListedSources):
         return parameters.sources.file
     return None
 
@@ -253,7 +261,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 STAGE = Stage(
     name="traverse",
     version=9,
-    about="Runs a breadth-first search from each source, or finds connected components, and times it.",
+    about="Searches breadth-first or for shortest paths from each source, or finds components, and times it.",
     parameters=TraverseParameters,
     inputs={
         "input": Slot(

@@ -26,7 +26,7 @@ def verify(
     checked in parts. If that does not fit either, the CPU checks it, and `plan` and the log say so.
 
     If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
-    The ranks of a distributed graph check their own arcs.
+    The ranks of a distributed graph check their own arcs. The CPU checks shortest paths.
 
     Raises `VerificationFailed` at the first result that breaks a rule, with the vertices that break it.
     Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
@@ -57,6 +57,10 @@ def _verify_graph(
     from gravel.stages.verifying.device import DoesNotFit, checked_of, verify_on_device
     from gravel.stages.verifying.host import verify_on_host
 
+    if traversal.algorithm == "sssp":
+        from gravel.stages.verifying.sssp import verify_paths
+
+        return verify_paths(context, graph, traversal)
     if context.machine.backend != "cuda":
         if parameters.on == "cuda":
             raise StageError(ASKED, hint=HINT)
@@ -102,7 +106,7 @@ def _cannot_run(parameters: VerifyParameters, backend: str) -> CannotRun | None:
 STAGE = Stage(
     name="verify",
     version=2,
-    about="Checks every search by the five rules of Graph500, or checks components, from the graph alone.",
+    about="Checks every search by the rules of Graph500, or checks components, from the graph alone.",
     parameters=VerifyParameters,
     inputs={
         "graph": Slot(

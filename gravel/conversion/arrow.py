@@ -37,6 +37,37 @@ def from_table(data: Any, sources: str | None, targets: str | None, machine: Mac
     return numbered(columns[0], columns[1], names=(str(names[0]), str(names[1])), machine=machine)
 
 
+def from_weighted_table(
+    data: Any, sources: str | None, targets: str | None, weights: Any, machine: Machine | None = None
+) -> tuple[Edges, Any]:
+    """Return the edges of a table, and their weights: a column by its name, "weight" for True, or an array.
+
+    Raises as `from_table` does, and TypeError for a column that holds no numbers.
+    """
+    import pyarrow
+
+    if weights is not True and not isinstance(weights, str):
+        return from_table(data, sources, targets, machine), weights
+    name = "weight" if weights is True else weights
+    if type(data).__module__.split(".")[0] == "pandas":
+        _demand(list(data.columns), name)
+        column, rest = pyarrow.array(data[name], from_pandas=True), data.drop(columns=[name])
+    else:
+        table = data.to_arrow() if hasattr(data, "to_arrow") else pyarrow.table(data)
+        _demand(table.column_names, name)
+        column, rest = table[name].combine_chunks(), table.drop_columns([name])
+    try:
+        values = column.to_numpy(zero_copy_only=False)
+    except (pyarrow.ArrowInvalid, TypeError) as error:
+        raise TypeError(f"column {name!r} holds no weights: {error}") from None
+    return from_table(rest, sources, targets, machine), values
+
+
+def _demand(columns: Sequence[Any], name: Any) -> None:
+    if name not in columns:
+        raise KeyError(f"the table has no column {name!r}; it has {_listed(columns)}")
+
+
 def chosen(columns: Sequence[Any], sources: Any, targets: Any) -> tuple[Any, Any]:
     """Return the names of the two columns of ends."""
     if (sources is None) != (targets is None):

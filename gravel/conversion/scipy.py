@@ -20,7 +20,7 @@ def from_sparse(data: Any, *, directed: bool) -> Edges | Rows:
     not square or whose indices make no graph.
     """
     from gravel.kernels.index import index_dtype
-    from gravel.kernels.inputs import csr, edges
+    from gravel.kernels.inputs import csr
 
     if directed:
         rows = csr(data)
@@ -28,5 +28,12 @@ def from_sparse(data: Any, *, directed: bool) -> Edges | Rows:
         # The graph has memory of its own: the matrix may change.
         columns = rows.column_indices.astype(index_dtype(count))
         return Rows(rows.row_offsets.copy(), columns, Integers(count), directed=True)
+    return from_entries(data)
+
+
+def from_entries(data: Any) -> Edges:
+    """Return the entries of a square sparse matrix as edges, in the order of its COO format."""
+    from gravel.kernels.inputs import edges
+
     source, target = edges(data)
-    return Edges(source, target, Integers(int(data.shape[0])), directed=False)
+    return Edges(source, target, Integers(int(data.shape[0])))

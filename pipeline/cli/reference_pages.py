@@ -31,12 +31,13 @@ MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 PACKAGES = {
     "gravel.kernels.bfs": "Breadth-first search",
     "gravel.kernels.bfs.rows": "Breadth-first search of encoded rows",
+    "gravel.kernels.sssp": "Shortest paths",
     "gravel.kernels.components": "Connected components",
 }
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    *("rows", "narrow"),
+    *("rows", "narrow", "weighted", "predecessor"),
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 

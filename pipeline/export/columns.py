@@ -120,7 +120,8 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
     sources = numpy.asarray(one.sources)
     dtypes = {"source": ids.dtype, "vertex": ids.dtype}
     if one.distance is not None:
-        dtypes["distance"] = "int32"
+        # Hops are stored in the smallest type; lengths of paths have a type of their own.
+        dtypes["distance"] = str(one.distance.dtype) if one.algorithm == "sssp" else "int32"
     if one.predecessor is not None:
         dtypes["predecessor"] = ids.dtype
 
@@ -133,7 +134,9 @@ def _searches(one: Traversal, ids: FileIds) -> Columns:
                     "vertex": ids(numpy.arange(start, stop)),
                 }
                 if one.distance is not None:
-                    batch["distance"] = numpy.asarray(one.distance[row, start:stop]).astype(numpy.int32)
+                    batch["distance"] = numpy.asarray(one.distance[row, start:stop]).astype(
+                        dtypes["distance"]
+                    )
                 if one.predecessor is not None:
                     batch["predecessor"] = ids(one.predecessor[row, start:stop])
                 yield batch
@@ -160,9 +163,13 @@ def _arcs(one: Graph, ids: FileIds) -> Columns:
 
     def cut(start: int, stop: int) -> Batch:
         rows = numpy.searchsorted(offsets, numpy.arange(start, stop), side="right") - 1
-        return {"source": ids(rows), "target": ids(one.column_indices[start:stop])}
+        batch = {"source": ids(rows), "target": ids(one.column_indices[start:stop])}
+        return batch if one.weights is None else {**batch, "weight": one.weights[start:stop]}
 
-    return _sliced({"source": ids.dtype, "target": ids.dtype}, one.arc_count, cut)
+    dtypes = {"source": ids.dtype, "target": ids.dtype}
+    if one.weights is not None:
+        dtypes["weight"] = str(one.weights.dtype)
+    return _sliced(dtypes, one.arc_count, cut)
 
 
 def _positions(one: Ordering, ids: FileIds) -> Columns:

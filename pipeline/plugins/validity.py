@@ -124,14 +124,16 @@ def _of_traversal(traversal: Traversal) -> Iterator[str]:
     import numpy
 
     n = traversal.vertex_count
-    if traversal.algorithm not in ("bfs", "components"):
-        yield f"algorithm is {traversal.algorithm!r}, and bfs or components is expected"
+    if traversal.algorithm not in ("bfs", "sssp", "components"):
+        yield f"algorithm is {traversal.algorithm!r}, and bfs, sssp or components is expected"
     if traversal.component is not None:
         yield from _indices("component", numpy.asarray(traversal.component), n, n)
     searches = 0 if traversal.sources is None else len(traversal.sources)
     wide = numpy.int32 if n < 1 << 31 else numpy.int64
-    narrow = (numpy.int32, numpy.int16, numpy.int8)
-    for name, dtypes in (("distance", narrow), ("predecessor", (wide,))):
+    lengths: tuple[Any, ...] = (numpy.int32, numpy.int16, numpy.int8)
+    if traversal.algorithm == "sssp":
+        lengths = (numpy.int32, numpy.int64, numpy.float64)
+    for name, dtypes in (("distance", lengths), ("predecessor", (wide,))):
         array = getattr(traversal, name)
         if array is not None and (array.dtype not in dtypes or array.shape != (searches, n)):
             wanted = f"{' or '.join(str(numpy.dtype(each)) for each in dtypes)} of {(searches, n)}"

@@ -22,7 +22,7 @@ PLAIN = "csr"
 DEVICE, HOST = "device", "host"
 """Where rows lie unless a measurement says otherwise, on a GPU and on a CPU."""
 
-TITLES = {"bfs": "BFS", "components": "components"}
+TITLES = {"bfs": "BFS", "sssp": "shortest paths", "components": "components"}
 
 PLACES = (HOST, DEVICE, "split", "pinned")
 

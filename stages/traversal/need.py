@@ -82,6 +82,10 @@ def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State host and device bytes, and the extents of the labels and the measurement."""
+    if parameters.algorithm == "sssp":
+        from gravel.stages.traversal import sssp
+
+        return sssp.estimate(parameters, inputs, machine)
     graph = inputs["input"][0]
     outputs = _outputs(parameters, graph)
     if graph.kind == "DistributedGraph":

@@ -41,6 +41,8 @@ def placement_asked(parameters: TraverseParameters) -> str:
         return asked
     if parameters.strategy == "streamed":
         return "streamed"
+    if parameters.algorithm == "sssp":
+        return "device"
     if parameters.algorithm == "bfs" and parameters.strategy not in HOST_STRATEGIES:
         return "device"
     return asked
@@ -128,6 +130,8 @@ def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
     size = 8 * (n + 1) + (4 if n < 1 << 32 else 8) * m
     if isinstance(stored, CompressedGraph):
         size = 8 * (n + 1) + len(stored.stream)
+    elif getattr(stored, "weights", None) is not None:
+        size += 4 * m + (0 if getattr(stored, "permutation", None) is None else (4 if n < 1 << 32 else 8) * n)
     return Extent(
         kind=type(stored).__name__,
         vertices=n,

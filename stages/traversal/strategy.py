@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Machine
     from gravel.stages.traverse import TraverseParameters
 
-PACKAGES = {"bfs": "gravel.kernels.bfs", "components": "gravel.kernels.components"}
+PACKAGES = {
+    "bfs": "gravel.kernels.bfs",
+    "sssp": "gravel.kernels.sssp",
+    "components": "gravel.kernels.components",
+}
 """Where each algorithm's strategies live."""
 
 NEEDS_GPU = "needs a GPU"

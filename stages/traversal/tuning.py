@@ -72,7 +72,8 @@ def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
 def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]:
     """Return the types of each constant by strategy, on either backend, for graphs as arrays and as rows."""
     found: dict[str, dict[str, list[Any]]] = {}
-    for package in (PACKAGES[algorithm], ROWS[algorithm]):
+    packages = (PACKAGES[algorithm], *([ROWS[algorithm]] if algorithm in ROWS else []))
+    for package in packages:
         for name, each in strategies_in(package).items():
             if strategy not in ("auto", name):
                 continue

@@ -30,10 +30,14 @@ def verified_searches(
         refuse_broken(checks, f"search {search + 1} of {total}")
         count_passed(checks, records, on=on)
         context.progress(search + 1, total, "searches")
-    skipped = skipped_checks(
-        distance=kept or traversal.distance is not None, predecessor=kept or traversal.predecessor is not None
-    )
-    return Verification(algorithm="bfs", checks=list(records.values()), skipped=skipped)
+    with_tree = kept or traversal.predecessor is not None
+    if traversal.algorithm == "sssp":
+        from gravel.kernels.verify.sssp import skipped_sssp_checks
+
+        skipped = skipped_sssp_checks(predecessor=with_tree)
+    else:
+        skipped = skipped_checks(distance=kept or traversal.distance is not None, predecessor=with_tree)
+    return Verification(algorithm=traversal.algorithm, checks=list(records.values()), skipped=skipped)
 
 
 def verified_components(checks: Iterable[Check], on: str, whole: float | None = None) -> Verification:

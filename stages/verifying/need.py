@@ -17,12 +17,17 @@ from gravel.kernels.verify.cuda.memory import (
     plan_searches,
 )
 from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.weights import is_weighted
 
 if TYPE_CHECKING:
     from gravel.stages.verifying.parameters import VerifyParameters
 
 COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
+
+PATH_BYTES = 24
+"""Per vertex of `gravel.kernels.verify.sssp` beside what a breadth-first search takes: distances as they are
+stored and as 64 bits, and marks of several rules."""
 
 SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
@@ -80,6 +85,12 @@ def estimate(
 
         return verifying(graph, traversal, machine, outputs)
     checked = _checked(graph, traversal)
+    if is_weighted(graph):
+        # The traversal may be one of shortest paths, which the CPU checks alone.
+        host = checked.host_bytes + 4 * graph.arcs + PATH_BYTES * graph.vertices
+        on_gpu = machine.backend == "cuda" and parameters.on != "cpu"
+        batch = checked.planned(machine.device_memory) if on_gpu else None
+        return Need(host, 0 if batch is None else batch.device_bytes, outputs)
     if machine.backend != "cuda":
         return Need(checked.host_bytes, 0, outputs)
     if parameters.on == "cpu":

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <thread>
@@ -300,6 +301,16 @@ using std::max;
 using std::min;
 // Each is rounded once: nothing here is compiled for fused operations.
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __longlong_as_double(long long bits) {
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+inline long long __double_as_longlong(double value) {
+    long long bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 #define __builtin_assume(condition)

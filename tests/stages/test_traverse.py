@@ -184,7 +184,7 @@ def test_file_ids_become_vertices():
         ({"algorithm": "components", "strategy": "aforest"}, "did you mean 'afforest'"),
         ({"algorithm": "components", "strategy": "top_down"}, "there is no components strategy"),
         ({"algorithm": "components", "sources": [1]}, "components take no sources"),
-        ({"algorithm": "dfs"}, "'bfs' or 'components'"),
+        ({"algorithm": "dfs"}, "'bfs', 'sssp' or 'components'"),
         ({"sources": []}, "at least 1"),
         ({"sources": [-1]}, "greater than or equal to 0"),
         ({"sources": {"random": 0}}, "greater than or equal to 1"),

@@ -18,7 +18,7 @@ Measured = Sequence[tuple[str, "Measurement"]]
 MAX_VALUES = 5
 """Values of an axis that the answer lists."""
 
-TITLES = {"bfs": "BFS", "components": "Connected components"}
+TITLES = {"bfs": "BFS", "sssp": "Shortest paths", "components": "Connected components"}
 
 
 def count(number: int, noun: str) -> str:

@@ -1,0 +1,40 @@
+"""Distances as unsigned words inside CPU kernels, so that atomics compare them; see `WeightedRows.words`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from gravel.kernels.atomics import fetch_min
+from gravel.kernels.jit import serial
+
+
+@intrinsic
+def lengthened(typing_context: Any, word: Any, weight: Any) -> tuple[Any, Any]:
+    """Return the word of a distance and a weight, uint32 or float32, added up."""
+    if word not in (types.uint32, types.uint64) or weight not in (types.uint32, types.float32):
+        raise TypingError(f"words are uint32 or uint64, weights uint32 or float32; not {word} and {weight}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        distance, arc = arguments
+        if weight is types.float32:
+            double = context.get_value_type(types.float64)
+            longer = builder.fadd(builder.bitcast(distance, double), builder.fpext(arc, double))
+            return builder.bitcast(longer, distance.type)
+        return builder.add(distance, arc if word is types.uint32 else builder.zext(arc, distance.type))
+
+    return word(word, weight), generate
+
+
+@serial
+def lower(words: Any, vertex: int, word: Any, alone: bool) -> Any:
+    """Keep the smaller of a vertex's word and `word`; return what it was. `alone` is without atomics."""
+    if alone:
+        before = words[vertex]
+        if word < before:
+            words[vertex] = word
+        return before
+    return fetch_min(words, vertex, word)

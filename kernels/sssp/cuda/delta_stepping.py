@@ -1,0 +1,108 @@
+"""Delta-stepping on CUDA, in one cooperative launch for distances and one for the tree."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy
+
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.sssp import SSSPResult
+from gravel.kernels.sssp.cuda.memory import HUB, STATE
+from gravel.kernels.sssp.weights import WeightedRows
+
+SOURCE = "kernels/sssp/delta_stepping.cu"
+
+WIDTH = 32.0
+"""Mean weights over the mean degree that a bucket is wide, as wide as a warp in Davidson et al. 2014."""
+
+
+def prepare(
+    weighted: WeightedRows, *, predecessor: bool = True, width: float | None = None, block: int = 512
+) -> DeltaStepping:
+    """Make rows ready; see `gravel.kernels.sssp.prepare`.
+
+    Parameters
+    ----------
+    width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the mean degree.
+    block : threads of a block, a multiple of 32 from 32 to 1024.
+
+    """
+    width = WIDTH / weighted.mean_degree if width is None else width
+    if not width > 0:
+        raise ValueError(f"width is {width}; it must be above 0")
+    if block % 32 or not 32 <= block <= 1024:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to 1024")
+    started = time.perf_counter()
+    search = DeltaStepping(weighted, predecessor, width, block)
+    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+    return search
+
+
+class DeltaStepping:
+    """Rows made ready, with the queues of a search."""
+
+    prepare_milliseconds = 0.0
+
+    def __init__(self, weighted: WeightedRows, predecessor: bool, width: float, block: int) -> None:
+        import cupy
+
+        rows, n = weighted, weighted.vertices
+        self._rows, self._predecessor = rows, predecessor
+        self._width = rows.width(width)
+        index = rows.column_indices.dtype
+        module = load(
+            SOURCE,
+            VERTEX=vertex_macro(index),
+            WORD=vertex_macro(rows.words),
+            WEIGHT="float" if rows.is_float else "u32",
+        )
+        self._search = module.get_function("delta_stepping")
+        self._find_tree = module.get_function("predecessors")
+        self._grids = [
+            ((resident_blocks(kernel, block),), (block,)) for kernel in (self._search, self._find_tree)
+        ]
+        self._arrays = tuple(
+            cupy.ascontiguousarray(each) for each in (rows.row_offsets, rows.column_indices, rows.weights)
+        )
+        self._marks, self._piled = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
+        self._queues = cupy.empty(4 * n, index)
+        self._hubs = cupy.empty(rows.arcs // HUB + 1, index)
+        self._state = cupy.empty(STATE, numpy.uint64)
+
+    def run(self, source: int) -> SSSPResult:
+        """Search from one vertex; the time covers initialisation, search and tree."""
+        import cupy
+
+        rows = self._rows
+        source = rows.check_source(source)
+        words = cupy.empty(rows.vertices, rows.words)
+        tree = cupy.empty(rows.vertices, rows.column_indices.dtype) if self._predecessor else None
+        milliseconds = event_milliseconds(lambda: self._launch(source, words, tree))
+        found = None
+        if tree is not None:
+            found = tree.view(numpy.int32 if tree.dtype == numpy.uint32 else numpy.int64)
+        rounds = int(self._rounds[0])
+        return SSSPResult(source, rows.distances(words), found, milliseconds, rounds)
+
+    def _launch(self, source: int, words: Any, tree: Any | None) -> None:
+        rows = self._rows
+        counts = (numpy.uint64(rows.vertices), numpy.uint64(source))
+        unreached = rows.words.type(rows.unreached)
+        words.fill(unreached)
+        self._marks.fill(0)
+        self._piled.fill(0)
+        self._state.fill(0)
+        queues = (self._queues, self._hubs, self._state)
+        search = (*self._arrays, *counts, self._width, words, self._marks, self._piled, *queues)
+        self._search(*self._grids[0], search)
+        self._rounds = self._state[5:6].copy()
+        if tree is None:
+            return
+        tree.fill(tree.dtype.type(numpy.iinfo(tree.dtype).max))
+        self._marks.fill(0)
+        self._state.fill(0)
+        self._find_tree(
+            *self._grids[1], (*self._arrays, *counts, unreached, words, tree, self._marks, *queues)
+        )

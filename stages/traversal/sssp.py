@@ -1,0 +1,250 @@
+"""Shortest paths over weighted rows: measured, and labelled in `symmetrize`'s numbering."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.sssp.cuda.memory import device_bytes
+from gravel.stages.artifacts import Graph
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.traversal.records import placement_record, prepared
+from gravel.stages.traversal.sizes import search_count, width_of
+from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name
+from gravel.stages.weights import is_weighted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.kernels.sssp import ShortestPaths, SSSPResult
+    from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Measurement, Partition, Traversal
+    from gravel.stages.context import Context
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+COMPILED = 110 << 20
+"""Measured: what Numba takes to compile a search with its tree, and to be there at all."""
+
+NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"
+NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, from edges that have weights"
+
+
+def refuse_parameters(parameters: TraverseParameters) -> None:
+    """Raise ValueError for what only a breadth-first search takes."""
+    given = parameters.model_fields_set & {"max_depth", "statistics", "sources_over", "transport", "paper"}
+    if given:
+        raise ValueError(f"sssp takes no {', '.join(sorted(given))}; only a bfs does")
+    if parameters.output in ("predecessor", "checks"):
+        raise ValueError(f"sssp has no output {parameters.output!r}; it has 'both' and 'distance'")
+    if parameters.placement not in ("auto", "device"):
+        raise ValueError(f"sssp has no placement {parameters.placement!r}; it has 'auto' and 'device'")
+
+
+def why_not(kind: str) -> tuple[str, str] | None:
+    """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
+    stages = {"CompressedGraph": "compress", "Partition": "partition", "DistributedGraph": "distribute"}
+    if kind not in stages:
+        return None
+    return (
+        f"{stages[kind]} keeps no weights, which algorithm sssp needs",
+        "traverse the graph that symmetrize or reorder made",
+    )
+
+
+def find_paths(
+    context: Context,
+    parameters: TraverseParameters,
+    stored: Graph | CompressedGraph | Partition | DistributedGraph,
+) -> tuple[Traversal, Measurement]:
+    """Search from every source, once to warm up and then on the clock.
+
+    Raises `StageError` for a graph without weights, for weights that are negative or NaN, and for a strategy
+    or constant that does not exist.
+    """
+    import numpy
+
+    from gravel.kernels.cuda.wake import wake
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.records import executed
+    from gravel.stages.traversal.sources import sources_of
+
+    refusal = why_not(type(stored).__name__)
+    if refusal is not None:
+        raise StageError(refusal[0], hint=refusal[1])
+    assert isinstance(stored, Graph)
+    if stored.weights is None:
+        raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)
+    graph = read_searched(parameters, stored, context.machine)
+    sources = sources_of(parameters, graph)
+    search, notes = prepare_paths(graph, stored.weights, parameters)
+    starts = sources if graph.permutation is None else graph.permutation[sources]
+    labels = _Labels(context, graph, len(sources))
+    if len(starts):
+        # What compiles must not count, nor must the compilation of what maps labels back.
+        labels_back(graph.permutation, search.run(int(starts[0])))
+    records = []
+    for source, start in zip(sources.tolist(), starts.tolist(), strict=True):
+        if graph.backend == "cuda":
+            # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+            wake()
+        records.append({"source": source, **labels.add(search.run(start))})
+        context.progress(len(records), len(sources), "searches")
+    distance, predecessor = labels.close()
+    traversal = Traversal(
+        algorithm="sssp",
+        sources=numpy.asarray(sources, numpy.int64),
+        distance=distance,
+        predecessor=predecessor,
+        vertex_count=graph.vertex_count,
+    )
+    measurement = Measurement(
+        algorithm="sssp",
+        strategy=search.strategy,
+        reason=search.reason,
+        backend=graph.backend,
+        hardware=machine_name(context.machine, graph.backend, parameters.threads),
+        prepare_milliseconds=search.prepare_milliseconds,
+        searches=records,
+        notes=[*graph.notes, *notes],
+        graph={**graph.described(), **prepared(stored)},
+        ran=executed(search, graph.backend),
+        asked=parameters.asked() | placement_record(graph),
+    )
+    return traversal, measurement
+
+
+def prepare_paths(
+    graph: SearchedGraph, weights: Any, parameters: TraverseParameters
+) -> tuple[ShortestPaths, list[str]]:
+    """Make a graph that was read ready, with the weights of its arcs, wherever they are; and sentences."""
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.sssp import PACKAGE, prepare
+
+    if graph.placed is not None:
+        raise StageError(
+            f"algorithm sssp needs its rows whole in memory, and they are {graph.placement}",
+            hint="give the run more memory, or search with backend: cpu",
+        )
+    strategy = "delta_stepping" if parameters.strategy == "auto" else parameters.strategy
+    there = on_device(weights) if graph.backend == "cuda" else numpy.asarray(on_host(weights))
+    try:
+        constants, notes = checked_tuning(PACKAGE, strategy, graph.backend, parameters.tuning)
+        search = prepare(
+            graph.row_offsets,
+            graph.columns,
+            there,
+            strategy=parameters.strategy,
+            predecessor=parameters.output == "both",
+            **constants,
+        )
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return search, notes
+
+
+class _Labels:
+    """Labels of one search after another, on the host and in `symmetrize`'s numbering."""
+
+    def __init__(self, context: Context, graph: SearchedGraph, searches: int) -> None:
+        self._context, self._graph, self._searches = context, graph, searches
+        self._sinks: list[Any] = [None, None]
+        self._degrees: NDArray[Any] = graph.first_offsets[1:] - graph.first_offsets[:-1]
+
+    def add(self, result: SSSPResult) -> dict[str, Any]:
+        """Take the labels of a search, and return its record."""
+        import numpy
+
+        distance, predecessor, back = labels_back(self._graph.permutation, result)
+        for place, label in enumerate((distance, predecessor)):
+            if label is not None:
+                if self._sinks[place] is None:
+                    self._sinks[place] = self._context.sink(label.dtype, label.shape, rows=self._searches)
+                self._sinks[place].append(label.reshape(1, -1))
+        reached = numpy.isfinite(distance) & (distance >= 0)
+        arcs = int(self._degrees[reached].sum())
+        extra = self._graph.extra_ends
+        ends = arcs if extra is None else arcs + int(on_this_side(extra)[reached].sum())
+        return {
+            "milliseconds": result.milliseconds,
+            "map_back_milliseconds": back,
+            "batch": 1,
+            "reached": int(reached.sum()),
+            "arcs": arcs,
+            "edges": ends // 2 if self._graph.symmetric else arcs,
+            "depth": 0,
+            "levels": {"vertices": [], "arcs": [], "pulled": []},
+            "rounds": result.rounds,
+            "longest": distance[reached].max().item(),
+        }
+
+    def close(self) -> list[Any]:
+        """Return distances and predecessors, (searches, vertices), None for what there is not."""
+        return [None if sink is None else sink.close() for sink in self._sinks]
+
+
+def on_this_side(array: Any) -> Any:
+    """Return an array on the host."""
+    from gravel.kernels.placement.device_copies import on_host
+
+    return on_host(array)
+
+
+def labels_back(permutation: Any, result: SSSPResult) -> tuple[Any, Any | None, float]:
+    """Bring labels to the host and to the numbering before `permutation`; with the milliseconds of that."""
+    import numpy
+
+    from gravel.kernels.relabel import distances_back, invert, predecessors_back
+
+    distance = on_this_side(result.distance)
+    predecessor = None if result.predecessor is None else on_this_side(result.predecessor)
+    if permutation is None:
+        return distance, predecessor, 0.0
+    started = time.perf_counter()
+    there, distance = distance, numpy.empty_like(distance)
+    distances_back(permutation, there, distance)
+    if predecessor is not None:
+        inverse = numpy.empty_like(permutation)
+        invert(permutation, inverse)
+        there, predecessor = predecessor, numpy.empty_like(predecessor)
+        predecessors_back(permutation, inverse, there, predecessor)
+    return distance, predecessor, (time.perf_counter() - started) * 1e3
+
+
+def estimate(
+    parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State the graph, the queues and labels of one search, and those that are kept."""
+    graph = inputs["input"][0]
+    n, m, count = graph.vertices, graph.arcs, search_count(parameters)
+    width, tree = width_of(n), 4 if n < 1 << 31 else 8
+    # What words take is known with the weights.
+    labels = (8 + (tree if parameters.output == "both" else 0)) * n
+    rows = 8 * n + (width + 4) * m
+    outputs = (
+        Extent(
+            kind="Traversal",
+            vertices=n,
+            arcs=m,
+            bytes=labels * count,
+            searches=count,
+            directed=graph.directed,
+        ),
+        Extent(kind="Measurement", bytes=0),
+    )
+    refusal = why_not(graph.kind)
+    if refusal is None and not is_weighted(graph):
+        refusal = (NO_WEIGHTS, NO_WEIGHTS_HINT) if m else None
+    back = (2 * width + 8) * n if graph.kind == "Ordering" else 0
+    host = COMPILED + rows + 2 * labels + back
+    on_gpu = backend_of_search(parameters, machine) == "cuda"
+    return Need(
+        host_bytes=host + (0 if on_gpu else 40 * n),
+        device_bytes=rows + device_bytes(n, m, width, 8) + m if on_gpu else 0,
+        outputs=outputs,
+        refusal="; ".join(refusal) if refusal else "",
+    )

@@ -1,0 +1,137 @@
+"""Weights of arcs: made from those of an edge list, and carried to a graph's new order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.artifacts import EdgeList, Graph
+from gravel.stages.errors import StageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.stages.context import Context
+    from gravel.stages.stage import Extent
+    from gravel.stages.symmetrize import SymmetrizeParameters
+
+MOST_VERTICES = 1 << 32
+"""Columns and weights are sorted together in 64 bits."""
+
+BYTES_PER_EDGE = 20
+"""Of an edge as it is read: both ends, its weight as float64 and as it is stored."""
+
+BYTES_PER_REORDERED_ARC = 32
+"""Of an arc in its new order: rows and weights as they were, both ends anew, and what sorts them."""
+
+
+def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: EdgeList) -> Graph:
+    """Build the sorted rows of weighted edges on the host, all at once.
+
+    Raises `StageError` for edges without weights, for too little memory, for 2^32 vertices or more, and for
+    duplicates that `weights` does not allow.
+    """
+    import numpy
+
+    from gravel.kernels.csr.weighted import build_weighted
+
+    if edges.weight is None:
+        raise StageError(
+            "the edges have no weights",
+            hint="leave `weights` of symmetrize out, or read weights: ingest keeps those of a third column",
+        )
+    if edges.vertex_count >= MOST_VERTICES:
+        raise StageError(f"weights are for less than 2^32 vertices; there are {edges.vertex_count:,}")
+    direction = "both" if edges.undirected else parameters.direction
+    needed = weighted_bytes(edges.vertex_count, len(edges.source))
+    if needed > context.machine.host_memory:
+        raise StageError(
+            f"rows with weights take {needed:,} bytes at once, and there are {context.machine.host_memory:,}",
+            hint="run it on a machine with more memory",
+        )
+    source, target = (numpy.asarray(each).astype(numpy.uint32) for each in (edges.source, edges.target))
+    weights = stored_weights(numpy.asarray(edges.weight))
+    try:
+        rows = build_weighted(
+            source,
+            target,
+            weights,
+            edges.vertex_count,
+            direction=direction,
+            duplicates="keep" if parameters.duplicates == "keep" else str(parameters.weights),
+            keep_loops=parameters.self_loops == "keep",
+        )
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    context.progress(len(source), len(source), "edges")
+    return Graph(
+        row_offsets=rows.row_offsets,
+        column_indices=rows.column_indices,
+        weights=rows.weights,
+        vertex_count=edges.vertex_count,
+        arc_count=len(rows.column_indices),
+        symmetric=direction == "both",
+        deduplicated=parameters.duplicates != "keep",
+        loop_count=int(rows.loop_count),
+    )
+
+
+def weighted_bytes(vertices: int, edges: int) -> int:
+    """Count what `weighted_graph` takes at once, with both arcs of each edge."""
+    from gravel.kernels.csr.weighted import BYTES_PER_ARC
+
+    return 8 * (vertices + 2) + BYTES_PER_EDGE * edges + 2 * BYTES_PER_ARC * edges
+
+
+def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
+    """Return weights as uint32 or int32 where all are such integers, else as float32, rounded.
+
+    Raises `StageError` for a finite weight beyond what float32 holds.
+    """
+    import numpy
+
+    if weights.dtype in (numpy.uint32, numpy.int32, numpy.float32):
+        return numpy.ascontiguousarray(weights)
+    if not len(weights):
+        return weights.astype(numpy.uint32)
+    low, high = weights.min(), weights.max()
+    for dtype in (numpy.uint32, numpy.int32):
+        held = numpy.iinfo(dtype)
+        if low >= held.min and high <= held.max and bool((weights == numpy.floor(weights)).all()):
+            return weights.astype(dtype)
+    with numpy.errstate(over="ignore"):
+        found: NDArray[Any] = weights.astype(numpy.float32)
+    lost = numpy.flatnonzero(numpy.isinf(found) & numpy.isfinite(weights))
+    if len(lost):
+        raise StageError(f"the weight {weights[lost[0]]} of edge {lost[0]} is beyond what float32 holds")
+    return found
+
+
+def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the weights of a graph's arcs in its new order; None where it has none."""
+    import numpy
+
+    from gravel.kernels.csr.weighted import build_weighted
+    from gravel.kernels.placement.device_copies import on_host
+
+    if graph.weights is None:
+        return None
+    offsets, columns = on_host(graph.row_offsets), on_host(graph.column_indices)
+    new = permutation.astype(numpy.uint32, copy=False)
+    return build_weighted(
+        numpy.repeat(new, numpy.diff(offsets)),
+        new[columns],
+        on_host(graph.weights),
+        graph.vertex_count,
+        direction="as_given",
+        duplicates="keep",
+        keep_loops=True,
+    ).weights
+
+
+def is_weighted(graph: Extent) -> bool:
+    """Say whether a planned graph has weights, which are the only arrays that it may have beside its rows."""
+    width = 4 if graph.vertices < MOST_VERTICES else 8
+    rows = 8 * (graph.vertices + 1) + width * (
+        graph.arcs + (graph.vertices if graph.kind == "Ordering" else 0)
+    )
+    return graph.kind in ("Graph", "Ordering") and graph.arcs > 0 and graph.bytes >= rows + 4 * graph.arcs

@@ -1,0 +1,164 @@
+"""Times shortest paths, each search checked; on the CPU beside other libraries, with --cuda on a GPU.
+
+    python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --peers
+    python -m tests.benchmarks.sssp kron20 kron21 shared/data/USA-road-NE.pace.gr.xz --cuda --widths 0.5 2 8
+
+Kronecker graphs are those of Graph500 (edge factor 16), any other name is a file that `ingest` reads; all are
+symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
+Sources have arcs and are drawn by PCG64(7). Medians over the sources; `rounds` are those of the last search.
+The first search of each line is checked by `gravel.kernels.verify.sssp`, peers by gravel's distances.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.jit import set_threads
+from gravel.kernels.sssp import prepare
+from gravel.kernels.verify.sssp import check_sssp
+
+Rows = tuple[Any, Any, Any]
+
+
+def rows_of(name: str, *, floats: bool) -> Rows:
+    """Make the rows of a named graph or a file, with weights."""
+    if name.startswith("kron"):
+        scale = int(name.removeprefix("kron"))
+        ends, n = generate("rmat", scale=scale, edge_factor=16, seed=1), 1 << scale
+    else:
+        ends, n = edges_of_file(name)
+    offsets, columns, _ = build(*ends, n)
+    heads = numpy.repeat(numpy.arange(n, dtype=numpy.uint32), numpy.diff(offsets))
+    low, high = numpy.minimum(heads, columns).astype(numpy.uint64), numpy.maximum(heads, columns)
+    del heads
+    mixed = (low << numpy.uint64(32) | high) * numpy.uint64(0x9E3779B97F4A7C15)
+    drawn = ((mixed ^ (mixed >> numpy.uint64(29))) * numpy.uint64(0xBF58476D1CE4E5B9)) >> numpy.uint64(40)
+    if floats:
+        return offsets, columns, (drawn.astype(numpy.float32) + 1) / numpy.float32(1 << 24)
+    return offsets, columns, (drawn % numpy.uint64(255) + numpy.uint64(1)).astype(numpy.uint32)
+
+
+def edges_of_file(path: str) -> tuple[tuple[Any, Any], int]:
+    """Read a file's edges."""
+    from gravel.stages.context import PlainContext
+    from gravel.stages.ingest import STAGE
+    from gravel.stages.stage import Machine
+
+    machine = Machine(backend="cpu", threads=2, host_memory=16 << 30)
+    edges = STAGE.run(PlainContext(machine), STAGE.parameters.model_validate({"file": path}))[0]
+    return (numpy.asarray(edges.source), numpy.asarray(edges.target)), edges.vertex_count
+
+
+def peers(rows: Rows) -> Iterator[tuple[str, Callable[[int], Any]]]:
+    """Yield the libraries that are installed, each with a search that returns float64 distances."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    offsets, columns, weights = rows
+    n = len(offsets) - 1
+    matrix = csr_array(
+        (weights.astype(float), columns.astype(numpy.int32), offsets.astype(numpy.int32)), (n, n)
+    )
+    yield "SciPy dijkstra", lambda source: dijkstra(matrix, indices=source)
+    heads = numpy.repeat(numpy.arange(n, dtype=numpy.uint32), numpy.diff(offsets))
+    once = heads < columns
+    if importlib.util.find_spec("igraph"):
+        import igraph
+
+        graph = igraph.Graph(n=n, edges=numpy.stack([heads[once], columns[once]], axis=1))
+        lengths = weights[once].astype(float).tolist()
+        yield "igraph", lambda source: graph.distances([source], weights=lengths, algorithm="dijkstra")[0]
+    if importlib.util.find_spec("networkit"):
+        import networkit
+
+        ends = (
+            weights[once].astype(float),
+            (heads[once].astype(numpy.uint64), columns[once].astype(numpy.uint64)),
+        )
+        there = networkit.GraphFromCoo(ends, n=n, weighted=True, directed=False)
+
+        def search(source: int) -> Any:
+            return networkit.distance.Dijkstra(there, source, storePaths=False).run().getDistances()
+
+        yield "networkit Dijkstra", search
+
+
+def as_floats(distance: Any) -> Any:
+    """Return distances as peers have them, unreached ones left out."""
+    found = numpy.asarray(distance, numpy.float64)
+    return numpy.where((found < 0) | (found > 1e300), numpy.inf, found)
+
+
+def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: bool, **tuning: Any) -> Any:
+    """Print the times of one way of searching; return the last distances, on the host."""
+    placed = rows
+    if cuda:
+        import cupy
+
+        placed = tuple(map(cupy.asarray, rows))  # type: ignore[assignment]
+    for predecessor in (True, False):
+        search = prepare(*placed, strategy=strategy, predecessor=predecessor, **tuning)
+        found = search.run(sources[0])
+        if predecessor:
+            labels = [each.get() if cuda else each for each in (found.distance, found.predecessor)]
+            wrong = [check.name for check in check_sssp(*rows, sources[0], *labels) if not check.passed]
+            assert not wrong, wrong
+        times = []
+        for source in sources:
+            found = search.run(source)
+            times.append(found.milliseconds)
+        shown = " ".join(f"{key} {value:g}" for key, value in tuning.items())
+        taken = f"{statistics.median(times):9.3f} ms, {min(times):.3f} to {max(times):.3f}"
+        output = "tree" if predecessor else "distances"
+        print(f"  {strategy:15} {shown:10} {output:9} median {taken}; rounds {found.rounds}", flush=True)
+    return found.distance.get() if cuda else found.distance
+
+
+def main() -> None:
+    """Measure what the command line names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", nargs="+")
+    parser.add_argument("--sources", type=int, default=8)
+    parser.add_argument("--widths", type=float, nargs="+", default=[])
+    parser.add_argument("--floats", action="store_true")
+    parser.add_argument("--cuda", action="store_true")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--threads", type=int, default=0)
+    asked = parser.parse_args()
+    if asked.threads:
+        set_threads(asked.threads)
+    for name in asked.graphs:
+        rows = rows_of(name, floats=asked.floats)
+        with_arcs = numpy.flatnonzero(numpy.diff(rows[0]))
+        sources = numpy.random.default_rng(7).choice(with_arcs, asked.sources, replace=False).tolist()
+        print(f"{Path(name).name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs", flush=True)
+        last = measure(name, rows, sources, "delta_stepping", cuda=asked.cuda)
+        for width in asked.widths:
+            measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, width=width)
+        if not asked.peers:
+            continue
+        measure(name, rows, sources, "dijkstra", cuda=False)
+        for peer, search in peers(rows):
+            times = []
+            for source in sources[-3:]:
+                started = time.perf_counter()
+                found = search(source)
+                times.append((time.perf_counter() - started) * 1e3)
+            assert numpy.allclose(as_floats(found), as_floats(last), rtol=1e-6), peer
+            print(f"  {peer:36} median {statistics.median(times):9.3f} ms of 3 sources", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Shortest paths on CUDA, on CPU threads: distances and trees of every kind of graph."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.sssp import prepare
+from gravel.kernels.sssp.weights import WeightedRows
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.kernels.sssp_case import as_floats, distances, predecessors, random_graph, special, weighted
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_graph.install(monkeypatch)
+    module = "gravel.kernels.sssp.cuda.delta_stepping"
+    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
+    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
+    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
+
+
+def check(graph: Any, *, index: Any = numpy.uint32, sources: Any = None, **options: Any) -> None:
+    offsets, columns, weights = graph.rows
+    placed = [strict_cupy.on_device(each) for each in (offsets, columns.astype(index), weights)]
+    search = prepare(*placed, block=grid_kernels.THREADS, **options)
+    n = len(offsets) - 1
+    for source in sorted({0, n // 2, n - 1}) if sources is None else sources:
+        found = search.run(source)
+        expected = distances(graph, source)
+        numpy.testing.assert_array_equal(as_floats(found.distance.get()), expected)
+        tree = found.predecessor.get()
+        assert tree.dtype == (numpy.int32 if index == numpy.uint32 else numpy.int64)
+        numpy.testing.assert_array_equal(tree, predecessors(graph, expected, source))
+
+
+@pytest.mark.parametrize("graph", [*special(), *map(random_graph, range(48))], ids=str)
+def test_distances_and_tree(graph: Any) -> None:
+    check(graph)
+
+
+@pytest.mark.parametrize("graph", [*special()[2:7], *map(random_graph, range(24, 48, 5))], ids=str)
+def test_columns_of_64_bits_and_any_width(graph: Any) -> None:
+    check(graph, index=numpy.uint64)
+    for width in (1e-9, 1.0, 1e12):
+        check(graph, sources=[0], width=width)
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+def test_frontiers_that_the_whole_grid_relaxes(dtype: Any) -> None:
+    """More than one block takes, with a row that is split over the grid, and zeros that need rounds."""
+    rng = numpy.random.default_rng(1)
+    n, m = 9000, 40_000
+    hub = numpy.stack([numpy.full(5000, 3), numpy.arange(1000, 6000)], axis=1)
+    pairs = numpy.concatenate([rng.integers(0, n, (m, 2)), hub])
+    weights = rng.integers(0, 4, len(pairs)).astype(dtype)
+    check(weighted("wide", n, pairs, weights), sources=[0, 3])
+
+
+def test_weights_that_cannot_be_name_their_arc() -> None:
+    graph = weighted("", 6, [(0, 1), (3, 5), (4, 4)], numpy.array([1, -2, 2], numpy.int32))
+    with pytest.raises(ValueError, match=r"the arc \(3, 5\) has the weight -2; "):
+        check(graph)
+
+
+def test_no_tree_where_none_is_asked_for() -> None:
+    graph = random_graph(0)
+    placed = [strict_cupy.on_device(each) for each in graph.rows]
+    search = prepare(*placed, predecessor=False, block=grid_kernels.THREADS)
+    assert search.run(0).predecessor is None
+    assert isinstance(search._rows, WeightedRows)
