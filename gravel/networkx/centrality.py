@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.betweenness import betweenness, edge_betweenness
-from gravel.kernels.distances.sums import distance_sums
+from gravel.kernels.distances.many import aggregate
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import vertex_for_paths
 
@@ -65,7 +65,7 @@ def closeness_centrality(
         vertices = numpy.arange(len(G))
     else:
         vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
-    sums = distance_sums(*G.backward, vertices)
+    sums = aggregate(*G.backward, vertices, symmetric=not G.directed)
     values = [
         _closeness(reached, total, len(G), wf_improved)
         for reached, total in zip(sums.reached.tolist(), sums.total.tolist(), strict=True)

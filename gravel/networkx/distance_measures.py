@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.distances.eccentricity import eccentricities
-from gravel.kernels.distances.sums import distance_sums
+from gravel.kernels.distances.many import aggregate
 from gravel.networkx.graph import GravelGraph
 
 NOT_STRONG = "Found infinite path length because the digraph is not strongly connected"
@@ -63,7 +63,9 @@ def average_shortest_path_length(G: GravelGraph, weight: None = None, method: st
         )
     if n == 1:
         return 0
-    sums = distance_sums(*G.forward, numpy.arange(n)) if G.directed or G.is_connected else None
+    sums = None
+    if G.directed or G.is_connected:
+        sums = aggregate(*G.forward, numpy.arange(n), symmetric=not G.directed)
     if sums is None or int(sums.reached.min()) < n:
         strongly = "strongly " if G.directed else ""
         raise networkx.NetworkXError(f"Graph is not {strongly}connected.")
@@ -85,7 +87,7 @@ def _nodes_in(nbunch: Any) -> Any:
 
 
 def _some(G: GravelGraph, vertices: list[int]) -> NDArray[numpy.int64]:
-    sums = distance_sums(*G.forward, numpy.array(vertices, numpy.int64))
+    sums = aggregate(*G.forward, numpy.array(vertices, numpy.int64), symmetric=not G.directed)
     if len(vertices) and int(sums.reached.min()) < len(G):
         raise networkx.NetworkXError(NOT_STRONG if G.directed else NOT_CONNECTED)
     return sums.eccentricity
