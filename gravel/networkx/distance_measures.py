@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gravel.kernels.distances.eccentricity import eccentricities
 from gravel.kernels.distances.many import aggregate
 from gravel.networkx.graph import GravelGraph
+from gravel.networkx.lookup import nodes_in
 
 NOT_STRONG = "Found infinite path length because the digraph is not strongly connected"
 NOT_CONNECTED = "Found infinite path length because the graph is not connected"
@@ -23,7 +24,7 @@ def eccentricity(G: GravelGraph, v: Any = None, sp: None = None, weight: None = 
         return dict(zip(G, _all(G).tolist(), strict=True))
     if v in G:
         return int(_some(G, [G.vertices[v]])[0])
-    vertices = [vertex for vertex in map(G.find, _nodes_in(v)) if vertex is not None]
+    vertices = [vertex for vertex in map(G.find, nodes_in(v)) if vertex is not None]
     vertices = list(dict.fromkeys(vertices))
     return {
         G.nodes[vertex]: value for vertex, value in zip(vertices, _some(G, vertices).tolist(), strict=True)
@@ -70,20 +71,6 @@ def average_shortest_path_length(G: GravelGraph, weight: None = None, method: st
         strongly = "strongly " if G.directed else ""
         raise networkx.NetworkXError(f"Graph is not {strongly}connected.")
     return int(sums.total.sum()) / (n * (n - 1))
-
-
-def _nodes_in(nbunch: Any) -> Any:
-    """Iterate over the nodes of an argument that is no node, as `Graph.nbunch_iter` does."""
-    try:
-        nodes = list(nbunch)
-    except TypeError as error:
-        raise networkx.NetworkXError(f"Node {nbunch} is not in the graph.") from error
-    for node in nodes:
-        try:
-            hash(node)
-        except TypeError as error:
-            raise networkx.NetworkXError(f"Node {node} in sequence nbunch is not a valid node.") from error
-    return nodes
 
 
 def _some(G: GravelGraph, vertices: list[int]) -> NDArray[numpy.int64]:

@@ -114,10 +114,12 @@ def aggregate(
 ) -> Aggregates:
     """Search from all sources, batch by batch; see `prepare` for the options.
 
-    Raises ValueError for a source that is no vertex.
+    Without sources nothing is searched. Raises ValueError for a source that is no vertex.
     """
     starts = checked(sources, len(row_offsets) - 1)
     found = Aggregates.empty(len(starts), levels)
+    if not len(starts):
+        return found
     searches = prepare(
         row_offsets,
         column_indices,
@@ -143,7 +145,7 @@ def run_all(
 
 
 def checked(sources: Any, vertices: int) -> NDArray[numpy.int64]:
-    """Return the sources as an array; raises ValueError for none, and for one that is no vertex."""
+    """Return the sources as an array; raises ValueError for one that is no vertex."""
     found = numpy.atleast_1d(numpy.asarray(sources, numpy.int64))
     outside = found[(found < 0) | (found >= vertices)]
     if len(outside):

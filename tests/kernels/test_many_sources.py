@@ -155,7 +155,6 @@ def test_a_road_gets_searches_of_its_own_and_a_small_world_does_not():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sources": []}, "no sources"),
         ({"sources": [1, 5]}, "no vertex 5"),
         ({"sources": [-1]}, "no vertex -1"),
         ({"sources": [0], "max_depth": -1}, "max_depth is -1"),
@@ -166,3 +165,10 @@ def test_what_cannot_be_searched(options, message):
     rows = numpy.array([0, 1, 2, 2, 2, 2], numpy.int64), numpy.array([1, 0], numpy.uint32)
     with pytest.raises(ValueError, match=message):
         aggregate(*rows, options.pop("sources"), symmetric=True, **options)
+
+
+def test_no_sources():
+    rows = random_rows(5)
+    assert len(aggregate(*rows, [], symmetric=True, levels=2).counts) == 0
+    with pytest.raises(ValueError, match="there are no sources"):
+        many.prepare(*rows, symmetric=True, sources=0)
