@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.betweenness import betweenness, edge_betweenness
+from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.distances.reciprocals import reciprocal_sums
 from gravel.networkx.graph import GravelGraph
@@ -67,18 +68,8 @@ def closeness_centrality(
     else:
         vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
     sums = aggregate(*G.backward, vertices, symmetric=not G.directed)
-    values = [
-        _closeness(reached, total, len(G), wf_improved)
-        for reached, total in zip(sums.reached.tolist(), sums.total.tolist(), strict=True)
-    ]
+    values = closeness(sums, len(G), wf_improved=wf_improved).tolist()
     return values[0] if u is not None else dict(zip(G, values, strict=True))
-
-
-def _closeness(reached: int, total: int, order: int, wf_improved: bool) -> float:
-    if total == 0:
-        return 0.0
-    value = (reached - 1.0) / total
-    return value * ((reached - 1.0) / (order - 1)) if wf_improved else value
 
 
 def harmonic_centrality(

@@ -30,6 +30,10 @@ Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""
 
 
+class TooNarrow(ValueError):
+    """The memory that may be used is less than the narrowest batch takes."""
+
+
 class Searches(Protocol):
     """A prepared graph. `batch` sources fit into one run; `bytes` is what a run takes beside the graph."""
 
@@ -74,7 +78,7 @@ def prepare(
     memory : bytes that a run may take beside the graph; by default what is free on a GPU, any on a CPU.
     independent : whether each source gets a search of its own; by default where the graph is deep.
 
-    Raises ValueError, with the numbers, where the narrowest batch does not fit.
+    Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit.
 
     """
     if sources < 1:
@@ -159,8 +163,8 @@ def is_deep(levels: int, reached: int, vertices: int) -> bool:
 
 
 def refuse_width(needed: int, memory: int, sources: int) -> None:
-    """Raise ValueError where the narrowest batch does not fit."""
+    """Raise `TooNarrow` where the narrowest batch does not fit."""
     if needed > memory:
-        raise ValueError(
+        raise TooNarrow(
             f"{sources} searches at once take {needed:,} bytes beside the graph, and {memory:,} may be used"
         )
