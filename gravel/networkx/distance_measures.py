@@ -77,7 +77,8 @@ def _some(G: GravelGraph, vertices: list[int]) -> NDArray[numpy.int64]:
     sums = aggregate(*G.forward, numpy.array(vertices, numpy.int64), symmetric=not G.directed)
     if len(vertices) and int(sums.reached.min()) < len(G):
         raise networkx.NetworkXError(NOT_STRONG if G.directed else NOT_CONNECTED)
-    return sums.eccentricity
+    found: NDArray[numpy.int64] = sums.eccentricity
+    return found
 
 
 def _all(G: GravelGraph) -> NDArray[numpy.int64]:
@@ -92,7 +93,7 @@ def _for_goal(G: GravelGraph, goal: str, usebounds: bool) -> NDArray[numpy.int64
     """Return the eccentricities, exact where the goal needs them."""
     if G.directed:
         return _all(G)
-    found = eccentricities(*G.ascending, goal)
+    found: NDArray[numpy.int64] | None = eccentricities(*G.ascending, goal)
     if found is None:
         raise networkx.NetworkXError(NOT_BOUNDED if usebounds else NOT_CONNECTED)
     return found

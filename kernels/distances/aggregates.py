@@ -27,7 +27,10 @@ class Aggregates:
     def empty(cls, sources: int, levels: int = 0, vertices: VertexAggregates | None = None) -> Aggregates:
         """Make room for the results of so many sources."""
         return cls(
-            *(numpy.zeros(sources, kind) for kind in (numpy.int64, numpy.int64, numpy.float64, numpy.int64)),
+            numpy.zeros(sources, numpy.int64),
+            numpy.zeros(sources, numpy.int64),
+            numpy.zeros(sources, numpy.float64),
+            numpy.zeros(sources, numpy.int64),
             numpy.zeros((sources, levels), numpy.int64) if levels else None,
             vertices,
         )

@@ -320,7 +320,7 @@ def _count_per_vertex(
 ) -> None:
     for i in range(tail):
         v = numpy.int64(queue[i])
-        found = 0
+        found = numpy.int64(0)
         for w in range(v * words, (v + 1) * words):
             found += numpy.int64(set_bits(rows[w]))
         reached[v] += found

@@ -51,7 +51,7 @@ class BitParallel:
         pieces = _pieces(row_offsets, hubs)
         dtype = column_indices.dtype
         self._hubs, self._pieces = hubs.astype(dtype), (pieces[0].astype(dtype), pieces[1])
-        piece_bytes = (len(hubs) + len(pieces[0])) * dtype.itemsize + 8 * len(pieces[0])
+        piece_bytes: int = (len(hubs) + len(pieces[0])) * dtype.itemsize + 8 * len(pieces[0])
 
         def taken(words: int) -> int:
             bitmaps = 3 * 4 * -(-self._count // 32)

@@ -17,5 +17,9 @@ def closeness(found: Aggregates, vertices: int, *, wf_improved: bool = True) -> 
     Faust, Social Network Analysis, 1994, formula 5.22), so that small components count less.
     """
     others: Any = found.reached - 1.0
-    value = numpy.divide(others, found.total, out=numpy.zeros(len(others)), where=found.total > 0)
-    return value * (others / max(1, vertices - 1)) if wf_improved else value
+    value: NDArray[numpy.float64] = numpy.divide(
+        others, found.total, out=numpy.zeros(len(others)), where=found.total > 0
+    )
+    if wf_improved:
+        value *= others / max(1, vertices - 1)
+    return value

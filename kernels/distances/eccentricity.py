@@ -47,7 +47,9 @@ def eccentricities(
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
     xp: Any = numpy
     if backend_of(row_offsets) == "cuda":
-        import cupy as xp
+        import cupy
+
+        xp = cupy
     n = len(row_offsets) - 1
     bounds = _Bounds(xp, n, goal)
     if n == 0:

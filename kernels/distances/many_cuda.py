@@ -37,16 +37,16 @@ def prepare(
     from gravel.kernels.distances.independent_cuda import Independent
 
     memory = _free() if memory is None else memory
-    rows, limits = (row_offsets, column_indices), (levels, vertices, memory)
+    rows = row_offsets, column_indices
     vertex_count = len(row_offsets) - 1
     if not independent or vertex_count >= MAX_INDEPENDENT:
         most = min(sources, BATCH if batch is None else batch)
-        found = BitParallel(*rows, symmetric, max_depth, most, *limits)
+        found = BitParallel(*rows, symmetric, max_depth, most, levels, vertices, memory)
         if independent is not None or vertex_count >= MAX_INDEPENDENT or not _deep(found, row_offsets):
             return found
         del found
     most = sources if batch is None else min(sources, batch)
-    return Independent(*rows, max_depth, most, *limits)
+    return Independent(*rows, max_depth, most, levels, vertices, memory)
 
 
 def _deep(searches: Any, row_offsets: Any) -> bool:

@@ -8,10 +8,11 @@ import numpy
 import pytest
 
 from gravel.kernels.distances import bit_parallel_cuda, many
+from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_many_sources import check, random_rows
+from tests.kernels.test_many_sources import ascending, check, random_rows
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -118,3 +119,18 @@ def test_memory_narrows_a_batch():
     assert less.batch == 256
     with pytest.raises(ValueError, match=r"64 searches at once take [0-9,]+ bytes beside the graph"):
         many.prepare(*rows, symmetric=True, sources=10_000, memory=1000, independent=False)
+
+
+@pytest.mark.parametrize("seed", [1, 5, 8])
+def test_eccentricities(seed):
+    rows = ascending(random_rows(seed, vertices=120))
+    for goal in GOALS:
+        expected = eccentricities(*rows, goal, in_parts=True)
+        found = eccentricities(*map(on_device, rows), goal, in_parts=True)
+        if goal in ("all", "diameter", "periphery"):
+            assert found.max() == expected.max()
+        else:
+            assert found.min() == expected.min()
+        if goal == "all":
+            numpy.testing.assert_array_equal(found.get(), expected)
+    assert eccentricities(*map(on_device, rows)) is None

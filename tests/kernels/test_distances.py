@@ -5,7 +5,7 @@ import pytest
 
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate
-from tests.kernels.test_many_sources import random_rows
+from tests.kernels.test_many_sources import ascending, random_rows
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
 ZOO = [graph for graph in zoo() if 0 < graph.vertex_count <= 800]
@@ -65,14 +65,8 @@ def test_an_unknown_goal_is_refused():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_eccentricities_of_a_graph_in_parts(seed):
-    rows = random_rows(seed)
+    rows = ascending(random_rows(seed))
     n = len(rows[0]) - 1
-    rows = (
-        rows[0],
-        numpy.concatenate([numpy.sort(rows[1][rows[0][v] : rows[0][v + 1]]) for v in range(n)]).astype(
-            numpy.uint32
-        ),
-    )
     exact = aggregate(*rows, numpy.arange(n), symmetric=True).eccentricity
     found = {goal: eccentricities(*rows, goal, in_parts=True) for goal in GOALS}
     assert found["all"].tolist() == exact.tolist()

@@ -38,6 +38,13 @@ def random_rows(seed, *, symmetric=True, vertices=None):
     return offsets, target[order].astype(numpy.uint32)
 
 
+def ascending(rows):
+    """Sort each row."""
+    offsets, columns = rows
+    row = numpy.repeat(numpy.arange(len(offsets) - 1), numpy.diff(offsets))
+    return offsets, columns[numpy.lexsort((columns, row))]
+
+
 def scipy_all(rows, sources):
     """Return distances (sources, vertices), -1 for unreached."""
     offsets, columns = rows
