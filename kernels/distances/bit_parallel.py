@@ -13,10 +13,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bits import set_bits
+from gravel.kernels.distances.sizes import WORD
 from gravel.kernels.jit import serial
-
-WORD = 64
-"""Bits of a word: sources that one column of words serves."""
 
 PLANES = 8
 """Binary digits of the counters; they are emptied after 2^8 - 1 rows."""
@@ -40,11 +38,6 @@ class Workspace:
         self.planes = numpy.zeros((PLANES, words), numpy.uint64)
         self.row = numpy.zeros((2, words), numpy.uint64)
         self.tally = numpy.zeros(words * WORD, numpy.int64)
-
-
-def workspace_bytes(vertices: int, words: int, itemsize: int) -> int:
-    """State what a workspace takes, but for what does not grow with the graph."""
-    return vertices * (3 * 8 * words + 2 + 2 * itemsize)
 
 
 @serial

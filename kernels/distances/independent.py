@@ -21,11 +21,6 @@ class Workspace:
         self.queue = numpy.empty(vertices, dtype)
 
 
-def workspace_bytes(vertices: int, itemsize: int) -> int:
-    """State what a workspace takes."""
-    return vertices * (1 + itemsize)
-
-
 @serial
 def search_each(
     row_offsets: NDArray[Any],

@@ -12,10 +12,8 @@ from gravel.kernels.distances import bit_parallel
 from gravel.kernels.distances import independent as one_by_one
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.many import DEEP, Searches, is_deep, refuse_width
+from gravel.kernels.distances.sizes import WORD, queue_bytes, widest
 from gravel.kernels.team import thread_count
-
-MAX_WORDS = 16
-"""Words of a vertex: at Kronecker 16 and 18, 1,024 sources take 5 times as long as 64."""
 
 FEW = 4
 """Sources below which a search for each is faster than a bit for each."""
@@ -109,21 +107,12 @@ class BitParallel(_OnThreads):
     ) -> None:
         super().__init__(row_offsets, column_indices, vertices)
         own = 24 * self._count if vertices else 0
-        size = column_indices.itemsize
-
-        def taken(threads: int, words: int) -> int:
-            return threads * (bit_parallel.workspace_bytes(self._count, words, size) + own)
-
-        threads = max(1, min(thread_count(), -(-most // bit_parallel.WORD)))
-        words = min(MAX_WORDS, -(-most // (bit_parallel.WORD * threads)))
-        while words > 1 and taken(threads, words) > memory:
-            words -= 1
-        while threads > 1 and taken(threads, words) > memory:
-            threads -= 1
-        self.bytes = taken(threads, words)
-        refuse_width(self.bytes, memory, min(most, bit_parallel.WORD))
+        threads, words, self.bytes = widest(
+            self._count, column_indices.itemsize, most, thread_count(), memory, own
+        )
+        refuse_width(self.bytes, memory, min(most, WORD))
         self.words, self.threads = words, threads
-        self.batch = threads * words * bit_parallel.WORD
+        self.batch = threads * words * WORD
         self._symmetric, self._max_depth = symmetric, max_depth
         dtype = column_indices.dtype
         self._spaces = [bit_parallel.Workspace(self._count, words, dtype) for _ in range(threads)]
@@ -131,7 +120,7 @@ class BitParallel(_OnThreads):
 
     def run(self, sources: NDArray[numpy.int64], into: Aggregates) -> None:
         """Search from up to `batch` sources, about as many on each thread."""
-        part = max(min(bit_parallel.WORD, len(sources)), -(-len(sources) // self.threads))
+        part = max(min(WORD, len(sources)), -(-len(sources) // self.threads))
 
         def search(thread: int) -> None:
             first, last = thread * part, min((thread + 1) * part, len(sources))
@@ -140,7 +129,7 @@ class BitParallel(_OnThreads):
                 *self._rows,
                 self._symmetric,
                 self._max_depth,
-                -(-(last - first) // bit_parallel.WORD),
+                -(-(last - first) // WORD),
                 sources[first:last],
                 *space.rows,
                 *space.marks,
@@ -169,7 +158,7 @@ class Independent(_OnThreads):
         memory: int,
     ) -> None:
         super().__init__(row_offsets, column_indices, vertices)
-        each = one_by_one.workspace_bytes(self._count, column_indices.itemsize)
+        each = queue_bytes(self._count, column_indices.itemsize)
         each += 24 * self._count if vertices else 0
         refuse_width(each, memory, 1)
         self.threads = max(1, min(thread_count(), most, memory // max(1, each)))

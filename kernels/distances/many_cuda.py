@@ -8,9 +8,7 @@ import numpy
 
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.many import DEEP, Searches, is_deep
-
-BATCH = 1024
-"""Sources of a batch by default: a row is a cache line, a word for each lane of a warp."""
+from gravel.kernels.distances.sizes import BATCH
 
 MAX_INDEPENDENT = 1 << 32
 """Vertices from which the queue of a block would need wider counters."""

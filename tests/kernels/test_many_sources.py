@@ -126,7 +126,7 @@ def test_every_width(backend, batch):
 def test_memory_narrows_a_batch():
     rows = random_rows(7, vertices=1000)
     n, columns = 1000, 4
-    from gravel.kernels.distances.bit_parallel import workspace_bytes
+    from gravel.kernels.distances.sizes import workspace_bytes
 
     least = workspace_bytes(n, 1, columns)
     found = many.prepare(*rows, symmetric=True, sources=10_000, memory=3 * least, independent=False)
