@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Centrality
     from gravel.stages.context import Context
 
-COMPILED = 160 << 20
-"""Host memory that Numba takes to compile the searches; as much as those of `traverse` take at most."""
+COMPILED = 84 << 20
+"""Measured: what Numba takes to compile the searches, and what importing it does."""
 
 BOUNDS = 96
 """Bytes of a vertex for one search and for the bounds of eccentricities, with copies while they change."""
