@@ -134,3 +134,12 @@ def test_eccentricities(seed):
         if goal == "all":
             numpy.testing.assert_array_equal(found.get(), expected)
     assert eccentricities(*map(on_device, rows)) is None
+
+
+@pytest.mark.parametrize("arcs", [63, 64, 65, 200])
+def test_rows_that_a_lane_reads_alone_or_with_its_warp(arcs):
+    columns = numpy.concatenate([numpy.arange(1, arcs + 1), numpy.zeros(arcs, int)]).astype(numpy.uint32)
+    offsets = numpy.concatenate([[0], arcs + numpy.arange(arcs + 1)]).astype(numpy.int64)
+    sources = numpy.array([0, 1, arcs])
+    found = found_there((offsets, columns), sources, symmetric=True, independent=True, vertices=True)
+    check(found, (offsets, columns), sources, vertices=True)
