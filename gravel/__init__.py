@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gravel.errors import NotEnoughMemory, UnknownVertex
     from gravel.graphs import Graph
     from gravel.labels import Labels
+    from gravel.measures import Measure
     from gravel.running import Run, RunFailed, run
     from gravel.searches import Search
     from gravel.shortest_paths import ShortestPaths
@@ -22,6 +23,7 @@ __all__ = [
     "Components",
     "Graph",
     "Labels",
+    "Measure",
     "NotEnoughMemory",
     "Run",
     "RunFailed",
@@ -40,6 +42,7 @@ _MODULES = {
     "Components": "components",
     "Graph": "graphs",
     "Labels": "labels",
+    "Measure": "measures",
     "NotEnoughMemory": "errors",
     "Run": "running",
     "RunFailed": "running",

@@ -337,6 +337,20 @@ class Links(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Centrality(Artifact):
+    """A measure of vertices by their distances, in the vertex numbers of `symmetrize`.
+
+    `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i.
+    """
+
+    measure: str  # "closeness", "harmonic", "eccentricity" or "neighbourhood"
+    value: Array  # (vertices,) float64, or int64 of eccentricities and counts
+    vertex: Array | None = None  # (vertices,) int64
+    vertex_count: int
+    hops: int | None = None  # of a neighbourhood
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verification(Artifact):
     """The checks that a traversal passed: records of `check`, `passed`, `searches`, `detail` and `on`.
 

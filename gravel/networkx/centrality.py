@@ -1,4 +1,4 @@
-"""Closeness and betweenness, with the values of `networkx.algorithms.centrality`."""
+"""Closeness, harmonic centrality and betweenness, with the values of `networkx.algorithms.centrality`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.betweenness import betweenness, edge_betweenness
-from gravel.kernels.distances.sums import distance_sums
+from gravel.kernels.distances.closeness import closeness
+from gravel.kernels.distances.many import aggregate
+from gravel.kernels.distances.reciprocals import reciprocal_sums
 from gravel.networkx.graph import GravelGraph
-from gravel.networkx.lookup import vertex_for_paths
+from gravel.networkx.lookup import nodes_in, vertex_for_paths
 
 
 def betweenness_centrality(
@@ -65,16 +67,38 @@ def closeness_centrality(
         vertices = numpy.arange(len(G))
     else:
         vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
-    sums = distance_sums(*G.backward, vertices)
-    values = [
-        _closeness(reached, total, len(G), wf_improved)
-        for reached, total in zip(sums.reached.tolist(), sums.total.tolist(), strict=True)
-    ]
+    sums = aggregate(*G.backward, vertices, symmetric=not G.directed)
+    values = closeness(sums, len(G), wf_improved=wf_improved).tolist()
     return values[0] if u is not None else dict(zip(G, values, strict=True))
 
 
-def _closeness(reached: int, total: int, order: int, wf_improved: bool) -> float:
-    if total == 0:
-        return 0.0
-    value = (reached - 1.0) / total
-    return value * ((reached - 1.0) / (order - 1)) if wf_improved else value
+def harmonic_centrality(
+    G: GravelGraph, nbunch: Any = None, distance: None = None, sources: Any = None
+) -> dict[Any, float]:
+    """Return for each node the sum of reciprocal distances from all nodes, or from those in `sources`."""
+    wanted, starts = _some_nodes(G, nbunch), _some_nodes(G, sources)
+    by_source = len(wanted) < len(starts)
+    counted = numpy.zeros(len(G), numpy.bool_)
+    counted[_vertices(G, starts if by_source else wanted)] = True
+    total = reciprocal_sums(
+        G.backward if by_source else G.forward,
+        _vertices(G, wanted if by_source else starts),
+        counted,
+        by_source=by_source,
+    )
+    values = total[_vertices(G, wanted)].tolist()
+    # A node that none reaches has the whole number 0 there.
+    return {node: value or 0 for node, value in zip(wanted, values, strict=True)}
+
+
+def _some_nodes(G: GravelGraph, nbunch: Any) -> set[Any]:
+    """Return the nodes of an argument; the order of a set is that of NetworkX's sums."""
+    if nbunch is None:
+        return set(G)
+    if nbunch in G:
+        return {nbunch}
+    return {node for node in nodes_in(nbunch) if node in G}
+
+
+def _vertices(G: GravelGraph, nodes: set[Any]) -> NDArray[numpy.int64]:
+    return numpy.fromiter(map(G.vertices.__getitem__, nodes), numpy.int64, len(nodes))

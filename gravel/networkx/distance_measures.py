@@ -9,8 +9,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.distances.eccentricity import eccentricities
-from gravel.kernels.distances.sums import distance_sums
+from gravel.kernels.distances.many import aggregate
 from gravel.networkx.graph import GravelGraph
+from gravel.networkx.lookup import nodes_in
 
 NOT_STRONG = "Found infinite path length because the digraph is not strongly connected"
 NOT_CONNECTED = "Found infinite path length because the graph is not connected"
@@ -23,7 +24,7 @@ def eccentricity(G: GravelGraph, v: Any = None, sp: None = None, weight: None = 
         return dict(zip(G, _all(G).tolist(), strict=True))
     if v in G:
         return int(_some(G, [G.vertices[v]])[0])
-    vertices = [vertex for vertex in map(G.find, _nodes_in(v)) if vertex is not None]
+    vertices = [vertex for vertex in map(G.find, nodes_in(v)) if vertex is not None]
     vertices = list(dict.fromkeys(vertices))
     return {
         G.nodes[vertex]: value for vertex, value in zip(vertices, _some(G, vertices).tolist(), strict=True)
@@ -63,32 +64,21 @@ def average_shortest_path_length(G: GravelGraph, weight: None = None, method: st
         )
     if n == 1:
         return 0
-    sums = distance_sums(*G.forward, numpy.arange(n)) if G.directed or G.is_connected else None
+    sums = None
+    if G.directed or G.is_connected:
+        sums = aggregate(*G.forward, numpy.arange(n), symmetric=not G.directed)
     if sums is None or int(sums.reached.min()) < n:
         strongly = "strongly " if G.directed else ""
         raise networkx.NetworkXError(f"Graph is not {strongly}connected.")
     return int(sums.total.sum()) / (n * (n - 1))
 
 
-def _nodes_in(nbunch: Any) -> Any:
-    """Iterate over the nodes of an argument that is no node, as `Graph.nbunch_iter` does."""
-    try:
-        nodes = list(nbunch)
-    except TypeError as error:
-        raise networkx.NetworkXError(f"Node {nbunch} is not in the graph.") from error
-    for node in nodes:
-        try:
-            hash(node)
-        except TypeError as error:
-            raise networkx.NetworkXError(f"Node {node} in sequence nbunch is not a valid node.") from error
-    return nodes
-
-
 def _some(G: GravelGraph, vertices: list[int]) -> NDArray[numpy.int64]:
-    sums = distance_sums(*G.forward, numpy.array(vertices, numpy.int64))
+    sums = aggregate(*G.forward, numpy.array(vertices, numpy.int64), symmetric=not G.directed)
     if len(vertices) and int(sums.reached.min()) < len(G):
         raise networkx.NetworkXError(NOT_STRONG if G.directed else NOT_CONNECTED)
-    return sums.eccentricity
+    found: NDArray[numpy.int64] = sums.eccentricity
+    return found
 
 
 def _all(G: GravelGraph) -> NDArray[numpy.int64]:
@@ -103,7 +93,7 @@ def _for_goal(G: GravelGraph, goal: str, usebounds: bool) -> NDArray[numpy.int64
     """Return the eccentricities, exact where the goal needs them."""
     if G.directed:
         return _all(G)
-    found = eccentricities(*G.ascending, goal)
+    found: NDArray[numpy.int64] | None = eccentricities(*G.ascending, goal)
     if found is None:
         raise networkx.NetworkXError(NOT_BOUNDED if usebounds else NOT_CONNECTED)
     return found

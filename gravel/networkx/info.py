@@ -56,7 +56,12 @@ FUNCTIONS = {
         "radius",
     ),
     "core": ("core_number",),
-    "centrality": ("betweenness_centrality", "closeness_centrality", "edge_betweenness_centrality"),
+    "centrality": (
+        "betweenness_centrality",
+        "closeness_centrality",
+        "edge_betweenness_centrality",
+        "harmonic_centrality",
+    ),
 }
 """The functions of each module of `gravel.networkx`, named as NetworkX does."""
 
@@ -83,6 +88,7 @@ NOTES = {
     **dict.fromkeys(("center", "diameter", "periphery", "radius"), "Without `weight` and `e`."),
     "betweenness_centrality": "Without `weight` and `k`.",
     "closeness_centrality": "Without `distance`.",
+    "harmonic_centrality": "Without `distance`.",
     "edge_betweenness_centrality": "Without `weight` and `k`, and for graphs without parallel edges.",
 }
 """What a function does not take; NetworkX runs it then."""

@@ -46,6 +46,7 @@ ALL_PAIRS = frozenset(
         "diameter",
         "edge_betweenness_centrality",
         "eccentricity",
+        "harmonic_centrality",
         "periphery",
         "radius",
     }

@@ -33,3 +33,17 @@ def last_level(graph: GravelGraph, limit: Any) -> int:
     if limit is None or limit > len(graph):
         return len(graph)
     return math.ceil(limit) if limit > 0 else 0
+
+
+def nodes_in(nbunch: Any) -> Any:
+    """Iterate over the nodes of an argument that is no node, as `Graph.nbunch_iter` does."""
+    try:
+        nodes = list(nbunch)
+    except TypeError as error:
+        raise networkx.NetworkXError(f"Node {nbunch} is not in the graph.") from error
+    for node in nodes:
+        try:
+            hash(node)
+        except TypeError as error:
+            raise networkx.NetworkXError(f"Node {node} in sequence nbunch is not a valid node.") from error
+    return nodes

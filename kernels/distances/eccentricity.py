@@ -1,4 +1,4 @@
-"""Exact eccentricities of a connected graph with far fewer searches than it has vertices.
+"""Exact eccentricities with far fewer searches than the graph has vertices.
 
 Takes, Kosters, Computing the Eccentricity Distribution of Large Graphs, Algorithms 6(1), 2013: a search from
 v with eccentricity e bounds that of each w at distance d: from below by max(d, e - d), from above by e + d.
@@ -9,90 +9,130 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
-from gravel.kernels.bfs import prepare
-from gravel.kernels.distances.sums import BATCH, distance_sums
-from gravel.kernels.team import thread_count
+from gravel.kernels.bfs import prepare as prepare_search
+from gravel.kernels.distances import many
+from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.strategy import backend_of
 
 GOALS = ("all", "diameter", "periphery", "radius", "center")
 
 SLOW = 8
-"""Vertices that a search has to decide; below, 64 searches at once, which bound no others, decide more."""
+"""Vertices that a search has to decide; below, searches that share what they read, which bound no others,
+decide more."""
 
-NEVER = numpy.iinfo(numpy.int64).max
+NEVER = numpy.iinfo(numpy.int64).max // 2
 
 
 def eccentricities(
-    row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any], goal: str = "all"
-) -> NDArray[numpy.int64] | None:
-    """Return the eccentricities of a symmetric graph with ascending rows, or None if it is not connected.
+    row_offsets: Any,
+    column_indices: Any,
+    goal: str = "all",
+    *,
+    in_parts: bool = False,
+    memory: int | None = None,
+    progress: many.Progress | None = None,
+) -> Any | None:
+    """Return the eccentricities of a symmetric graph with ascending rows: int64 (vertices,), where these lie.
 
     With another goal than "all" only what it needs is exact: the largest one for "diameter", every one that
     equals the largest for "periphery", the smallest for "radius" and every one that equals it for "center".
     The others are bounds: of the largest from below, of the smallest from above.
+
+    A graph that is not connected has none, which is None; with `in_parts` each vertex has that of its own
+    component. `memory` limits searches that share a batch, in bytes; `progress` gets the decided vertices.
+    Raises ValueError for an unknown goal.
     """
     if goal not in GOALS:
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
+    xp: Any = numpy
+    if backend_of(row_offsets) == "cuda":
+        import cupy
+
+        xp = cupy
     n = len(row_offsets) - 1
-    lower, upper = numpy.zeros(n, numpy.int64), numpy.full(n, NEVER)
+    bounds = _Bounds(xp, n, goal)
     if n == 0:
-        return lower
-    degree = numpy.diff(row_offsets)
-    one = prepare(
+        return bounds.lower
+    degree = row_offsets[1:] - row_offsets[:-1]
+    one = prepare_search(
         row_offsets, column_indices, strategy="direction_optimizing", output="distance", symmetric=True
     )
     vertex, largest = int(degree.argmax()), False
-    undecided = numpy.arange(n)
-    while len(undecided):
-        before = len(undecided)
+    while len(bounds.undecided):
+        before = len(bounds.undecided)
         distance = one.run(vertex).distance
         assert distance is not None
-        if before == n and int(distance.min()) < 0:
+        if before == n and not in_parts and int(distance.min()) < 0:
             return None
-        found = int(distance.max())
-        numpy.maximum(lower, numpy.maximum(distance, found - distance), out=lower)
-        numpy.minimum(upper, distance + numpy.int64(found), out=upper)
-        undecided = _undecided(undecided, lower, upper, goal)
-        if before - len(undecided) < SLOW:
+        bounds.tighten(distance)
+        if progress is not None:
+            progress(n - len(bounds.undecided), n)
+        if before - len(bounds.undecided) < SLOW:
             break
-        if len(undecided):
-            vertex = _next(undecided, lower, upper, degree, largest)
+        if len(bounds.undecided):
+            vertex = bounds.next(degree, largest)
             largest = not largest
-    step = BATCH * thread_count()
-    while len(undecided):
-        wanted = -upper[undecided] if goal in ("diameter", "periphery") else lower[undecided]
-        some = undecided[numpy.argsort(wanted, kind="stable")[:step]]
-        lower[some] = upper[some] = distance_sums(row_offsets, column_indices, some).eccentricity
-        undecided = _undecided(undecided, lower, upper, goal)
-    return lower if goal in ("all", "diameter", "periphery") else upper
+    del one
+    if len(bounds.undecided):
+        sources = len(bounds.undecided)
+        searches = many.prepare(row_offsets, column_indices, symmetric=True, sources=sources, memory=memory)
+        while len(bounds.undecided):
+            some = bounds.most_promising(searches.batch)
+            found = Aggregates.empty(len(some))
+            searches.run(some.get() if xp is not numpy else some, found)
+            bounds.decide(some, xp.asarray(found.eccentricity))
+            if progress is not None:
+                progress(n - len(bounds.undecided), n)
+    return bounds.lower if goal in ("all", "diameter", "periphery") else bounds.upper
 
 
-def _undecided(
-    among: NDArray[numpy.int64], lower: NDArray[numpy.int64], upper: NDArray[numpy.int64], goal: str
-) -> NDArray[numpy.int64]:
-    """List the vertices whose bounds still differ and whose eccentricity may matter for the goal."""
-    low, high = lower[among], upper[among]
-    open_ = low < high
-    if goal == "diameter":
-        open_ &= high > lower.max()
-    elif goal == "periphery":
-        open_ &= high >= lower.max()
-    elif goal == "radius":
-        open_ &= low < upper.min()
-    elif goal == "center":
-        open_ &= low <= upper.min()
-    return among[open_]
+class _Bounds:
+    """Bounds of all eccentricities; `undecided` are the vertices whose value may matter for the goal."""
 
+    def __init__(self, xp: Any, vertices: int, goal: str) -> None:
+        self._xp, self._goal = xp, goal
+        self.lower = xp.zeros(vertices, numpy.int64)
+        self.upper = xp.full(vertices, NEVER, numpy.int64)
+        self.undecided = xp.arange(vertices, dtype=numpy.int64)
 
-def _next(
-    undecided: NDArray[numpy.int64],
-    lower: NDArray[numpy.int64],
-    upper: NDArray[numpy.int64],
-    degree: NDArray[numpy.int64],
-    largest: bool,
-) -> int:
-    """Take the vertex with the largest upper bound or smallest lower one, of several that of most arcs."""
-    bound = -upper[undecided] if largest else lower[undecided]
-    first = undecided[bound == bound.min()]
-    return int(first[degree[first].argmax()])
+    def tighten(self, distance: Any) -> None:
+        """Take in the distances of a search, -1 in other components."""
+        xp, found = self._xp, int(distance.max())
+        reached = distance >= 0
+        distance = distance.astype(numpy.int64)
+        least = xp.maximum(distance, found - distance)
+        self.lower = xp.where(reached, xp.maximum(self.lower, least), self.lower)
+        self.upper = xp.where(reached, xp.minimum(self.upper, distance + found), self.upper)
+        self._sieve()
+
+    def decide(self, vertices: Any, eccentricity: Any) -> None:
+        """Take in eccentricities."""
+        self.lower[vertices] = eccentricity
+        self.upper[vertices] = eccentricity
+        self._sieve()
+
+    def _sieve(self) -> None:
+        low, high = self.lower[self.undecided], self.upper[self.undecided]
+        open_ = low < high
+        if self._goal == "diameter":
+            open_ &= high > self.lower.max()
+        elif self._goal == "periphery":
+            open_ &= high >= self.lower.max()
+        elif self._goal == "radius":
+            open_ &= low < self.upper.min()
+        elif self._goal == "center":
+            open_ &= low <= self.upper.min()
+        self.undecided = self.undecided[open_]
+
+    def next(self, degree: Any, largest: bool) -> int:
+        """Take a vertex with the largest upper bound or smallest lower one, of several that of most arcs."""
+        bound = -self.upper[self.undecided] if largest else self.lower[self.undecided]
+        first = self.undecided[bound == bound.min()]
+        return int(first[degree[first].argmax()])
+
+    def most_promising(self, count: int) -> Any:
+        """Take so many vertices whose eccentricities decide most for the goal."""
+        largest = self._goal in ("diameter", "periphery")
+        wanted = -self.upper[self.undecided] if largest else self.lower[self.undecided]
+        return self.undecided[self._xp.argsort(wanted)[:count]]

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
+    from gravel.stages.artifacts import (
+        Artifact,
+        Centrality,
+        EdgeList,
+        Graph,
+        Measurement,
+        Ordering,
+        Traversal,
+        VertexIds,
+    )
 
 BATCH_ROWS = 1 << 20
 """Rows in a batch: some tens of megabytes, a good row group for Parquet."""
@@ -199,6 +208,16 @@ def _measurement(one: Measurement, ids: FileIds) -> Columns:
     return _sliced({"source": ids.dtype, **dtypes}, len(one.searches), cut)
 
 
+def _centrality(one: Centrality, ids: FileIds) -> Columns:
+    import numpy
+
+    def cut(start: int, stop: int) -> Batch:
+        vertices = numpy.arange(start, stop) if one.vertex is None else one.vertex[start:stop]
+        return {"vertex": ids(vertices), one.measure: numpy.asarray(one.value[start:stop])}
+
+    return _sliced({"vertex": ids.dtype, one.measure: str(one.value.dtype)}, len(one.value), cut)
+
+
 def _vertex_ids(one: VertexIds, ids: FileIds) -> Columns:
     import numpy
 
@@ -211,6 +230,7 @@ def _vertex_ids(one: VertexIds, ids: FileIds) -> Columns:
 
 EXPORTABLE: dict[str, Callable[[Any, FileIds], Columns]] = {
     "Traversal": _traversal,
+    "Centrality": _centrality,
     "Ordering": _positions,
     "Graph": _arcs,
     "EdgeList": _edges,

@@ -27,6 +27,7 @@ CHAIN: dict[str, dict[str, Any]] = {
     "bfs": {"stage": "traverse", "input": "graph", "sources": {"random": 2, "seed": 7}},
     "check": {"stage": "verify", "graph": "graph", "traversal": "bfs"},
     "levels": {"stage": "probe", "input": "graph", "repeats": 1, "sources": {"random": 1, "seed": 7}},
+    "centre": {"stage": "centrality", "input": "graph", "measure": "closeness"},
     "page": {"stage": "report", "inputs": ["graph", "bfs"]},
 }
 """Entries of a workflow that together give every kind, each after those that it needs."""

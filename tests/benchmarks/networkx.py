@@ -33,6 +33,7 @@ ALL_PAIRS = (
     "eccentricity",
     "betweenness_centrality",
     "closeness_centrality",
+    "harmonic_centrality",
     "average_shortest_path_length",
     "diameter",
 )

@@ -4,7 +4,8 @@ import numpy
 import pytest
 
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
-from gravel.kernels.distances.sums import distance_sums
+from gravel.kernels.distances.many import aggregate
+from tests.kernels.test_many_sources import ascending, random_rows
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
 ZOO = [graph for graph in zoo() if 0 < graph.vertex_count <= 800]
@@ -27,7 +28,7 @@ def joined(graph):
 def test_sums_of_all_sources(graph, symmetric):
     rows = graph.csr(symmetric=symmetric)
     sources = numpy.arange(graph.vertex_count)
-    found = distance_sums(*rows, sources)
+    found = aggregate(*rows, sources, symmetric=symmetric)
     for v in sources[:: max(1, len(sources) // 50)].tolist():
         distance = scipy_distances(*rows, v)
         reached = distance[distance >= 0]
@@ -41,7 +42,7 @@ def test_sums_of_all_sources(graph, symmetric):
 @pytest.mark.parametrize("graph", ZOO, ids=lambda graph: graph.name)
 def test_eccentricities_are_exact_where_the_goal_needs_them(graph):
     rows = joined(graph).csr()
-    sums = distance_sums(*rows, numpy.arange(graph.vertex_count))
+    sums = aggregate(*rows, numpy.arange(graph.vertex_count), symmetric=True)
     exact, largest, smallest = sums.eccentricity, sums.eccentricity.max(), sums.eccentricity.min()
     assert sums.reached.min() == graph.vertex_count
     found = {goal: eccentricities(*rows, goal) for goal in GOALS}
@@ -60,3 +61,24 @@ def test_a_graph_in_parts_has_no_eccentricities():
 def test_an_unknown_goal_is_refused():
     with pytest.raises(ValueError, match="center"):
         eccentricities(*ZOO[0].csr(), "mean")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_eccentricities_of_a_graph_in_parts(seed):
+    rows = ascending(random_rows(seed))
+    n = len(rows[0]) - 1
+    exact = aggregate(*rows, numpy.arange(n), symmetric=True).eccentricity
+    found = {goal: eccentricities(*rows, goal, in_parts=True) for goal in GOALS}
+    assert found["all"].tolist() == exact.tolist()
+    assert found["diameter"].max() == exact.max()
+    assert found["radius"].min() == exact.min()
+    assert ((found["periphery"] == exact.max()) == (exact == exact.max())).all()
+    assert ((found["center"] == exact.min()) == (exact == exact.min())).all()
+
+
+def test_few_searches_decide_a_large_graph():
+    rows = joined(next(graph for graph in ZOO if graph.name == "star_300")).csr()
+    steps = []
+    eccentricities(*rows, "diameter", progress=lambda done, total: steps.append((done, total)))
+    assert steps[-1] == (300, 300)
+    assert len(steps) < 10

@@ -82,6 +82,9 @@ def calls(made, seed):
         yield "edge_betweenness_centrality", (), {"normalized": normalized}
     yield "closeness_centrality", (), {}
     yield "closeness_centrality", (a,), {"wf_improved": False}
+    several = (None, a, [a, b, a], [], 5.5, [[]])
+    for nbunch, sources in itertools.product(several, (None, [a, b, c])):
+        yield "harmonic_centrality", (), {"nbunch": nbunch, "sources": sources}
     for v in (None, a, [a, b, a], [], 5.5, [[]], iter([a])):
         yield "eccentricity", (), {"v": v}
     for name, bounds in itertools.product(("center", "diameter", "periphery", "radius"), (False, True)):

@@ -26,6 +26,7 @@ DIRECT = (
     "networkx.algorithms.tests.test_core",
     "networkx.algorithms.centrality.tests.test_betweenness_centrality",
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
+    "networkx.algorithms.centrality.tests.test_harmonic_centrality",
 )
 """The modules that test gravel's functions by name; `ancestors` and `descendants` are in a slow one."""
 

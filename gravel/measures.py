@@ -1,0 +1,210 @@
+"""Measures of vertices by their distances: closeness, harmonic, eccentricity, neighbourhoods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from gravel.labels import Labelled, Labels
+from gravel.vertex_ids import Ids, listed, vertex_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.graphs import Graph
+    from gravel.kernels.distances.aggregates import Aggregates
+
+Progress = Callable[[int, int], None]
+"""Gets the vertices that are done and how many there are."""
+
+
+class Measure(Labelled):
+    """A number for each vertex that was asked for, under the caller's ids.
+
+    `values` has the numbers in the order of the vertices, and `milliseconds` says how long they took.
+    """
+
+    def __init__(
+        self, name: str, ids: Ids, vertices: NDArray[Any], values: NDArray[Any], milliseconds: float
+    ) -> None:
+        self.name = name
+        self.values = values
+        self.milliseconds = milliseconds
+        self._ids = ids
+        self._vertices = vertices
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, vertex: Any) -> Any:
+        """Return the number of the vertex with this id; raises KeyError for one that was not asked for."""
+        import numpy
+
+        places = numpy.flatnonzero(self._vertices == vertex_of(self._ids, vertex))
+        if not len(places):
+            raise KeyError(f"{self.name} was not computed for {vertex!r}")
+        return self.values[places[0]].item()
+
+    def top(self, count: int = 10) -> list[tuple[Any, Any]]:
+        """Return the ids with the largest numbers, and these; of equal ones the first vertices."""
+        import numpy
+
+        first = numpy.argsort(-self.values, kind="stable")[:count]
+        return list(zip(listed(self._ids, self._vertices[first]), self.values[first].tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        rate = f"{1e3 * len(self) / self.milliseconds:,.0f} a second" if self.milliseconds else "none"
+        return f"<gravel.Measure: {self.name} of {len(self):,} vertices, {rate}>"
+
+    def _repr_html_(self) -> str:
+        from gravel.picture import table
+
+        largest = {str(vertex): value for vertex, value in self.top(5)}
+        facts = {"vertices": f"{len(self):,}", "time": f"{self.milliseconds:.3g} ms"}
+        return table(f"gravel.Measure: {self.name}", facts) + table("largest", largest)
+
+    def _columns(self) -> dict[str, Labels]:
+        vertices = Labels("vertex", self._vertices, self._ids, vertices=True)
+        return {"vertex": vertices, self.name: Labels(self.name, self.values, self._ids, vertices=False)}
+
+
+def closeness(graph: Graph, vertices: Any, wf_improved: bool, progress: Progress | None) -> Measure:
+    """Compute closeness; see `Graph.closeness`."""
+    from gravel.kernels.distances.closeness import closeness as of
+
+    return _by_sources(
+        graph, "closeness", vertices, progress, lambda found: of(found, len(graph), wf_improved=wf_improved)
+    )
+
+
+def harmonic(graph: Graph, vertices: Any, progress: Progress | None) -> Measure:
+    """Compute harmonic centrality; see `Graph.harmonic`."""
+    return _by_sources(graph, "harmonic", vertices, progress, lambda found: found.reciprocal)
+
+
+def neighbourhood(graph: Graph, hops: int, vertices: Any, progress: Progress | None) -> Measure:
+    """Count vertices within some hops; see `Graph.neighbourhood`."""
+    if hops < 0:
+        raise ValueError(f"hops is {hops}; it must be 0 or more")
+    return _by_sources(
+        graph, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
+    )
+
+
+def eccentricity(graph: Graph, vertices: Any, progress: Progress | None) -> Measure:
+    """Compute eccentricities; see `Graph.eccentricity`."""
+    if vertices is not None:
+        return _by_sources(graph, "eccentricity", vertices, progress, lambda found: found.eccentricity)
+    import numpy
+
+    started = time.perf_counter()
+    values = _bounded(graph, "eccentricity", "all", progress)
+    return Measure("eccentricity", graph._ids, numpy.arange(len(graph)), values, _since(started))
+
+
+def extreme(graph: Graph, goal: str) -> int:
+    """Return the `diameter` or the `radius`; raises ValueError for a graph without vertices."""
+    if not len(graph):
+        raise ValueError(f"a graph without vertices has no {goal}")
+    found = _bounded(graph, goal, goal, None)
+    return int(found.max() if goal == "diameter" else found.min())
+
+
+def _by_sources(
+    graph: Graph,
+    name: str,
+    vertices: Any,
+    progress: Progress | None,
+    of: Callable[[Aggregates], Any],
+    **options: Any,
+) -> Measure:
+    from gravel.kernels.distances.many import aggregate
+
+    chosen = _chosen(graph, vertices)
+    started = time.perf_counter()
+    rows, permutation, memory = _rows(graph, name)
+    starts = chosen if permutation is None else permutation[chosen]
+    found = _fitting(
+        lambda: aggregate(*rows, starts, symmetric=True, memory=memory, progress=progress, **options)
+    )
+    return Measure(name, graph._ids, chosen, of(found), _since(started))
+
+
+def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> NDArray[Any]:
+    import numpy
+
+    from gravel.kernels.distances.eccentricity import eccentricities
+    from gravel.kernels.placement.device_copies import on_host
+
+    rows, permutation, memory = _rows(graph, name)
+    found = _fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
+    values: NDArray[Any] = numpy.asarray(on_host(found))
+    return values if permutation is None else values[permutation]
+
+
+def _chosen(graph: Graph, vertices: Any) -> NDArray[Any]:
+    """Return the vertices of ids, or all; raises `UnknownVertex`, and ValueError for one that comes twice."""
+    import numpy
+
+    if vertices is None:
+        return numpy.arange(len(graph))
+    if isinstance(vertices, str | bytes) or not isinstance(vertices, Iterable):
+        vertices = [vertices]
+    given = list(vertices)
+    chosen = numpy.array([vertex_of(graph._ids, each) for each in given], numpy.int64)
+    places, counts = numpy.unique(chosen, return_counts=True)
+    twice = places[counts > 1]
+    if len(twice):
+        raise ValueError(f"vertex {given[int(numpy.flatnonzero(chosen == twice[0])[0])]!r} is listed twice")
+    return chosen
+
+
+def _rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
+    """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
+
+    Raises ValueError for a directed graph and for rows that a GPU would read in host memory.
+    """
+    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.memory import free_host_bytes, refuse_device
+
+    if graph.directed:
+        raise ValueError(
+            f"{name} is defined here for undirected graphs, and this one is directed; "
+            "make it with gravel.graph(..., directed=False)"
+        )
+    machine = graph._machine
+    if machine.backend == "cuda" and graph._placement in ("pinned", "split", "streamed"):
+        raise ValueError(
+            f"{name} reads rows in GPU memory or on the CPU, and these are {graph._placement}; "
+            "place the graph with place('device') or place('host')"
+        )
+    stored: Any = graph._stored
+    permutation = getattr(stored, "permutation", None)
+    if hasattr(stored, "stream"):
+        from gravel.stages.compressing.decoding import decompress
+
+        stored = decompress(stored, backend=machine.backend)
+    rows = stored.row_offsets, stored.column_indices
+    taken = sum(int(each.nbytes) for each in rows)
+    if machine.backend == "cuda":
+        refuse_device(name, taken, machine)
+        found, memory = tuple(map(on_device, rows)), machine.device_memory - taken
+    else:
+        found, memory = tuple(map(on_host, rows)), free_host_bytes(machine, graph._host_memory is not None)[0]
+    return (found[0], found[1]), None if permutation is None else on_host(permutation), memory
+
+
+def _fitting(work: Callable[[], Any]) -> Any:
+    """Call what refuses memory by ValueError with its numbers."""
+    from gravel.errors import NotEnoughMemory
+    from gravel.kernels.distances.many import TooNarrow
+
+    try:
+        return work()
+    except TooNarrow as error:
+        raise NotEnoughMemory(f"{error}. Use a machine with more memory") from None
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1e3

@@ -1,0 +1,423 @@
+// Breadth-first searches from up to 4,096 sources at once, a level a launch: a row of bits per vertex, one bit a
+// source (Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014). No label of
+// a vertex and source is written: levels are counted by source, and in sum by vertex. The CPU twin is
+// kernels/distances/bit_parallel.py.
+//
+// Rows. WORDS words of 32 bits a vertex; bit s % 32 of word s / 32 belongs to source s. A group of LANES lanes works on a
+// vertex, lane l on the words l, l + LANES, ... `seen` has all bits up to the current level, `frontier` those that
+// came with it, and `next` receives those of the level after. `marks` has a bit for each vertex whose row of
+// `frontier` is not zero, `next_marks` the same of `next`. Before a level, these are rows of two levels ago.
+//
+// Long rows. A row of more arcs than a piece is `hub`; its pieces are spread over the grid. `complete` has a bit for
+// each vertex that `pull` passes over: reached by every live search, without arcs, or a hub.
+//
+// Counting. A lane adds words to bit-sliced counters in registers, five operations a word and not one a bit; they
+// are emptied into shared memory every 31 rows.
+//
+// Contract. row_offsets i64 (vertices + 1), columns VERTEX sorted by row; `pull` needs a symmetric graph. Bitmaps are u32
+// (vertices + 31) / 32. `counts` u64 (32 * WORDS), `totals` u64 (2): vertices and arcs of `next`; both are zero before a
+// level. The three vertex arrays i64 (vertices), or null. Block: whole warps.
+//
+// variants VERTEX: u32 u64
+// variants WORDS: 2 8 32 64 128
+
+#include "kernels/cuda/types.cuh"
+
+constexpr u32 LANES = WORDS < WARP ? WORDS : WARP;
+constexpr u32 OWN = WORDS / LANES;  // words of a lane
+constexpr u32 GROUPS = WARP / LANES;
+constexpr u32 SOURCES = 32 * WORDS;
+constexpr u32 DIGITS = 5;
+constexpr u32 AHEAD = OWN > 2 ? 2 : 4;  // neighbours whose rows are read together
+
+struct Row {
+    u32 word[OWN];
+};
+
+struct Group {
+    u32 lane, first, lanes;
+
+    __device__ __forceinline__ Group()
+        : lane(lane_id() % LANES),
+          first(lane_id() / LANES * LANES),
+          lanes((LANES == WARP ? ALL_LANES : (1u << LANES % WARP) - 1) << first) {}
+    __device__ __forceinline__ bool any(const Row& row) const {
+        u32 bits = 0;
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) bits |= row.word[j];
+        return __any_sync(lanes, bits != 0);
+    }
+    __device__ __forceinline__ u64 at(u64 vertex, u32 j) const { return vertex * WORDS + lane + j * LANES; }
+    __device__ __forceinline__ Row load(const u32* rows, u64 vertex) const {
+        Row row;
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) row.word[j] = rows[at(vertex, j)];
+        return row;
+    }
+    __device__ __forceinline__ void store(u32* rows, u64 vertex, const Row& row) const {
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) rows[at(vertex, j)] = row.word[j];
+    }
+};
+
+// What a thread has found at a level.
+struct Found {
+    u32* tally;
+    u32 digit[DIGITS][OWN];
+    u32 added = 0;
+    u64 vertices = 0, arcs = 0;
+
+    __device__ __forceinline__ Found(u32* tally) : tally(tally) {
+#pragma unroll
+        for (u32 d = 0; d < DIGITS; ++d)
+#pragma unroll
+            for (u32 j = 0; j < OWN; ++j) digit[d][j] = 0;
+        for (u32 i = threadIdx.x; i < SOURCES; i += blockDim.x) tally[i] = 0;
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ void add(const Group& group, const Row& row) {
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) {
+            u32 carry = row.word[j];
+#pragma unroll
+            for (u32 d = 0; d < DIGITS; ++d) {
+                u32 both = digit[d][j] & carry;
+                digit[d][j] ^= carry;
+                carry = both;
+            }
+        }
+        if (++added == (1u << DIGITS) - 1) empty(group);
+    }
+
+    __device__ __forceinline__ void empty(const Group& group) {
+        added = 0;
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) {
+#pragma unroll 1
+            for (u32 b = 0; b < 32; ++b) {
+                u32 sum = 0;
+#pragma unroll
+                for (u32 d = 0; d < DIGITS; ++d) sum |= (digit[d][j] >> b & 1) << d;
+                if (sum) atomicAdd(&tally[(group.lane + j * LANES) * 32 + b], sum);
+            }
+#pragma unroll
+            for (u32 d = 0; d < DIGITS; ++d) digit[d][j] = 0;
+        }
+    }
+
+    // All threads of the block call it.
+    __device__ __forceinline__ void finish(const Group& group, u64* counts, u64* totals) {
+        if (added) empty(group);
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < SOURCES; i += blockDim.x)
+            if (tally[i]) atomicAdd(&counts[i], u64(tally[i]));
+        vertices = warp_sum(vertices);
+        arcs = warp_sum(arcs);
+        if (lane_id() == 0 && vertices) {
+            atomicAdd(&totals[0], vertices);
+            atomicAdd(&totals[1], arcs);
+        }
+    }
+};
+
+// Per vertex over the sources.
+struct PerVertex {
+    u64 *reached, *total;
+    i64 *largest;
+    u64 level;
+
+    __device__ __forceinline__ void add(const Group& group, u64 vertex, const Row& row) const {
+        if (!reached) return;
+        u32 bits = 0;
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) bits += __popc(row.word[j]);
+        bits = __reduce_add_sync(group.lanes, bits);
+        if (group.lane == 0 && bits) {
+            atomicAdd(&reached[vertex], u64(bits));
+            atomicAdd(&total[vertex], bits * level);
+            largest[vertex] = i64(level);
+        }
+    }
+};
+
+// Moves from `wanted` to `gained` what the neighbours in [begin, end) of the columns have on the frontier.
+__device__ __forceinline__ void take(const Group& group, const VERTEX* columns, i64 begin, i64 end, const u32* frontier,
+                                     const u32* marks, Row& wanted, Row& gained) {
+    for (i64 k = begin; k < end; k += LANES) {
+        i64 at = k + group.lane;
+        VERTEX neighbour = at < end ? columns[at] : VERTEX(0);
+        bool has = at < end && (marks[neighbour >> 5] >> (neighbour & 31) & 1);
+        u32 left = __ballot_sync(group.lanes, has) & group.lanes;
+        while (left) {
+            Row rows[AHEAD];
+            u32 from = 0;
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                if (left) from = __ffs(left) - 1;
+                left &= left - 1;
+                rows[i] = group.load(frontier, __shfl_sync(group.lanes, neighbour, from));
+            }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i)
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    u32 fresh = rows[i].word[j] & wanted.word[j];
+                    gained.word[j] |= fresh;
+                    wanted.word[j] ^= fresh;
+                }
+            if (!group.any(wanted)) return;
+        }
+    }
+}
+
+// A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
+extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen,
+                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
+                                i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    Row alive = group.load(live, 0);
+    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+        u32 done = complete[place], old = next_marks[place], fresh = 0, over = 0;
+        if (done == ~0u && !old) continue;
+        u64 mine = place * WARP + lane_id();
+        i64 begin = mine < vertices ? row_offsets[mine] : 0, end = mine < vertices ? row_offsets[mine + 1] : 0;
+        for (u32 round = 0; round < LANES; ++round) {
+            u32 slot = round * GROUPS + lane_id() / LANES;
+            u64 v = place * WARP + slot;
+            i64 from = __shfl_sync(ALL_LANES, begin, slot), to = __shfl_sync(ALL_LANES, end, slot);
+            Row gained = {};
+            if (from < to && !(done >> slot & 1)) {
+                Row known = group.load(seen, v), wanted;
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) wanted.word[j] = alive.word[j] & ~known.word[j];
+                if (group.any(wanted))
+                    take(group, columns, from, to, frontier, marks, wanted, gained);
+                else
+                    over |= 1u << slot;
+                if (group.any(gained)) {
+#pragma unroll
+                    for (u32 j = 0; j < OWN; ++j) known.word[j] |= gained.word[j];
+                    group.store(seen, v, known);
+                    fresh |= 1u << slot;
+                    if (group.lane == 0) {
+                        ++found.vertices;
+                        found.arcs += u64(to - from);
+                    }
+                    found.add(group, gained);
+                    per_vertex.add(group, v, gained);
+                }
+            }
+            if ((fresh | old) >> slot & 1) group.store(next, v, gained);
+        }
+        fresh = __reduce_or_sync(ALL_LANES, fresh);
+        over = __reduce_or_sync(ALL_LANES, over);
+        if (lane_id() == 0) {
+            next_marks[place] = fresh;
+            if (over) complete[place] = done | over;
+        }
+    }
+    found.finish(group, counts, totals);
+}
+
+// Pulls for pieces of long rows, after `pull`: what they gain is only noted in `next`.
+extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
+                                       const i64* piece_begin, u64 pieces, u64 length, const u32* live, const u32* seen,
+                                       const u32* frontier, u32* next, const u32* marks) {
+    Group group;
+    Row alive = group.load(live, 0);
+    u64 groups = global_threads() / LANES;
+    for (u64 piece = global_thread() / LANES; piece < pieces; piece += groups) {
+        u64 v = piece_vertex[piece];
+        i64 begin = piece_begin[piece], end = row_offsets[v + 1];
+        end = end - begin > i64(length) ? begin + i64(length) : end;
+        Row known = group.load(seen, v), wanted, gained = {};
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j)
+            wanted.word[j] = alive.word[j] & ~known.word[j] & ~__ldcv(&next[group.at(v, j)]);
+        if (!group.any(wanted)) continue;
+        take(group, columns, begin, end, frontier, marks, wanted, gained);
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j)
+            if (gained.word[j]) atomicOr(&next[group.at(v, j)], gained.word[j]);
+    }
+}
+
+// Commits what the pieces of long rows gained.
+extern "C" __global__ void commit_hubs(const i64* row_offsets, const VERTEX* hubs, u64 count, u32* seen, const u32* next,
+                                       u32* next_marks, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
+                                       i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    for (u64 i = global_thread() / LANES; i < count; i += global_threads() / LANES) {
+        u64 v = hubs[i];
+        Row gained = group.load(next, v);
+        if (!group.any(gained)) continue;
+        Row known = group.load(seen, v);
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) known.word[j] |= gained.word[j];
+        group.store(seen, v, known);
+        if (group.lane == 0) {
+            atomicOr(&next_marks[v >> 5], 1u << (v & 31));
+            ++found.vertices;
+            found.arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+        }
+        found.add(group, gained);
+        per_vertex.add(group, v, gained);
+    }
+    found.finish(group, counts, totals);
+}
+
+// Offers a row of the frontier to the neighbours in [begin, end) of the columns.
+__device__ __forceinline__ void offer(const Group& group, const i64* row_offsets, const VERTEX* columns, i64 begin,
+                                      i64 end, const Row& row, u32* seen, u32* next, u32* next_marks, Found& found,
+                                      const PerVertex& per_vertex) {
+    for (i64 k = begin; k < end; k += LANES) {
+        i64 at = k + group.lane;
+        VERTEX neighbour = at < end ? columns[at] : VERTEX(0);
+        u32 here = end - k < i64(LANES) ? u32(end - k) : LANES;
+        for (u32 first = 0; first < here; first += AHEAD) {
+            Row known[AHEAD];
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                u32 from = first + i < here ? first + i : here - 1;
+                known[i] = group.load(seen, __shfl_sync(group.lanes, neighbour, group.first + from));
+            }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                if (first + i >= here) break;
+                Row gained;
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) gained.word[j] = row.word[j] & ~known[i].word[j];
+                if (!group.any(gained)) continue;
+                u64 v = __shfl_sync(group.lanes, neighbour, group.first + first + i);
+                // What was read of `seen` may only lack bits.
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    u32 asked = gained.word[j];
+                    if (asked) gained.word[j] = asked & ~atomicOr(&seen[group.at(v, j)], asked);
+                    if (gained.word[j]) atomicOr(&next[group.at(v, j)], gained.word[j]);
+                }
+                if (!group.any(gained)) continue;
+                u32 bit = 1u << (v & 31);
+                if (group.lane == 0 && !(atomicOr(&next_marks[v >> 5], bit) & bit)) {
+                    ++found.vertices;
+                    found.arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+                }
+                found.add(group, gained);
+                per_vertex.add(group, v, gained);
+            }
+        }
+    }
+}
+
+// A group takes the marked vertices of a word in turn, after `clear`.
+extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 longest, u32* seen,
+                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+                                u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+        u32 left = marks[place];
+        if (!left) continue;
+        for (u32 slot = lane_id() / LANES; slot < WARP; slot += GROUPS) {
+            if (!(left >> slot & 1)) continue;
+            u64 u = place * WARP + slot;
+            i64 begin = row_offsets[u], end = row_offsets[u + 1];
+            if (end - begin > i64(longest)) continue;
+            offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found,
+                  per_vertex);
+        }
+    }
+    __syncwarp();
+    found.finish(group, counts, totals);
+}
+
+// Pushes along pieces of long rows, after `push`.
+extern "C" __global__ void push_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
+                                       const i64* piece_begin, u64 pieces, u64 length, u32* seen, const u32* frontier,
+                                       u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+                                       u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    for (u64 piece = global_thread() / LANES; piece < pieces; piece += global_threads() / LANES) {
+        u64 u = piece_vertex[piece];
+        if (!(marks[u >> 5] >> (u & 31) & 1)) continue;
+        i64 begin = piece_begin[piece], end = row_offsets[u + 1];
+        end = end - begin > i64(length) ? begin + i64(length) : end;
+        offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found, per_vertex);
+    }
+    __syncwarp();
+    found.finish(group, counts, totals);
+}
+
+// Makes the marked rows of `next` zero, and takes their marks away. (`pull` does so by itself.)
+extern "C" __global__ void clear(u64 vertices, u32* next, u32* next_marks) {
+    Group group;
+    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+        u32 left = next_marks[place];
+        if (!left) continue;
+        for (u32 slot = lane_id() / LANES; slot < WARP; slot += GROUPS)
+            if (left >> slot & 1) group.store(next, place * WARP + slot, Row{});
+        __syncwarp();
+        if (lane_id() == 0) next_marks[place] = 0;
+    }
+}
+
+// Puts the sources on the frontier, all other memory being zero, and says what `pull` passes over.
+extern "C" __global__ void start(const i64* row_offsets, u64 vertices, u64 longest, const i64* sources, u64 count, u32* seen,
+                                 u32* frontier, u32* marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached,
+                                 i64* vertex_largest) {
+    for (u64 s = global_thread(); s < count; s += global_threads()) {
+        u64 v = u64(sources[s]);
+        u32 word = u32(s / 32), bit = 1u << (s & 31);
+        atomicOr(&seen[v * WORDS + word], bit);
+        atomicOr(&frontier[v * WORDS + word], bit);
+        counts[s] = 1;
+        if (vertex_reached) {
+            atomicAdd(&vertex_reached[v], 1ull);
+            if (vertex_largest[v] < 0) vertex_largest[v] = 0;
+        }
+        u32 own = 1u << (v & 31);
+        if (atomicOr(&marks[v >> 5], own) & own) continue;
+        atomicAdd(&totals[0], 1ull);
+        atomicAdd(&totals[1], u64(row_offsets[v + 1] - row_offsets[v]));
+    }
+    u64 whole = (vertices + WARP - 1) / WARP * WARP;
+    for (u64 v = global_thread(); v < whole; v += global_threads()) {
+        i64 degree = v < vertices ? row_offsets[v + 1] - row_offsets[v] : 0;
+        u32 passed = __ballot_sync(ALL_LANES, degree == 0 || degree > i64(longest));
+        if (lane_id() == 0) complete[v >> 5] = passed;
+    }
+}
+
+// Ends a level, in one block of whole warps: adds its counts to the results of the sources, makes live those that
+// found something, and leaves `counts` and `totals` zero. `told` gets the totals.
+extern "C" __global__ void fold(u64* counts, u64* totals, u64* told, u64 level, u64 sources, u32* live, i64* reached,
+                                i64* total, double* reciprocal, i64* eccentricity, i64* by_level, u64 levels) {
+    for (u32 s = threadIdx.x; s < SOURCES; s += blockDim.x) {
+        u64 found = counts[s];
+        counts[s] = 0;
+        u32 alive = __ballot_sync(ALL_LANES, found != 0);
+        if (lane_id() == 0) live[s / WARP] = alive;
+        if (!found || s >= sources) continue;
+        reached[s] += i64(found);
+        total[s] += i64(found * level);
+        if (level) reciprocal[s] += double(found) / double(level);
+        eccentricity[s] = i64(level);
+        if (level < levels) by_level[s * levels + level] = i64(found);
+    }
+    if (threadIdx.x < 2) {
+        told[threadIdx.x] = totals[threadIdx.x];
+        totals[threadIdx.x] = 0;
+    }
+}

@@ -1,0 +1,170 @@
+"""Searches from up to 4,096 sources at once on a GPU; see `bit_parallel.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
+from gravel.kernels.distances.many import refuse_width
+from gravel.kernels.distances.many_cuda import Outputs
+
+SOURCE = "kernels/distances/bit_parallel.cu"
+WORDS = (2, 8, 32, 64, 128)
+"""Words of 32 bits that a row may have, as in the kernel."""
+
+BLOCK = 256
+MAX_BLOCKS = 1 << 13
+PIECE = 256
+"""Arcs that a group of lanes reads at a time; longer rows are spread over the grid in such pieces."""
+
+PUSH_SHARE = 16
+"""Push while the frontier has less than this part of all arcs. Not measured: an arc that is pushed costs
+atomics where one that is pulled costs a read, and most rows end early."""
+
+
+class BitParallel:
+    """A prepared graph: rows of bits and results on the device."""
+
+    independent = False
+
+    def __init__(
+        self,
+        row_offsets: Any,
+        column_indices: Any,
+        symmetric: bool,
+        max_depth: int,
+        most: int,
+        levels: int,
+        vertices: bool,
+        memory: int,
+    ) -> None:
+        import cupy
+
+        self._count, self._arcs = len(row_offsets) - 1, len(column_indices)
+        self._symmetric, self._max_depth = symmetric, max_depth
+        self._rows = row_offsets, column_indices
+        of_vertices = self._count if vertices else None
+        hubs = cupy.flatnonzero(row_offsets[1:] - row_offsets[:-1] > PIECE)
+        pieces = _pieces(row_offsets, hubs)
+        dtype = column_indices.dtype
+        self._hubs, self._pieces = hubs.astype(dtype), (pieces[0].astype(dtype), pieces[1])
+        piece_bytes: int = (len(hubs) + len(pieces[0])) * dtype.itemsize + 8 * len(pieces[0])
+
+        def taken(words: int) -> int:
+            bitmaps = 3 * 4 * -(-self._count // 32)
+            outputs = Outputs.bytes(32 * words, levels, of_vertices)
+            return 3 * 4 * words * self._count + bitmaps + piece_bytes + outputs + 8 * 32 * words
+
+        wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
+        narrower = [each for each in WORDS if each <= wide and taken(each) <= memory]
+        refuse_width(taken(WORDS[0]), memory, 32 * WORDS[0])
+        self.words = narrower[-1]
+        self.batch = 32 * self.words
+        self.bytes = taken(self.words)
+        self.milliseconds = 0.0
+        self.levels: list[tuple[str, int, int]] = []
+        module = load(SOURCE, VERTEX=vertex_macro(dtype), WORDS=self.words)
+        names = ("start", "fold", "pull", "pull_pieces", "commit_hubs", "push", "push_pieces", "clear")
+        self._kernels = {name: module.get_function(name) for name in names}
+        row_words = max(1, self._count * self.words)
+        self._seen = cupy.empty(row_words, cupy.uint32)
+        self._fronts = [cupy.empty(row_words, cupy.uint32) for _ in range(2)]
+        self._marks = [cupy.empty(max(1, -(-self._count // 32)), cupy.uint32) for _ in range(2)]
+        self._complete = cupy.empty(max(1, -(-self._count // 32)), cupy.uint32)
+        self._live = cupy.zeros(self.words, cupy.uint32)
+        self._counts = cupy.zeros(self.batch, cupy.uint64)
+        self._totals = cupy.zeros(2, cupy.uint64)
+        self._told = cupy.zeros(2, cupy.uint64)
+        self._outputs = Outputs(self.batch, levels, of_vertices)
+
+    def run(self, sources: Any, into: Aggregates, *, max_depth: int | None = None) -> None:
+        """Search from up to `batch` sources; `milliseconds` and `levels` are those of the last run.
+
+        Of each level there is the direction, and the vertices and arcs of its frontier.
+        """
+        depth = self._max_depth if max_depth is None else min(max_depth, self._max_depth)
+        self._outputs.begin(sources)
+        self.levels = []
+        self.milliseconds = event_milliseconds(lambda: self._search(len(sources), depth))
+        self._outputs.end(into)
+
+    def vertices(self) -> VertexAggregates | None:
+        """Return the sums of each vertex over all runs."""
+        return self._outputs.vertices()
+
+    def _search(self, count: int, max_depth: int) -> None:
+        for each in (self._seen, *self._fronts, *self._marks, self._counts, self._totals):
+            each.fill(0)
+        n, longest = numpy.uint64(self._count), numpy.uint64(PIECE)
+        offsets = self._rows[0]
+        (now, following), (marks, next_marks) = self._fronts, self._marks
+        of_vertices = self._outputs.of_vertices
+        first = (of_vertices[0], of_vertices[2])
+        totals = (self._counts, self._totals)
+        sources = (self._outputs.sources, numpy.uint64(count))
+        state = (self._seen, now, marks, self._complete)
+        self._launch("start", self._count, offsets, n, longest, *sources, *state, *totals, *first)
+        level = 0
+        while True:
+            at = numpy.uint64(level), numpy.uint64(count)
+            told = (*totals, self._told, *at, self._live, *self._outputs.of_sources)
+            self._kernels["fold"]((1,), (BLOCK,), told)
+            vertices, arcs = map(int, self._told.get())
+            if vertices == 0 or level >= max_depth:
+                return
+            level += 1
+            pulls = self._symmetric and arcs * PUSH_SHARE >= self._arcs
+            self.levels.append(("pull" if pulls else "push", vertices, arcs))
+            results = (next_marks, *totals, *of_vertices, numpy.uint64(level))
+            if pulls:
+                self._pull(now, following, marks, next_marks, results)
+            else:
+                self._push(now, following, marks, next_marks, results)
+            (now, following), (marks, next_marks) = (following, now), (next_marks, marks)
+
+    def _pull(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
+        n = numpy.uint64(self._count)
+        fronts = (self._seen, now, following, marks)
+        self._launch(
+            "pull", self._count, *self._rows, n, self._live, *fronts, next_marks, self._complete, *results[1:]
+        )
+        if len(self._hubs):
+            pieces = (*self._pieces, numpy.uint64(len(self._pieces[0])), numpy.uint64(PIECE))
+            lanes = min(32, self.words)
+            self._launch(
+                "pull_pieces", len(self._pieces[0]) * lanes, *self._rows, *pieces, self._live, *fronts
+            )
+            hubs = (self._hubs, numpy.uint64(len(self._hubs)))
+            arguments = (self._rows[0], *hubs, self._seen, following, *results)
+            self._launch("commit_hubs", len(self._hubs) * lanes, *arguments)
+
+    def _push(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
+        n = numpy.uint64(self._count)
+        fronts = (self._seen, now, following, marks)
+        self._launch("clear", self._count, n, following, next_marks)
+        self._launch("push", self._count, *self._rows, n, numpy.uint64(PIECE), *fronts, *results)
+        if len(self._hubs):
+            pieces = (*self._pieces, numpy.uint64(len(self._pieces[0])), numpy.uint64(PIECE))
+            threads = len(self._pieces[0]) * min(32, self.words)
+            self._launch("push_pieces", threads, *self._rows, *pieces, *fronts, *results)
+
+    def _launch(self, name: str, threads: int, *arguments: Any) -> None:
+        blocks = blocks_for(max(1, threads), BLOCK, most=MAX_BLOCKS)
+        self._kernels[name]((blocks,), (BLOCK,), arguments)
+
+
+def _pieces(row_offsets: Any, hubs: Any) -> tuple[Any, Any]:
+    """Cut long rows: the row of each piece, and where it begins."""
+    import cupy
+
+    begin = row_offsets[hubs]
+    ends = cupy.cumsum((row_offsets[hubs + 1] - begin + (PIECE - 1)) // PIECE)
+    count = int(ends[-1]) if len(hubs) else 0
+    place = cupy.arange(count, dtype=cupy.int64)
+    row = cupy.searchsorted(ends, place, side="right")
+    before = cupy.zeros(len(hubs) + 1, cupy.int64)
+    before[1:] = ends
+    return hubs[row], begin[row] + (place - before[row]) * PIECE

@@ -1,0 +1,182 @@
+"""Searches from many sources at once beside one at a time: milliseconds a source, and what the levels read.
+
+    python -m tests.benchmarks.many_sources kron20 kron22 kron24 grid1200 --sources 64 256 1024
+    python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --peers --sources 64 1024
+
+Graphs are named as in `tests.benchmarks.gpu`. Times are medians of repeated batches: on a GPU by events,
+which count the launches between levels, on a CPU by the clock. Some sources of each batch are checked against
+a search of their own. "as if" is what the levels that pulled would have read had no row ended early: 4 bytes
+of a column and a row of bits for each arc of the graph, over the time of the whole batch. `--peers` times
+other libraries on a few of the sources.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from gravel.kernels.bfs import prepare as prepare_search
+from gravel.kernels.distances import many
+from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.strategy import backend_of
+
+CHECKED = 6
+"""Sources of a batch that are searched from alone as well."""
+
+PEER_SOURCES = 8
+
+
+def rows_of(name: str, backend: str) -> tuple[Any, Any]:
+    """Make a graph in CSR, where it is searched."""
+    from gravel.kernels import csr
+
+    if backend == "cuda":
+        from tests.benchmarks.gpu import edges_of
+
+        source, target, vertices = edges_of(name)
+    elif name.startswith("kron"):
+        from gravel.kernels.generate import generate
+
+        vertices = 1 << int(name.removeprefix("kron"))
+        source, target = generate("rmat", scale=int(name.removeprefix("kron")), edge_factor=16, seed=1)
+    else:
+        from gravel.kernels.generate import generate
+
+        side = int(name.removeprefix("grid"))
+        vertices = side * side
+        source, target = generate("grid", dims=(side, side))
+    rows = csr.build(source, target, vertices)
+    return rows.row_offsets, rows.column_indices
+
+
+def milliseconds(work: Callable[[], Any]) -> float:
+    """Time a call on the host."""
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1e3
+
+
+def check(rows: tuple[Any, Any], sources: Any, found: Aggregates) -> list[float]:
+    """Compare some sources with searches of their own; returns the milliseconds of these."""
+    alone = prepare_search(*rows, symmetric=True, output="distance")
+    alone.run(int(sources[0]))
+    times = []
+    for i in numpy.linspace(0, len(sources) - 1, CHECKED).astype(int).tolist():
+        result = alone.run(int(sources[i]))
+        times.append(result.milliseconds)
+        distance: Any = result.distance if backend_of(rows[0]) == "cpu" else result.distance.get()
+        distance = distance[distance >= 0].astype(numpy.int64)
+        expected = len(distance), int(distance.sum()), int(distance.max())
+        assert (found.reached[i], found.total[i], found.eccentricity[i]) == expected, sources[i]
+        inverse = (1 / distance[distance > 0]).sum()
+        assert abs(found.reciprocal[i] - inverse) <= 1e-9 * inverse, sources[i]
+    return times
+
+
+def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Namespace) -> None:
+    """Time batches of so many sources and print a line."""
+    degrees = numpy.diff(rows[0] if chosen.backend == "cpu" else rows[0].get())
+    drawn = numpy.random.default_rng(count).permutation(numpy.flatnonzero(degrees))[
+        : (1 + chosen.repeats) * count
+    ]
+    searches: Any = many.prepare(*rows, symmetric=True, sources=count, batch=count, vertices=chosen.vertices)
+    times, found = [], Aggregates.empty(count)
+    for repeat in range(1 + chosen.repeats):
+        sources = drawn[repeat * count : (repeat + 1) * count]
+        found = Aggregates.empty(len(sources))
+        clock = milliseconds(lambda sources=sources, found=found: many.run_all(searches, sources, found))
+        one_run = searches.batch >= len(sources)
+        times.append(searches.milliseconds if one_run and hasattr(searches, "milliseconds") else clock)
+    alone = check(rows, sources, found)
+    batch = statistics.median(times[1:])
+    levels = getattr(searches, "levels", [])
+    pulls = sum(direction == "pull" for direction, _, _ in levels)
+    read = pulls * len(rows[1]) * (4 + 4 * getattr(searches, "words", 0))
+    arcs = float(found.reached.mean()) / max(1, numpy.count_nonzero(degrees)) * len(rows[1])
+    print(
+        f"{name:>10} {count:5} sources {batch / count:9.4f} ms each, {batch:9.2f} together; one alone "
+        f"{statistics.median(alone):8.3f}; {arcs * count / batch / 1e6:8.1f} G arcs/s of all sources; "
+        f"{'independent' if searches.independent else f'{pulls} of {len(levels)} levels pulled'}, "
+        f"as if {read / batch / 1e6:6.0f} GB/s; {searches.bytes / 1e6:,.0f} MB",
+        flush=True,
+    )
+    if chosen.levels:
+        for direction, vertices, arcs_ahead in levels:
+            print(f"{'':>12}{direction} {vertices:,} vertices, {arcs_ahead:,} arcs ahead")
+
+
+def measure_words(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> None:
+    """Time the strategy that labels all vertices for 64 sources."""
+    degrees = numpy.diff(rows[0] if chosen.backend == "cpu" else rows[0].get())
+    sources = numpy.random.default_rng(64).permutation(numpy.flatnonzero(degrees))[:64].tolist()
+    search: Any = prepare_search(*rows, symmetric=True, strategy="multi_source", output="distance")
+    times = [search.run_many(sources).milliseconds for _ in range(1 + chosen.repeats)]
+    batch = statistics.median(times[1:])
+    print(f"{name:>10}    64 sources {batch / 64:9.4f} ms each, with labels (multi_source)", flush=True)
+
+
+def measure_peers(name: str, rows: tuple[Any, Any]) -> None:
+    """Time other libraries on the sums of distances of a few sources."""
+    sources = numpy.random.default_rng(1).permutation(numpy.flatnonzero(numpy.diff(rows[0])))[:PEER_SOURCES]
+    tails = numpy.repeat(numpy.arange(len(rows[0]) - 1, dtype=numpy.uint64), numpy.diff(rows[0]))
+    once = tails < rows[1]
+    ends = tails[once], rows[1][once].astype(numpy.uint64)
+
+    def igraph() -> Callable[[], Any]:
+        import igraph
+
+        graph = igraph.Graph(n=len(rows[0]) - 1, edges=numpy.stack(ends, axis=1))
+        return lambda: graph.closeness(vertices=sources.tolist())
+
+    def networkit() -> Callable[[], Any]:
+        import networkit
+
+        graph = networkit.GraphFromCoo(ends, n=len(rows[0]) - 1, weighted=False, directed=False)
+        return lambda: networkit.distance.SPSP(graph, sources.tolist()).run()
+
+    def scipy() -> Callable[[], Any]:
+        from scipy.sparse import csgraph, csr_array
+
+        n = len(rows[0]) - 1
+        matrix = csr_array((numpy.ones(len(rows[1])), rows[1].astype(numpy.int32), rows[0]), shape=(n, n))
+        return lambda: csgraph.dijkstra(matrix, unweighted=True, indices=sources)
+
+    for peer in (igraph, networkit, scipy):
+        try:
+            work = peer()
+        except ImportError:
+            print(f"{name:>10} {peer.__name__} is not installed")
+            continue
+        work()
+        each = min(milliseconds(work) for _ in range(2)) / len(sources)
+        print(f"{name:>10} {len(sources):5} sources {each:9.4f} ms each, {peer.__name__}", flush=True)
+
+
+def main() -> None:
+    """Measure all that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("graphs", nargs="+")
+    parser.add_argument("--sources", type=int, nargs="+", default=[64, 256, 1024])
+    parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--vertices", action="store_true", help="sums for each vertex as well")
+    parser.add_argument("--levels", action="store_true", help="print the levels of the last batch")
+    parser.add_argument("--peers", action="store_true", help="time igraph, NetworKit and SciPy (on a CPU)")
+    chosen = parser.parse_args()
+    for name in chosen.graphs:
+        rows = rows_of(name, chosen.backend)
+        print(f"{name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs")
+        for count in chosen.sources:
+            measure(name, rows, count, chosen)
+        measure_words(name, rows, chosen)
+        if chosen.peers and chosen.backend == "cpu":
+            measure_peers(name, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Searches from many sources at once, with CUDA kernels compiled for the CPU."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy
+import pytest
+
+from gravel.kernels.distances import bit_parallel_cuda, many
+from gravel.kernels.distances.eccentricity import GOALS, eccentricities
+from gravel.kernels.distances.many import aggregate
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
+from tests.kernels.test_many_sources import ascending, check, random_rows
+from tests.zoo import zoo
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    strict_cupy.install(monkeypatch)
+
+
+def found_there(rows, sources, **asked):
+    return aggregate(*map(on_device, rows), sources, **asked)
+
+
+@pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
+@pytest.mark.parametrize("piece", [3, 256])
+@pytest.mark.parametrize("batch", [64, 256, 1024])
+def test_a_bit_for_each_source(batch, piece, share, monkeypatch):
+    monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
+    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
+    for seed in range(4):
+        rows = random_rows(seed)
+        n = len(rows[0]) - 1
+        sources = numpy.random.default_rng(seed).integers(0, n, batch - 7)
+        asked = {"levels": seed % 3, "vertices": seed % 2 == 0, "max_depth": 3 if seed == 3 else None}
+        found = found_there(rows, sources, symmetric=True, independent=False, batch=batch, **asked)
+        check(found, rows, sources, **asked)
+
+
+@pytest.mark.parametrize("batch", [2048, 4096])
+def test_several_words_of_a_lane(batch):
+    rows = random_rows(99, vertices=150)
+    sources = numpy.random.default_rng(1).integers(0, 150, batch - 100)
+    asked = {"levels": 2, "vertices": True}
+    check(
+        found_there(rows, sources, symmetric=True, independent=False, batch=batch, **asked),
+        rows,
+        sources,
+        **asked,
+    )
+
+
+def test_alternating_directions_leave_nothing_behind(monkeypatch):
+    monkeypatch.setattr(bit_parallel_cuda, "PIECE", 5)
+
+    class Alternating(int):
+        """Says push and pull in turn."""
+
+        calls = 0
+
+        def __rmul__(self, arcs):
+            Alternating.calls += 1
+            return (1 << 60) if Alternating.calls % 2 else 0
+
+    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", Alternating())
+    for seed in range(6):
+        rows = random_rows(seed, vertices=300)
+        sources = numpy.random.default_rng(seed).integers(0, 300, 200)
+        found = found_there(rows, sources, symmetric=True, independent=False, batch=64)
+        check(found, rows, sources)
+    assert Alternating.calls > 20
+
+
+@pytest.mark.parametrize("independent", [True, False])
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+def test_every_small_graph(independent, symmetric):
+    for graph in zoo():
+        if not 0 < graph.vertex_count < 500:
+            continue
+        for index in (numpy.uint32, numpy.uint64):
+            rows = graph.csr(symmetric=symmetric, index=index)
+            sources = numpy.random.default_rng(3).integers(0, graph.vertex_count, 70)
+            asked = {"levels": 3, "vertices": True}
+            found = found_there(rows, sources, symmetric=symmetric, independent=independent, **asked)
+            check(found, rows, sources, **asked)
+
+
+def test_a_road_gets_blocks_of_its_own():
+    side = 90
+    ends = [(i, i + 1) for i in range(side * side) if (i + 1) % side]
+    ends += [(i, i + side) for i in range(side * (side - 1))]
+    both = numpy.concatenate([numpy.array(ends), numpy.array(ends)[:, ::-1]])
+    both = both[numpy.lexsort((both[:, 1], both[:, 0]))]
+    offsets = numpy.concatenate([[0], numpy.cumsum(numpy.bincount(both[:, 0], minlength=side * side))])
+    rows = offsets.astype(numpy.int64), both[:, 1].astype(numpy.uint32)
+    there = tuple(map(on_device, rows))
+    assert many.prepare(*there, symmetric=True, sources=3).independent
+    assert many.prepare(*there, symmetric=True, sources=3, independent=True).blocks == 3
+    least = many.prepare(*there, symmetric=True, sources=1, independent=True).bytes
+    assert many.prepare(*there, symmetric=True, sources=3, memory=2 * least, independent=True).blocks == 2
+    with pytest.raises(ValueError, match=f"1 searches at once take {least:,} bytes"):
+        many.prepare(*there, symmetric=True, sources=3, memory=least - 1, independent=True)
+    small = tuple(map(on_device, random_rows(5, vertices=400)))
+    assert not many.prepare(*small, symmetric=True, sources=3).independent
+    sources = numpy.array([0, 4000, 8099])
+    check(found_there(rows, sources, symmetric=True, independent=True), rows, sources)
+
+
+def test_memory_narrows_a_batch():
+    rows = tuple(map(on_device, random_rows(7, vertices=1000)))
+    wide = many.prepare(*rows, symmetric=True, sources=10_000, independent=False)
+    assert wide.batch == 1024
+    less = many.prepare(*rows, symmetric=True, sources=10_000, memory=wide.bytes - 1, independent=False)
+    assert less.batch == 256
+    with pytest.raises(ValueError, match=r"64 searches at once take [0-9,]+ bytes beside the graph"):
+        many.prepare(*rows, symmetric=True, sources=10_000, memory=1000, independent=False)
+
+
+@pytest.mark.parametrize("seed", [1, 5, 8])
+def test_eccentricities(seed):
+    rows = ascending(random_rows(seed, vertices=120))
+    for goal in GOALS:
+        expected = eccentricities(*rows, goal, in_parts=True)
+        found = eccentricities(*map(on_device, rows), goal, in_parts=True)
+        if goal in ("all", "diameter", "periphery"):
+            assert found.max() == expected.max()
+        else:
+            assert found.min() == expected.min()
+        if goal == "all":
+            numpy.testing.assert_array_equal(found.get(), expected)
+    assert eccentricities(*map(on_device, rows)) is None
+
+
+@pytest.mark.parametrize("arcs", [63, 64, 65, 200])
+def test_rows_that_a_lane_reads_alone_or_with_its_warp(arcs):
+    columns = numpy.concatenate([numpy.arange(1, arcs + 1), numpy.zeros(arcs, int)]).astype(numpy.uint32)
+    offsets = numpy.concatenate([[0], arcs + numpy.arange(arcs + 1)]).astype(numpy.int64)
+    sources = numpy.array([0, 1, arcs])
+    found = found_there((offsets, columns), sources, symmetric=True, independent=True, vertices=True)
+    check(found, (offsets, columns), sources, vertices=True)

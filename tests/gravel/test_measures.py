@@ -1,0 +1,123 @@
+"""Closeness, harmonic centrality, eccentricities and neighbourhoods of a graph, as NetworkX computes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import networkx
+import pytest
+
+import gravel
+from tests.gravel.samples import random_edges
+from tests.gravel.test_graph import ARRANGED
+
+ENDS = random_edges(seed=5, vertices=700, edges=800)
+
+
+def reference():
+    made = networkx.Graph(zip(*(each.tolist() for each in ENDS), strict=True))
+    made.remove_edges_from(list(networkx.selfloop_edges(made)))
+    return made
+
+
+NX = reference()
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return gravel.graph(ENDS)
+
+
+def column(measure):
+    found = measure.numpy()
+    return dict(zip(found["vertex"].tolist(), found[measure.name].tolist(), strict=True))
+
+
+def within_components(made):
+    found = {}
+    for part in networkx.connected_components(made):
+        found |= networkx.eccentricity(made.subgraph(part))
+    return found
+
+
+@pytest.mark.parametrize("way", ARRANGED)
+def test_every_arrangement_gives_what_networkx_gives(graph, way):
+    arranged = ARRANGED[way](graph)
+    assert len(list(networkx.connected_components(NX))) > 10
+    assert column(arranged.closeness()) == networkx.closeness_centrality(NX)
+    assert column(arranged.closeness(wf_improved=False)) == networkx.closeness_centrality(
+        NX, wf_improved=False
+    )
+    assert column(arranged.harmonic()) == pytest.approx(networkx.harmonic_centrality(NX), rel=1e-12)
+    eccentricity = within_components(NX)
+    assert column(arranged.eccentricity()) == eccentricity
+    assert arranged.diameter() == max(eccentricity.values())
+    assert arranged.radius() == min(eccentricity.values())
+    expected = {v: len(networkx.single_source_shortest_path_length(NX, v, cutoff=2)) for v in NX}
+    assert column(arranged.neighbourhood(2)) == expected
+
+
+def test_some_vertices(graph):
+    some = list(NX)[3:60:7]
+    reordered = graph.reorder("random", seed=2)
+    for made in (graph, reordered):
+        closeness = made.closeness(some)
+        assert len(closeness) == len(some)
+        assert list(column(closeness)) == some
+        assert closeness[some[2]] == networkx.closeness_centrality(NX, some[2])
+        assert made.eccentricity(some)[some[0]] == within_components(NX)[some[0]]
+        with pytest.raises(KeyError, match="closeness was not computed for"):
+            closeness[next(v for v in NX if v not in some)]
+    assert graph.harmonic(some[0]).values.shape == (1,)
+
+
+def test_the_largest_come_first(graph):
+    closeness = graph.closeness()
+    expected = sorted(networkx.closeness_centrality(NX).values(), reverse=True)[:4]
+    assert [value for _, value in closeness.top(4)] == expected
+    assert "closeness of" in repr(closeness)
+    assert str(closeness.top(1)[0][0]) in closeness._repr_html_()
+    assert closeness.to_pandas().columns.tolist() == ["vertex", "closeness"]
+
+
+def test_ids_that_are_texts_and_a_vertex_without_arcs():
+    graph = gravel.graph([("a", "b"), ("b", "c"), ("d", "d")])
+    assert graph.closeness()["b"] == pytest.approx(2 / 2 * 2 / 3)
+    assert graph.closeness("d").values.tolist() == [0.0]
+    assert graph.eccentricity().to_pandas()["eccentricity"].tolist() == [2, 1, 2, 0]
+    assert graph.neighbourhood(0).values.tolist() == [1, 1, 1, 1]
+    assert graph.harmonic()["a"] == 1.5
+
+
+def test_progress_ends_with_all_vertices(graph):
+    seen = []
+    graph.closeness(progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (len(graph), len(graph))
+
+
+def test_what_is_refused(graph):
+    directed = gravel.graph([(1, 2), (2, 3)], directed=True)
+    for ask in (directed.closeness, directed.harmonic, directed.eccentricity, directed.diameter):
+        with pytest.raises(
+            ValueError, match=r"undirected graphs, and this one is directed; .*directed=False"
+        ):
+            ask()
+    one = next(iter(NX))
+    with pytest.raises(ValueError, match=f"vertex {one} is listed twice"):
+        graph.closeness([one, one])
+    with pytest.raises(gravel.UnknownVertex):
+        graph.closeness([10**9])
+    with pytest.raises(ValueError, match="hops is -1"):
+        graph.neighbourhood(-1)
+    empty = gravel.graph(networkx.Graph())
+    assert len(empty.closeness()) == 0
+    with pytest.raises(ValueError, match="no diameter"):
+        empty.diameter()
+
+
+def test_memory_that_is_too_small_is_refused_with_numbers(monkeypatch):
+    graph = gravel.graph(ENDS)
+    monkeypatch.setattr(graph, "_host_memory", "1kB")
+    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
+    with pytest.raises(gravel.NotEnoughMemory, match=r"64 searches at once take [\d,]+ bytes .* 1,000 may"):
+        graph.closeness()

@@ -1,0 +1,111 @@
+"""The stage centrality: values of NetworkX in the order of the first numbering, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import networkx
+import numpy
+import pytest
+from pydantic import ValidationError
+
+from gravel.stages.artifacts import EdgeList, Graph
+from gravel.stages.centrality import STAGE, CentralityParameters, centrality
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError
+from gravel.stages.reorder import ReorderParameters, reorder
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+
+VERTICES = 300
+
+
+def edges() -> EdgeList:
+    ends = numpy.random.default_rng(4).integers(0, VERTICES, (2, 350)).astype(numpy.uint32)
+    return EdgeList(source=ends[0], target=ends[1], vertex_count=VERTICES, undirected=True)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return symmetrize(PlainContext(), SymmetrizeParameters(), input=edges())
+
+
+@pytest.fixture(scope="module")
+def reference(graph: Graph) -> Any:
+    made = networkx.empty_graph(VERTICES)
+    rows = numpy.repeat(numpy.arange(VERTICES), numpy.diff(graph.row_offsets))
+    made.add_edges_from(zip(rows.tolist(), numpy.asarray(graph.column_indices).tolist(), strict=True))
+    return made
+
+
+def of_networkx(made: Any, measure: str) -> dict[int, float]:
+    if measure == "closeness":
+        return networkx.closeness_centrality(made)  # type: ignore[no-any-return]
+    if measure == "harmonic":
+        return networkx.harmonic_centrality(made)  # type: ignore[no-any-return]
+    if measure == "neighbourhood":
+        return {v: len(networkx.single_source_shortest_path_length(made, v, cutoff=3)) for v in made}
+    parts = networkx.connected_components(made)
+    return {v: e for part in parts for v, e in networkx.eccentricity(made.subgraph(part)).items()}
+
+
+MEASURES = ("closeness", "harmonic", "eccentricity", "neighbourhood")
+
+
+def asked(measure: str, **more: Any) -> CentralityParameters:
+    return CentralityParameters(measure=measure, hops=3 if measure == "neighbourhood" else None, **more)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("order", [None, "random"])
+def test_values_are_those_of_networkx(graph: Graph, reference: Any, measure: str, order: str | None) -> None:
+    stored = graph if order is None else reorder(PlainContext(), ReorderParameters(method=order), input=graph)
+    expected = of_networkx(reference, measure)
+    found = centrality(PlainContext(), asked(measure), input=stored)
+    assert (found.measure, found.vertex, found.vertex_count) == (measure, None, VERTICES)
+    numpy.testing.assert_allclose(found.value, [expected[v] for v in range(VERTICES)], rtol=1e-12)
+    some = centrality(PlainContext(), asked(measure, vertices={"vertices": [7, 3, 200]}), input=stored)
+    assert numpy.asarray(some.vertex).tolist() == [7, 3, 200]
+    numpy.testing.assert_allclose(some.value, [expected[v] for v in (7, 3, 200)], rtol=1e-12)
+    drawn = centrality(PlainContext(), asked(measure, vertices={"random": 20, "seed": 5}), input=stored)
+    assert len(set(numpy.asarray(drawn.vertex).tolist())) == 20
+    numpy.testing.assert_allclose(
+        drawn.value, [expected[v] for v in numpy.asarray(drawn.vertex).tolist()], rtol=1e-12
+    )
+
+
+def test_little_memory_gives_the_same(graph: Graph) -> None:
+    usual = centrality(PlainContext(), asked("harmonic"), input=graph)
+    narrow = centrality(PlainContext(), asked("harmonic", memory=12_000), input=graph)
+    numpy.testing.assert_array_equal(usual.value, narrow.value)
+    with pytest.raises(StageError, match="64 searches at once take"):
+        centrality(PlainContext(), asked("harmonic", memory=1000), input=graph)
+
+
+def test_what_is_refused(graph: Graph) -> None:
+    arcs = replace(edges(), undirected=False)
+    directed = symmetrize(PlainContext(), SymmetrizeParameters(direction="as_given"), input=arcs)
+    with pytest.raises(StageError, match="closeness is defined here for undirected graphs"):
+        centrality(PlainContext(), asked("closeness"), input=directed)
+    with pytest.raises(StageError, match="no such source: 300"):
+        centrality(PlainContext(), asked("closeness", vertices={"vertices": [300]}), input=graph)
+    for given, message in (
+        ({"measure": "neighbourhood"}, "needs hops"),
+        ({"measure": "closeness", "hops": 2}, "takes no hops"),
+        ({"measure": "closeness", "vertices": {"vertices": [1, 2, 1]}}, "vertex 1 is listed twice"),
+    ):
+        with pytest.raises(ValidationError, match=message):
+            CentralityParameters(**given)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_less_memory_is_stated_where_less_is_allowed(backend: str) -> None:
+    extent = Extent("Graph", vertices=1 << 20, arcs=1 << 25, bytes=(8 << 20) + (4 << 25))
+    machine = Machine(backend, 2, 64 << 30, 64 << 30 if backend == "cuda" else 0)
+    stated = [
+        STAGE.estimate(asked("closeness", memory=memory), {"input": (extent,)}, machine)
+        for memory in (None, 300 << 20)
+    ]
+    sizes = [need.device_bytes if backend == "cuda" else need.host_bytes for need in stated]
+    assert sizes[0] > sizes[1] > extent.bytes
