@@ -136,7 +136,7 @@ struct PerVertex {
         if (group.lane == 0 && bits) {
             atomicAdd(&reached[vertex], u64(bits));
             atomicAdd(&total[vertex], bits * level);
-            largest[vertex] = i64(level);
+            if (largest[vertex] < i64(level)) largest[vertex] = i64(level);  // a batch before may have gone farther
         }
     }
 };

@@ -55,6 +55,15 @@ def test_several_words_of_a_lane(batch):
     )
 
 
+@pytest.mark.parametrize("share", [0, 1 << 60], ids=["push", "pull"])
+def test_the_farthest_source_of_a_vertex_may_be_in_any_batch(share, monkeypatch):
+    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
+    rows = random_rows(99, vertices=300)
+    sources = numpy.random.default_rng(1).integers(0, 300, 500)
+    found = found_there(rows, sources, symmetric=True, independent=False, batch=64, vertices=True)
+    check(found, rows, sources, vertices=True)
+
+
 def test_alternating_directions_leave_nothing_behind(monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PIECE", 5)
 
