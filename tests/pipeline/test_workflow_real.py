@@ -28,7 +28,7 @@ def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
 
 def test_the_quickstart_goes_through_all_eight_stages() -> None:
     workflow = load_workflow(WORKFLOWS / "quickstart.yaml")
-    # The others are for benchmarks, for graphs that no worker holds, and for those that Python saved.
+    # The others are for benchmarks, for graphs that no worker holds or that Python saved, and for measures.
     assert {entry.stage.name for entry in workflow.stages.values()} == set(all_stages()) - {
         "counters",
         "probe",
@@ -36,6 +36,7 @@ def test_the_quickstart_goes_through_all_eight_stages() -> None:
         "links",
         "distribute",
         "saved",
+        "centrality",
     }
     assert len(workflow.stages) == 8
     assert workflow.parameters == {"scale": 16, "sources": 8}
