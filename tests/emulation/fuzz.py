@@ -1,6 +1,7 @@
-"""Texts drawn at random, parsed by the emulated parser of the device and by that of the CPU.
+"""Texts drawn at random, parsed by the parser of the device, on a GPU or emulated, and by that of the CPU.
 
 python -m tests.emulation.fuzz --texts 1000000 --seed 5
+python -m tests.emulation.fuzz --texts 10000 --seed 6 --gpu
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import time
 
 from gravel.kernels.text import pairs_cuda
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import grid_kernels, numpy_as_cupy, test_text_pairs
 from tests.emulation.test_text_pairs import GRAMMARS, compare, texts
 
 BETWEEN = 60.0
@@ -22,9 +23,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--texts", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--gpu", action="store_true", help="parse on the GPU")
     asked = parser.parse_args()
-    sys.modules["cupy"] = numpy_as_cupy.module()
-    pairs_cuda.load = grid_kernels.load
+    if asked.gpu:
+        import cupy
+
+        replaced = (test_text_pairs, "on_device", cupy.asarray)
+    else:
+        sys.modules["cupy"] = numpy_as_cupy.module()
+        replaced = (pairs_cuda, "load", grid_kernels.load)
+    setattr(*replaced)
     began = told = time.monotonic()
     parsed = 0
     for count, (name, data) in enumerate(texts(asked.seed, asked.texts), 1):

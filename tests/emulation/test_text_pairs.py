@@ -103,16 +103,16 @@ def compare(data: bytes, grammar: dict[str, Any], *, first: int = 0, block: int 
     if not wide.fine:
         return False
     assert (counted.rows, counted.lines) == (len(source), lines), data
-    numpy.testing.assert_array_equal(wide.source, source.astype(numpy.uint64))
-    numpy.testing.assert_array_equal(wide.target, target.astype(numpy.uint64))
+    numpy.testing.assert_array_equal(wide.source.get(), source.astype(numpy.uint64))
+    numpy.testing.assert_array_equal(wide.target.get(), target.astype(numpy.uint64))
     if wide.weight is not None:
-        assert numpy.asarray(wide.weight).tobytes() == weight.tobytes(), data
+        assert wide.weight.get().tobytes() == weight.tobytes(), data
     if len(source):
         both = numpy.concatenate((source, target))
         assert (wide.least, wide.most) == (both.min(), both.max())
         if wide.most < 1 << 32:
-            numpy.testing.assert_array_equal(narrow.source, source.astype(numpy.uint32))
-            numpy.testing.assert_array_equal(narrow.target, target.astype(numpy.uint32))
+            numpy.testing.assert_array_equal(narrow.source.get(), source.astype(numpy.uint32))
+            numpy.testing.assert_array_equal(narrow.target.get(), target.astype(numpy.uint32))
     return True
 
 
