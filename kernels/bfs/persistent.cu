@@ -6,12 +6,12 @@
 // Block: a multiple of 32 up to 512. Grid: no more blocks than run at the same time. Dynamic shared memory: twice
 // `capacity` entries for each warp. hops is 1 to 64, share at most capacity, and target and wide_limit at most what
 // a block and the grid can hold; dealt holds as many entries as the grid, slots 2 * blocks words.
-// See hops.cuh and crew.cuh for the way, wide.cuh for frontiers that are too wide for it.
+// See hops.cuh and block_group.cuh for the way, wide.cuh for frontiers that are too wide for it.
 //
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
-#include "kernels/bfs/crew.cuh"
+#include "kernels/bfs/block_group.cuh"
 #include "kernels/bfs/wide.cuh"
 
 extern __shared__ uint4 arena[];
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
            u64 huge, u64 width, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
            double uneven, u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
-    __shared__ Crew crew;
+    __shared__ BlockGroup group;
     __shared__ u32 deepest;
     Graph g{row_offsets,    columns,    records,        distance,       keys,         log,
             vertices,       logged,     u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
         notice[NUMBER] = 0;
         queue[0] = VERTEX(source);
     }
-    if (threadIdx.x == 0) crew.depth = crew.epoch = crew.notices = 0;
+    if (threadIdx.x == 0) group.depth = group.epoch = group.notices = 0;
     grid_barrier(arrivals);
 
     u32 depth = 0, failures = 0;
@@ -86,13 +86,13 @@ extern "C" __global__ void __launch_bounds__(512, 1)
             u32 count = u32(wide.count);
             for (u32 i = u32(global_thread()); logged && i < (count + WARP - 1) / WARP * WARP; i += u32(global_threads()))
                 count_arcs(g, depth, i < count ? u64(row_offsets[frontier[i] + 1] - row_offsets[frontier[i]]) : 0);
-            if (threadIdx.x == 0) crew.depth = depth;
+            if (threadIdx.x == 0) group.depth = depth;
             __syncthreads();
             Outcome outcome = width == 4
-                                  ? go_deep<4>(g, crew, meeting, arena, arrivals, frontier, count, u32(parts))
-                                  : go_deep<8>(g, crew, meeting, arena, arrivals, frontier, count, u32(parts));
+                                  ? go_deep<4>(g, group, meeting, arena, arrivals, frontier, count, u32(parts))
+                                  : go_deep<8>(g, group, meeting, arena, arrivals, frontier, count, u32(parts));
             if (outcome == FINISHED) break;
-            depth = crew.depth;
+            depth = group.depth;
             restore(g, wide, depth);
             may_narrow = false;
             ++failures;

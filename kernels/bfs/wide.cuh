@@ -1,6 +1,6 @@
-// Levels that are too wide for a crew: the whole grid takes one at a time, from a queue in global memory.
+// Levels that are too wide for a block group: the whole grid takes one at a time, from a queue in global memory.
 //
-// A wide level begins with all labels up to its depth exact and none deeper. After a crew that went further in
+// A wide level begins with all labels up to its depth exact and none deeper. After a block group that went further in
 // parts, `restore` makes that so: it takes deeper labels back and enqueues the vertices at the depth itself.
 // Each step counts in a copy of `control` of its own, which is zeroed two steps before: then no block can be
 // reading it still.

@@ -26,7 +26,7 @@ constexpr u64 FEW = 2048;   // vertices of frontier and pile up to which one blo
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile.
 enum { NEAR, OTHER, FAR, KEPT, HUBS, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, STATE = 16 };
 
-// What is left, as whoever leads the crew saw it: all others may read counts while they still grow.
+// What is left, as whoever leads the group saw it: all others may read counts while they still grow.
 enum { DONE, SMALL, LARGE };
 
 template <class T>
@@ -41,7 +41,7 @@ __device__ __forceinline__ WORD lengthened(WORD word, float weight) {
 __device__ __forceinline__ WORD lengthened(WORD word, u32 weight) { return word + WORD(weight); }
 
 // Those who work together: the whole grid, or the first block.
-struct Crew {
+struct Group {
     u64 first, count;
     u64* arrivals;  // null for a block
 
@@ -55,11 +55,11 @@ struct Crew {
 };
 
 // Calls visit(u, arc) for all arcs of the `size` vertices that `vertex` names, long rows by warps and the
-// longest by the whole crew. Ends with a barrier. state[HUBS] is 0 before and after.
+// longest by the whole group. Ends with a barrier. state[HUBS] is 0 before and after.
 template <class Vertex, class Visit>
-__device__ __forceinline__ void each_arc(const Crew& crew, const i64* row_offsets, u64 size, VERTEX* hubs, u64* state,
+__device__ __forceinline__ void each_arc(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs, u64* state,
                                          Vertex vertex, Visit visit) {
-    for (u64 base = crew.first - lane_id(); base < size; base += crew.count) {
+    for (u64 base = group.first - lane_id(); base < size; base += group.count) {
         u64 i = base + lane_id();
         VERTEX u = 0;
         bool live = i < size && vertex(i, u);
@@ -81,17 +81,17 @@ __device__ __forceinline__ void each_arc(const Crew& crew, const i64* row_offset
             __syncwarp();
         }
     }
-    crew.meet();
+    group.meet();
     u64 count = now(&state[HUBS]);
     if (!count) return;
     for (u64 i = 0; i < count; ++i) {
         VERTEX u = now(&hubs[i]);
         i64 end = row_offsets[u64(u) + 1];
-        for (i64 arc = row_offsets[u] + i64(crew.first); arc < end; arc += i64(crew.count)) visit(u, arc);
+        for (i64 arc = row_offsets[u] + i64(group.first); arc < end; arc += i64(group.count)) visit(u, arc);
     }
-    crew.meet();
-    if (crew.leads()) state[HUBS] = 0;
-    crew.meet();
+    group.meet();
+    if (group.leads()) state[HUBS] = 0;
+    group.meet();
 }
 
 struct Search {
@@ -116,14 +116,14 @@ __device__ __forceinline__ void decide(u64* state) {
 }
 
 // One round: relaxes all arcs of the frontier.
-__device__ __forceinline__ void relax(const Search& s, const Crew& crew) {
+__device__ __forceinline__ void relax(const Search& s, const Group& group) {
     u64 side = now(&s.state[FRONT]), size = now(&s.state[NEAR]);
     u32 stamp = u32(now(&s.state[ROUND])) + 1;
     WORD limit = WORD(now(&s.state[END]));
     const VERTEX* frontier = s.front(side);
     VERTEX *next = s.front(side ^ 1), *far = s.pile(now(&s.state[PILE]));
     each_arc(
-        crew, s.row_offsets, size, s.hubs, s.state,
+        group, s.row_offsets, size, s.hubs, s.state,
         [&](u64 i, VERTEX& u) {
             u = now(&frontier[i]);
             return true;
@@ -139,35 +139,35 @@ __device__ __forceinline__ void relax(const Search& s, const Crew& crew) {
                 far[atomicAdd(&s.state[FAR], 1ull)] = v;
             }
         });
-    if (crew.leads()) {
+    if (group.leads()) {
         s.state[FRONT] = side ^ 1;
         s.state[NEAR] = now(&s.state[OTHER]);
         s.state[OTHER] = 0;
         s.state[ROUND] = stamp;
         decide(s.state);
     }
-    crew.meet();
+    group.meet();
 }
 
 // The next bucket begins at the nearest vertex of the pile, so that none is empty.
-__device__ __forceinline__ void split(const Search& s, const Crew& crew, WEIGHT width) {
+__device__ __forceinline__ void split(const Search& s, const Group& group, WEIGHT width) {
     u64 side = now(&s.state[PILE]), size = now(&s.state[FAR]);
     WORD begin = WORD(now(&s.state[END]));
     const VERTEX* far = s.pile(side);
     VERTEX *kept = s.pile(side ^ 1), *near = s.front(now(&s.state[FRONT]));
     u64 nearest = ~0ull;
-    for (u64 i = crew.first; i < size; i += crew.count) {
+    for (u64 i = group.first; i < size; i += group.count) {
         u64 word = now(&s.words[now(&far[i])]);
         if (word >= begin && word < nearest) nearest = word;
     }
     if (nearest < now(&s.state[NEAREST])) atomicMin(&s.state[NEAREST], nearest);
-    crew.meet();
+    group.meet();
     u64 found = now(&s.state[NEAREST]);
     WORD limit = lengthened(WORD(found), width);
     // A width may be lost in a float's rounding. Of a pile of vertices that are done, nothing is kept.
     if (limit <= WORD(found)) limit = WORD(found) + 1;
     if (found == ~0ull) limit = begin;
-    for (u64 i = crew.first; i < size; i += crew.count) {
+    for (u64 i = group.first; i < size; i += group.count) {
         VERTEX v = now(&far[i]);
         WORD word = now(&s.words[v]);
         if (word >= limit) {
@@ -177,8 +177,8 @@ __device__ __forceinline__ void split(const Search& s, const Crew& crew, WEIGHT 
         s.piled[v] = 0;
         if (word >= begin) near[atomicAdd(&s.state[NEAR], 1ull)] = v;
     }
-    crew.meet();
-    if (crew.leads()) {
+    group.meet();
+    if (group.leads()) {
         s.state[PILE] = side ^ 1;
         s.state[FAR] = now(&s.state[KEPT]);
         s.state[KEPT] = 0;
@@ -186,22 +186,22 @@ __device__ __forceinline__ void split(const Search& s, const Crew& crew, WEIGHT 
         s.state[NEAREST] = ~0ull;
         decide(s.state);
     }
-    crew.meet();
+    group.meet();
 }
 
-__device__ __forceinline__ void step(const Search& s, const Crew& crew, WEIGHT width) {
+__device__ __forceinline__ void step(const Search& s, const Group& group, WEIGHT width) {
     if (now(&s.state[NEAR]))
-        relax(s, crew);
+        relax(s, group);
     else
-        split(s, crew, width);
+        split(s, group, width);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     delta_stepping(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u64 vertices, u64 source,
                    WEIGHT width, WORD* words, u32* marks, u32* piled, VERTEX* queues, VERTEX* hubs, u64* state) {
     Search s{row_offsets, columns, weights, vertices, words, marks, piled, queues, hubs, state};
-    Crew grid{global_thread(), global_threads(), &state[ARRIVALS]};
-    Crew block{threadIdx.x, blockDim.x, nullptr};
+    Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
+    Group block{threadIdx.x, blockDim.x, nullptr};
     if (grid.leads()) {
         words[source] = 0;
         queues[0] = VERTEX(source);
@@ -229,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 extern "C" __global__ void __launch_bounds__(1024, 1)
     predecessors(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u64 vertices, u64 source,
                  WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state) {
-    Crew grid{global_thread(), global_threads(), &state[ARRIVALS]};
+    Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
     each_arc(
         grid, row_offsets, vertices, hubs, state,

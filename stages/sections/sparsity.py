@@ -20,7 +20,7 @@ BLOCKS = 96
 """Rows and columns of blocks; on a phone, with two panels in a row, a block is about two pixels."""
 
 ARCS_OF_A_BLOCK_ROW = 1 << 16
-"""Arcs counted in a row of blocks at most: 700 for each block on average, which settles one of 15 shades."""
+"""Arcs counted in a row of blocks at most: 700 for each block on average, which decides between 15 shades."""
 
 WHOLE = 1 << 21
 """Arcs up to which all are read at once: rows of blocks share chunks, and each is unpacked but once."""

@@ -11,9 +11,9 @@ from gravel.kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
-NOTICE_WORDS = 6  # as in crew.cuh
+NOTICE_WORDS = 6  # as in block_group.cuh
 LONG_ROW, HUGE_ROW = 1024, 1 << 17  # as in wide.cuh
-MOST_HOPS = 64  # as in crew.cuh
+MOST_HOPS = 64  # as in block_group.cuh
 MOST_THREADS = 512  # as in persistent.cu
 AHEAD = 4
 STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables

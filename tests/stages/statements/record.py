@@ -38,7 +38,7 @@ ANY = 1 << 40
 """More than any case states."""
 
 _CHOICE = (ANY, "it may choose any strategy, and states the largest; each has a case of its own")
-_RANGES = (ANY, "all rows at once are stated, and ranges are encoded where results do not stay there")
+_RANGES = (192 << 20, "all rows at once are stated, and ranges are encoded where results do not stay there")
 _LOOPS = (96 << 20, "extra ends of edges, which graphs without loops have none of")
 _ORDER = (ANY, "it may choose any order, and states the largest; each has a case of its own")
 
@@ -63,9 +63,13 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
         for name in ("bfs", "bfs sparse", "bfs split", "counters", "graph500", "probe")
     },
     ("bfs statistics", "device"): _CHOICE,
-    **{(f"compress {codec}", "device"): _RANGES for codec in ("varint", "blocks", "elias_fano", "sparse")},
+    **{(f"compress {codec}", "device"): _RANGES for codec in ("varint", "blocks", "elias_fano")},
+    ("compress sparse", "device"): (448 << 20, _RANGES[1]),
     **{(f"bfs sparse {name}", "device"): _LOOPS for name in ("adaptive", "direction_optimizing")},
-    ("bfs sparse persistent", "device"): (ANY, "records of 8 neighbours are stated, of which these have 4"),
+    ("bfs sparse persistent", "device"): (
+        160 << 20,
+        "records of 8 neighbours are stated, and these have 4",
+    ),
     ("reorder auto", "device"): _ORDER,
     ("text anywhere", "device"): (ANY, "ids that may all be distinct, and are sorted"),
 }

@@ -18,7 +18,7 @@ constexpr u32 MOST_WARPS = 32;
 enum Outcome : u32 { GO_ON, DEAL, WIDEN, FINISHED };
 enum Notice : u32 { NUMBER, OUTCOME, DEPTH, TOTAL, PARTS, EPOCH, NOTICE_WORDS };
 
-struct Crew {
+struct BlockGroup {
     u32 held[MOST_WARPS];  // entries of each warp; more than fit if some were lost
     u32 hops;              // that the warps with entries, or the first to lose some, have gone
     u32 stride;            // hops to the next meeting
@@ -43,8 +43,8 @@ __device__ __forceinline__ u32 part_begin(u32 count, u32 share, u32 warp) {
 }
 
 // Learn what all blocks at work have and decide; the first warp calls it, after it published its own.
-__device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) {
-    u32 parts = crew.parts, epoch = crew.epoch + 1;
+__device__ __forceinline__ void decide(BlockGroup& group, const Meeting& m, u32 since) {
+    u32 parts = group.parts, epoch = group.epoch + 1;
     const u64* side = m.slots + (epoch & 1) * gridDim.x;
     u32 total = 0, most = 0, before = 0, furthest = 0, failed = ~0u;
     for (u32 block = lane_id(); block < parts; block += WARP) {
@@ -81,31 +81,31 @@ __device__ __forceinline__ void decide(Crew& crew, const Meeting& m, u32 since) 
         outcome = FINISHED;
     else if ((uneven || few) && (parts == 1 || since >= 4 || most > 4 * fair))
         outcome = DEAL;
-    crew.outcome = outcome;
-    crew.depth += failed != ~0u ? failed : furthest;
+    group.outcome = outcome;
+    group.depth += failed != ~0u ? failed : furthest;
     // Where parts grow alike, longer strides lose little to the slowest.
-    crew.stride = most * parts <= u32(m.uneven * total) ? m.calm_hops : m.hops;
-    crew.total = total;
-    crew.before = before;
-    crew.epoch = epoch;
-    if (outcome == DEAL) crew.parts = wanted;
+    group.stride = most * parts <= u32(m.uneven * total) ? m.calm_hops : m.hops;
+    group.total = total;
+    group.before = before;
+    group.epoch = epoch;
+    if (outcome == DEAL) group.parts = wanted;
     if (outcome == GO_ON) return;
-    ++crew.notices;
+    ++group.notices;
     if (blockIdx.x) return;
-    u64 words[NOTICE_WORDS] = {crew.notices, outcome, crew.depth, total, crew.parts, epoch};
+    u64 words[NOTICE_WORDS] = {group.notices, outcome, group.depth, total, group.parts, epoch};
     for (u32 i = OUTCOME; i < NOTICE_WORDS; ++i) store_relaxed(&m.notice[i], words[i]);
-    store_release(&m.notice[NUMBER], crew.notices);
+    store_release(&m.notice[NUMBER], group.notices);
 }
 
 // What a block without work does instead; one thread calls it.
-__device__ __forceinline__ void await_notice(Crew& crew, const Meeting& m) {
-    ++crew.notices;
-    while (load_acquire(&m.notice[NUMBER]) != crew.notices) __nanosleep(100);
-    crew.outcome = u32(load_relaxed(&m.notice[OUTCOME]));
-    crew.depth = u32(load_relaxed(&m.notice[DEPTH]));
-    crew.total = u32(load_relaxed(&m.notice[TOTAL]));
-    crew.parts = u32(load_relaxed(&m.notice[PARTS]));
-    crew.epoch = u32(load_relaxed(&m.notice[EPOCH]));
+__device__ __forceinline__ void await_notice(BlockGroup& group, const Meeting& m) {
+    ++group.notices;
+    while (load_acquire(&m.notice[NUMBER]) != group.notices) __nanosleep(100);
+    group.outcome = u32(load_relaxed(&m.notice[OUTCOME]));
+    group.depth = u32(load_relaxed(&m.notice[DEPTH]));
+    group.total = u32(load_relaxed(&m.notice[TOTAL]));
+    group.parts = u32(load_relaxed(&m.notice[PARTS]));
+    group.epoch = u32(load_relaxed(&m.notice[EPOCH]));
 }
 
 // Where the entries of a warp lie on one of two sides of shared memory: first all records, then all ids.
@@ -119,11 +119,11 @@ __device__ __forceinline__ Entries<WIDTH> place_of(const Graph& g, void* arena, 
 // Go some hops with every warp of this block, publish what it has then, and spread it over the warps anew.
 // Returns how many entries the block has; this warp's are `mine`, on `side`.
 template <u32 WIDTH>
-__device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m, void* arena, u32& side, u32& mine,
+__device__ __forceinline__ u32 work(const Graph& g, BlockGroup& group, const Meeting& m, void* arena, u32& side, u32& mine,
                                     u32 count, u32 depth, bool alone, bool dealt) {
     // A lone warp may stop when it likes; others stay together.
     alone = alone && count == mine;
-    u32 done = 0, most = alone ? MOST_HOPS : crew.stride;
+    u32 done = 0, most = alone ? MOST_HOPS : group.stride;
     Entries<WIDTH> here = place_of<WIDTH>(g, arena, side, warp_id()), there = place_of<WIDTH>(g, arena, side ^ 1, warp_id());
     while (done < most && mine && mine <= g.capacity && !(alone && done && mine > 2 * m.share)) {
         ++done;
@@ -133,16 +133,16 @@ __device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m
         there = last;
     }
     if (lane_id() == 0) {
-        crew.held[warp_id()] = mine;
-        if (mine) atomicMin(&crew.hops, done);
+        group.held[warp_id()] = mine;
+        if (mine) atomicMin(&group.hops, done);
     }
     __syncthreads();
-    u32 its = lane_id() < blockDim.x / WARP ? crew.held[lane_id()] : 0;
+    u32 its = lane_id() < blockDim.x / WARP ? group.held[lane_id()] : 0;
     bool lost = __any_sync(ALL_LANES, its > g.capacity);
-    u32 upto = warp_inclusive_sum(lost ? 0 : its), total = __shfl_sync(ALL_LANES, upto, WARP - 1), hops = crew.hops;
+    u32 upto = warp_inclusive_sum(lost ? 0 : its), total = __shfl_sync(ALL_LANES, upto, WARP - 1), hops = group.hops;
     if (threadIdx.x == 0) {
         u64 told = lost ? COUNT_FIELD : total;
-        u32 epoch = crew.epoch + 1;
+        u32 epoch = group.epoch + 1;
         u64* slot = &m.slots[(epoch & 1) * gridDim.x + blockIdx.x];
         u64 word = u64(epoch) << 32 | u64(hops & 0xff) << 24 | told;
         if (dealt)
@@ -166,12 +166,12 @@ __device__ __forceinline__ u32 work(const Graph& g, Crew& crew, const Meeting& m
     return total;
 }
 
-// Go on from the frontier's vertices `queue[0..count)` at crew.depth until the search is FINISHED, or the
-// frontier is too WIDE; then everything up to crew.depth is exact.
+// Go on from the frontier's vertices `queue[0..count)` at group.depth until the search is FINISHED, or the
+// frontier is too WIDE; then everything up to group.depth is exact.
 template <u32 WIDTH>
-__device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Meeting& m, void* arena, u64* arrivals,
+__device__ __forceinline__ Outcome go_deep(const Graph& g, BlockGroup& group, const Meeting& m, void* arena, u64* arrivals,
                                            const VERTEX* queue, u32 frontier, u32 parts) {
-    u32 side = 0, mine = 0, since = 0, depth = crew.depth;
+    u32 side = 0, mine = 0, since = 0, depth = group.depth;
     u32 count = ~0u;  // of this block's entries; at first unknown
     u32 warps = blockDim.x / WARP;
     if (blockIdx.x < parts) {
@@ -187,23 +187,23 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
         __syncwarp();
     }
     if (threadIdx.x == 0) {
-        crew.parts = parts;
-        crew.stride = m.hops;
-        crew.hops = ~0u;
+        group.parts = parts;
+        group.stride = m.hops;
+        group.hops = ~0u;
     }
     __syncthreads();
     while (true) {
         if (blockIdx.x < parts) {
-            count = work<WIDTH>(g, crew, m, arena, side, mine, count, depth, parts == 1, since == 0);
-            if (warp_id() == 0) decide(crew, m, since);
+            count = work<WIDTH>(g, group, m, arena, side, mine, count, depth, parts == 1, since == 0);
+            if (warp_id() == 0) decide(group, m, since);
         } else if (threadIdx.x == 0) {
-            await_notice(crew, m);
+            await_notice(group, m);
         }
         __syncthreads();
-        depth = crew.depth;
-        parts = crew.parts;
-        u32 outcome = crew.outcome;
-        if (threadIdx.x == 0) crew.hops = ~0u;
+        depth = group.depth;
+        parts = group.parts;
+        u32 outcome = group.outcome;
+        if (threadIdx.x == 0) group.hops = ~0u;
         ++since;
         __syncthreads();
         if (outcome == FINISHED || outcome == WIDEN) return Outcome(outcome);
@@ -214,20 +214,20 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, Crew& crew, const Mee
             Record<WIDTH>* records = reinterpret_cast<Record<WIDTH>*>(m.dealt);
             Entries<WIDTH> dealt{records, reinterpret_cast<Ids*>(records + m.room)};
             Entries<WIDTH> own = place_of<WIDTH>(g, arena, side, warp_id());
-            u32 offset = crew.before + part_begin(count, m.share, warp_id());
+            u32 offset = group.before + part_begin(count, m.share, warp_id());
             for (u32 i = lane_id(); i < mine; i += WARP) dealt.copy(offset + i, own, i);
             grid_barrier(arrivals);
             count = mine = 0;
             if (blockIdx.x < parts) {
-                u32 begin = u32(u64(crew.total) * blockIdx.x / parts);
-                count = u32(u64(crew.total) * (blockIdx.x + 1) / parts) - begin;
+                u32 begin = u32(u64(group.total) * blockIdx.x / parts);
+                count = u32(u64(group.total) * (blockIdx.x + 1) / parts) - begin;
                 u32 first = part_begin(count, m.share, warp_id());
                 mine = part_begin(count, m.share, warp_id() + 1) - first;
                 for (u32 i = lane_id(); i < mine; i += WARP) own.copy(i, dealt, begin + first + i);
                 __syncwarp();
             }
             since = 0;
-            if (threadIdx.x == 0) crew.stride = m.hops;
+            if (threadIdx.x == 0) group.stride = m.hops;
             __syncthreads();
         }
     }
