@@ -44,6 +44,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
             for name in ("push", "team", "redistribute", "push_unqueued", "pull", "enqueue")
         ),
     ],
+    f"{BFS}/by_degree.cu": [
+        ("CLASSES", "bfs.cuda.by_degree", "CLASSES"),
+        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+    ],
     f"{ROWS}/search.cu": [
         ("TRACE", "bfs.cuda.level_loop", "TRACE"),
         ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
