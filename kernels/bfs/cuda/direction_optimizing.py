@@ -9,8 +9,7 @@ from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE, choose_by_degree
 from gravel.kernels.bfs.cuda.far_rows import find_far_rows
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
 from gravel.kernels.bfs.cuda.level_loop import (
-    ANY_ORDER,
-    HUBS_FIRST,
+    ALPHA,
     IN_PLANE,
     MOST_IN_TEAM,
     MOST_PLANES,
@@ -41,7 +40,7 @@ def prepare(
     output: str,
     symmetric: bool,
     max_depth: int | None = None,
-    alpha: float | None = None,
+    alpha: float = ALPHA,
     beta: float = 24.0,
     floor: float = 1.0,
     flood: float = 1.0,
@@ -63,8 +62,6 @@ def prepare(
     ----------
     alpha, beta : go bottom-up when the frontier's arcs times alpha exceed the unvisited arcs, and back when
         its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; beta as in GAP).
-        By default alpha is HUBS_FIRST or ANY_ORDER, best on Kronecker graphs of scale 22 and 24 on an H200:
-        bottom-up levels end sooner where rows begin with hubs.
     floor : stay top-down while the frontier has fewer arcs than this times the words of the bitmap, which
         a bottom-up level reads in any case.
     flood : fill no queue in a top-down level whose frontier has more arcs than this times those words.
@@ -114,7 +111,7 @@ class DirectionOptimizing(LevelLoopSearch):
         output: str,
         symmetric: bool,
         max_depth: int | None,
-        tuning: tuple[float | None, float, float, float, int, int, int, int],
+        tuning: tuple[float, float, float, float, int, int, int, int],
         shared_kilobytes: int,
         words_per_open: float,
         block: int,
@@ -171,8 +168,6 @@ class DirectionOptimizing(LevelLoopSearch):
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
         alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
-        if alpha is None:
-            alpha = HUBS_FIRST if hubs_first or classes is not None else ANY_ORDER
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
