@@ -7,19 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gravel.kernels.bfs.strategies import STRATEGIES
 from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
-from gravel.stages.traversal.sizes import COUNTED_AT_ONCE, batch_of, device_label_bytes, width_of
+from gravel.stages.traversal.placing import COUNTED_AT_ONCE, batch_of, device_label_bytes, width_of
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Extent
     from gravel.stages.traverse import TraverseParameters
-
-EDGE_QUEUES = ("contract_expand", "hybrid", "two_phase")
-"""Strategies whose queues hold the arcs of a level, of which there may be all
-(gravel.kernels.bfs.cuda.frontier_queues)."""
-
-CHOSEN = ("direction_optimizing", "expand_contract", "hybrid", "persistent")
-"""What `auto` stands for on a GPU (gravel.kernels.bfs.choice), by a look at the graph's levels."""
 
 ENTRY_ARCS = 128
 """Arcs of an entry of a queue: CHUNK of `direction_optimizing` and `multi_source`."""
@@ -41,7 +35,8 @@ LOG_BYTES = 8 << 16
 """Of a search that counts the arcs of its levels: those of 2^16 levels."""
 
 COUNTED_BYTES = 8
-"""Arcs, and extra ends of edges, per vertex, by which levels are counted (gravel.stages.traversal.counts)."""
+"""Arcs, and extra ends of edges, per vertex, by which levels are counted
+(gravel.stages.traversal.records)."""
 
 COUNTING_BYTES = 16
 """Row offsets of each vertex that is counted at once, and their differences."""
@@ -122,7 +117,11 @@ def search_bytes(
     """
     n, m = vertices, arcs
     if strategy == "auto":
-        return max(search_bytes(each, n, m, width=width, labels=labels, tree=tree) for each in CHOSEN)
+        return max(
+            search_bytes(name, n, m, width=width, labels=labels, tree=tree)
+            for name, each in STRATEGIES.items()
+            if "cuda" in each.automatic
+        )
     entries = n + m // ENTRY_ARCS
     if strategy == "multi_source":
         # Two words of a vertex, a queue, and entries twice with their vertices.
@@ -132,7 +131,7 @@ def search_bytes(
         # First neighbours, three bitmaps, entries with the vertices that they were found from, long rows.
         behind = min(PLANES * PLANE_HEADS * width * n, width * m // 2)
         return beside + 2 * width * n + behind + n // 4 + (8 + width) * entries + width * (m // ENTRY_ARCS)
-    if strategy in EDGE_QUEUES:
+    if STRATEGIES[strategy].queues_arcs:
         return beside + width * n + width * m * (2 if tree else 1)
     if strategy == "persistent":
         return beside + (RECORD_HEADS + 1) * width * n + PERSISTENT_BYTES

@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.errors import StageError
 from gravel.stages.partitioning.resident import Recipe, run_gang
 from gravel.stages.traversal.distributed_rank import RankAnswer, RankTask, ready_as_rank, work_as_rank
 from gravel.stages.traversal.labels import Distances
@@ -43,12 +42,8 @@ def search_distributed(
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.traversal.records import told
-    from gravel.stages.traversal.strategy import machine_name, refuse_choice
+    from gravel.stages.traversal.strategy import machine_name
 
-    refuse_elsewhere(parameters)
-    if parameters.statistics:
-        raise StageError("the searches of a distributed graph do not count the arcs that they gather")
-    refuse_choice(parameters.strategy)
     task, notes = _task_of(context, parameters, graph)
     ranks = graph.ranks
     where, more = whereabouts(context, graph, task.backend)
@@ -101,12 +96,6 @@ def search_distributed(
     return traversal, measurement
 
 
-def refuse_elsewhere(parameters: TraverseParameters) -> None:
-    """Raise `StageError` where rows are asked to lie anywhere but with the ranks."""
-    if parameters.placement not in ("auto", "device") or parameters.device_memory or parameters.host_memory:
-        raise StageError("the rows of a distributed graph exist only in the memory of its ranks")
-
-
 def whereabouts(context: Context, graph: DistributedGraph, backend: str) -> tuple[str, list[str]]:
     """Say where the ranks are, and, in sentences, what is not as asked."""
     ranks = graph.ranks
@@ -133,20 +122,14 @@ def described(graph: DistributedGraph) -> dict[str, Any]:
 def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[RankTask, list[str]]:
-    from gravel.kernels.exchange import Groups
-    from gravel.stages.traversal.nccl_ranks import check_nccl_options
-    from gravel.stages.traversal.partitioned import search_options
+    from gravel.stages.traversal.rank import check_nccl_options
+    from gravel.stages.traversal.ranks import search_options
     from gravel.stages.traversal.strategy import backend_of_search
 
-    options = search_options(parameters.tuning)
+    options = search_options(parameters.tuning, ranks=graph.ranks)
     backend = backend_of_search(parameters, context.machine)
     if backend == "cuda" and parameters.transport == "nccl":
         check_nccl_options(options)
-    if options.groups:
-        try:
-            Groups.of(0, graph.ranks, options.groups)
-        except ValueError as error:
-            raise StageError(str(error)) from None
     notes = []
     if parameters.transport != "auto" and backend == "cpu":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
@@ -168,7 +151,7 @@ def _task_of(
 def _sources(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph, task: RankTask
 ) -> NDArray[Any]:
-    from gravel.stages.traversal.sources import check_sources
+    from gravel.stages.traversal.opening import check_sources
     from gravel.stages.traverse import RandomSources, VertexSources
 
     asked = parameters.sources
@@ -183,7 +166,7 @@ def _sources(
 def _answers(
     context: Context, task: RankTask, sources: Sequence[int], ranks: int
 ) -> Iterator[tuple[int, list[RankAnswer]]]:
-    from gravel.stages.traversal.partitioned import LABEL_BYTES
+    from gravel.stages.traversal.ranks_need import LABEL_BYTES
 
     size = CHECKED_AT_ONCE
     if task.labels:
@@ -206,7 +189,7 @@ def _vertices(task: RankTask) -> int:
 
 def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
     from gravel.kernels.partition.search import directions_of
-    from gravel.stages.traversal.partitioned import told_by_ranks
+    from gravel.stages.traversal.records import told_by_ranks
 
     labels = [answer.labels for answer in answers]
     sums = answers[0].sums

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Held, Recipe, find_rank, run_gang, wire_of
+from gravel.stages.partitioning.resident import Held, Recipe, find_rank, run_gang
+from gravel.stages.traversal.ranked_components import find_together
+from gravel.stages.verifying.ranks import check_labels
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.components import RankComponents
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
     from gravel.stages.traverse import TraverseParameters
-
-
-PIECE = 1 << 24
-"""Labels that a rank reads at once where it takes its own of all."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +43,6 @@ class ComponentsAnswer:
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True)
-class CheckTask:
-    """Labels of all vertices, of which each rank takes its own."""
-
-    recipe: Recipe
-    threads: int
-    component: Any
-
-
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
     from gravel.kernels.jit import set_threads
@@ -62,36 +51,17 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     named, held, _ = find_rank(gang, task.recipe, task.backend)
     held.kept.clear()
 
-    def finish(found: RankComponents, times: list[float]) -> ComponentsAnswer:
-        return _answer(named, held, task, found, times)
-
-    if task.backend == "cuda":
-        from gravel.stages.traversal.distributed_rank import find_on_gpu
-
-        return find_on_gpu(named, held, task.runs, finish)
-    return _find_on_cpu(named, held, task.runs, finish)
-
-
-def _find_on_cpu(
-    gang: RankContext,
-    held: Held,
-    runs: int,
-    finish: Callable[[RankComponents, list[float]], ComponentsAnswer],
-) -> ComponentsAnswer:
-    from gravel.kernels.partition import components_of_rank
-    from gravel.kernels.partition.components_rank import ComponentsRank
-
     share = held.share
-    state = ComponentsRank(share.part, share.delegates, share.vertex_count, gang.size, symmetric=True)
-    times = []
-    for _ in range(runs):
-        # Nobody begins, or starts its clock, before all have ended the run before.
-        gang.barrier()
-        found = components_of_rank(gang, state)
-        times.append(found.milliseconds)
-    # Checks need the room of what found the labels.
-    del state
-    return finish(found, times)
+    return find_together(
+        named,
+        share.part,
+        share.delegates,
+        share.vertex_count,
+        symmetric=True,
+        backend=task.backend,
+        runs=task.runs,
+        finish=lambda found, times: _answer(named, held, task, found, times),
+    )
 
 
 def _answer(
@@ -103,7 +73,7 @@ def _answer(
 
     component = found.component
     named = _named(gang, component, held.backend)
-    checks = _checked(gang, held, component) if task.check else []
+    checks = check_labels(gang, held, component) if task.check else []
     kept: Any = on_host(component) if task.labels else numpy.empty(0, component.dtype)
     told = replace(found, component=kept)
     return ComponentsAnswer(gang.rank, told, tuple(times), named, tuple(checks))
@@ -120,45 +90,6 @@ def _named(gang: RankContext, component: Any, backend: str) -> int:
     return int(xp.count_nonzero(component == vertices))
 
 
-def _checked(gang: RankContext, held: Held, component: Any) -> list[Check]:
-    from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.verify.ranks.components import check_components_program
-
-    if held.backend == "cuda":
-        from gravel.kernels.verify.ranks.components_cuda import RankLabelChecker as Made
-    else:
-        from gravel.kernels.verify.ranks.components_cpu import RankLabelChecker as Made  # type: ignore[assignment]
-    share = held.share
-    checker: Any = Made(share.part, share.delegates, share.vertex_count, gang.size)
-    # What one program posts must not be taken for what the next does.
-    gang.barrier()
-    with wire_of(gang, held.backend) as wire:
-        return drive(check_components_program(Endpoint(wire), checker, component), wire)
-
-
-def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
-    """Check labels as one rank, which reads some at a time and keeps its own."""
-    import numpy
-
-    from gravel.kernels.jit import set_threads
-
-    set_threads(task.threads)
-    named, held, _ = find_rank(gang, task.recipe, None)
-    held.kept.clear()
-    n, p = len(task.component), named.size
-    own = numpy.empty(len(range(named.rank, n, p)), task.component.dtype)
-    for first in range(0, n, PIECE):
-        labels = numpy.asarray(task.component[first : first + PIECE])
-        mine = labels[(named.rank - first) % p :: p]
-        place = (first + (named.rank - first) % p) // p
-        own[place : place + len(mine)] = mine
-    if held.backend == "cuda":
-        import cupy
-
-        own = cupy.asarray(own)
-    return _checked(named, held, own)
-
-
 def find_distributed(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[Traversal, Measurement]:
@@ -171,14 +102,12 @@ def find_distributed(
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.traversal.components import RUNS
-    from gravel.stages.traversal.distributed import described, refuse_elsewhere, whereabouts
+    from gravel.stages.traversal.distributed import described, whereabouts
     from gravel.stages.traversal.distributed_rank import ready_as_rank
     from gravel.stages.traversal.ranked_components import told_by_ranks
     from gravel.stages.traversal.records import told
-    from gravel.stages.traversal.strategy import backend_of_search, machine_name, refuse_choice
+    from gravel.stages.traversal.strategy import backend_of_search, machine_name
 
-    refuse_elsewhere(parameters)
-    refuse_choice(parameters.strategy, parameters.tuning)
     backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
     task = ComponentsTask(
         recipe=Recipe.of(graph),
@@ -241,18 +170,3 @@ def _labels(context: Context, answers: Sequence[ComponentsAnswer]) -> Any:
     sink = context.sink(component.dtype)
     sink.append(component)
     return sink.close()
-
-
-def checks_of_components(context: Context, graph: DistributedGraph, traversal: Traversal) -> list[Check]:
-    """Give the checks of components: as the ranks made them at once, or made now by the ranks.
-
-    Raises ValueError for a traversal that has neither labels nor checks.
-    """
-    from gravel.stages.traversal.checked import recorded
-
-    if traversal.component is None:
-        if not traversal.checks:
-            raise ValueError("the traversal has neither component labels nor checks")
-        return [recorded(record) for record in traversal.checks[0]]
-    task = CheckTask(Recipe.of(graph), context.machine.threads, traversal.component)
-    return run_gang(context, check_as_rank, task, graph.ranks)[0]

@@ -107,7 +107,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
 
 
 def test_labels_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.traversal.distributed_components.PIECE", 7)
+    monkeypatch.setattr("gravel.stages.verifying.ranks.PIECE", 7)
     graph = made(3)
     labels, _ = find(graph)
     assert check(graph, labels).keys() == FOUR
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_said() -> None:
     for asked, words in (
         ({"placement": "pinned"}, "in the memory of its ranks"),
         ({"strategy": "afforest"}, "a partition has no other strategy"),
-        ({"tuning": {"groups": 2}}, "a partition has no other strategy"),
+        ({"tuning": {"groups": 2}}, "components of a partition have no constants"),
     ):
         with pytest.raises(StageError, match=words):
             find(graph, **asked)

@@ -1,22 +1,87 @@
-"""How much memory the searches of a distributed graph take."""
+"""How much memory ranks take: on each GPU, and of a distributed graph on the host too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.stages import distribute
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.gpu_ranks import (
-    BYTES_PER_DELEGATE,
-    BYTES_PER_NORMAL_ARC,
-    DELEGATE_SHARE,
-    vertex_bytes,
-)
-from gravel.stages.traversal.nccl_ranks import BYTES_PER_ARRIVAL
-from gravel.stages.traversal.ranked_components import BYTES_PER_NODE
+from gravel.stages.traversal.placing import width_of
 
 if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
+
+LABEL_BYTES = 256 << 20
+"""Of the labels that one call of a group of ranks brings back; they pass through memory twice."""
+
+BYTES_PER_VERTEX = 51
+"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
+for the labels put together, and what `gravel.kernels.partition.cuda.lookers` adds."""
+
+WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
+"""From 2^32 vertices on."""
+
+BYTES_PER_NORMAL_ARC = 20
+"""A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
+
+BYTES_PER_RELAYED_ARC = 8
+"""With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
+
+BYTES_PER_DELEGATE = 73
+"""On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
+
+DELEGATE_SHARE = 1 / 16
+"""Of the vertices at most, where the threshold is chosen by `partition`."""
+
+
+def rank_device_bytes(graph: Extent, ranks: int, *, relays: bool = False) -> int:
+    """State what each of `ranks` GPUs takes.
+
+    Subgraphs and labels, what each nn arc takes, more if vertices go by way of mates, and the bits of all
+    ranks' frontiers.
+    """
+    relayed = BYTES_PER_RELAYED_ARC + (4 if graph.vertices >= 1 << 32 else 0)
+    normal = (BYTES_PER_NORMAL_ARC + relays * relayed) * (graph.normal_arcs or 0)
+    shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + normal
+    fronts = graph.vertices // 8
+    return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
+
+
+def vertex_bytes(vertices: int) -> int:
+    """State what a rank's GPU takes for each of its vertices, by how many the graph has."""
+    return BYTES_PER_VERTEX if vertices < 1 << 32 else WIDE_BYTES_PER_VERTEX
+
+
+STRIPE_BYTES_PER_VERTEX = 28
+"""Of a rank: key or distance and place in the queue, and as much again for the labels put together."""
+
+STRIPE_BYTES_PER_ENTRY = 8
+"""Of a bin: a vertex and its predecessor."""
+
+
+def stripe_device_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of stripes: rows, labels, bins, and a bit for every vertex.
+
+    Without the bitmask bins take more: room for every arc.
+    """
+    p, n = max(1, ranks), graph.vertices
+    entries = min(graph.arcs // p, n)
+    return (graph.bytes + STRIPE_BYTES_PER_VERTEX * n) // p + STRIPE_BYTES_PER_ENTRY * entries + n // 8
+
+
+BYTES_PER_ARRIVAL = 8
+"""Of an arc between normal vertices, beside what peers take: an id that comes, and a tail asked for."""
+
+BYTES_PER_NODE = 28
+"""Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
+two vertices; and the labels put together."""
+
+
+def component_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and hooks along nn arcs."""
+    hooks = 8 * (graph.normal_arcs or 0) if graph.directed else 0
+    shared = graph.bytes + BYTES_PER_NODE * graph.vertices + hooks
+    return shared // max(1, ranks) + int(BYTES_PER_NODE * DELEGATE_SHARE * graph.vertices)
+
 
 SEARCH_BYTES_PER_ARC = 60
 """Of a level on the CPU, as it arrives and is sorted."""
@@ -37,7 +102,7 @@ LABEL_BYTES_PER_VERTEX = 64
 """Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
-def need(
+def distributed_need(
     parameters: TraverseParameters,
     graph: Extent,
     machine: Machine,
@@ -46,10 +111,10 @@ def need(
     label_bytes: int,
 ) -> Need:
     """State what all ranks take on the host, and each on its GPU: to make the graph, or to search it."""
-    from gravel.stages.traversal.partitioned import LABEL_BYTES
+    from gravel.stages import distribute
 
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
-    width = _width(n)
+    width = width_of(n)
     components = parameters.algorithm == "components"
     rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
     normal = m if graph.normal_arcs is None else graph.normal_arcs
@@ -82,18 +147,16 @@ def need(
     return Need(host, held, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
-def _width(vertices: int) -> int:
-    return 4 if vertices < 1 << 32 else 8
-
-
 def verifying(graph: Extent, traversal: Extent, machine: Machine, outputs: tuple[Extent, ...]) -> Need:
     """State what ranks take that check labels; nothing where they have checked them before."""
+    from gravel.stages import distribute
+
     if traversal.bytes == 0:
         return Need(distribute.COMPILED, 0, outputs)
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
     if traversal.searches == 0:
         # Every rank reads all labels, some at a time, and keeps its own with what it compares them to.
-        width = _width(n)
+        width = width_of(n)
         checking = p * (width + 2) * n + 6 * width * n
     else:
         labels = 3 * (traversal.bytes // traversal.searches)
