@@ -211,10 +211,10 @@ def traverse(
         return find_paths(context, parameters, input)
     if isinstance(input, DistributedGraph):
         if parameters.algorithm == "components":
-            from gravel.stages.traversal.distributed_components import find_distributed
+            from gravel.stages.ranks.distributed import find_distributed
 
             return find_distributed(context, parameters, input)
-        from gravel.stages.traversal.distributed import search_distributed
+        from gravel.stages.ranks.distributed import search_distributed
 
         return search_distributed(context, parameters, input)
     workers, why = 1, ""

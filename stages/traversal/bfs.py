@@ -150,7 +150,7 @@ def prepare_search(
     makes room for no more.
     """
     if graph.partition is not None:
-        from gravel.stages.traversal.ranks import prepare_ranks
+        from gravel.stages.ranks.searches import prepare_ranks
 
         return prepare_ranks(context, graph, parameters)
     from gravel.kernels import bfs

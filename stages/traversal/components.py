@@ -40,7 +40,7 @@ def find_components(
     exchange: dict[str, Any] = {}
     backend, reason = graph.backend, "asked for" if strategy != "auto" else "it is the default"
     if graph.partition is not None:
-        from gravel.stages.traversal.ranked_components import prepare_components
+        from gravel.stages.ranks.components import prepare_components
 
         ranked, notes = prepare_components(context, graph, parameters)
         found, times, exchange = ranked.several(1 + RUNS)

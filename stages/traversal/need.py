@@ -11,7 +11,18 @@ from gravel.kernels.placement.pinned import PIECE_BYTES
 from gravel.kernels.placement.plan import BUFFERS, DoesNotFit, Limits, Plan, Sizes, row_search_bytes
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.device_need import HUB_ARCS, UNIT_BYTES, bringing_bytes, device_bytes
+from gravel.stages.traversal.device_need import (
+    BYTES_PER_ARRIVAL,
+    HUB_ARCS,
+    LABEL_BYTES,
+    UNIT_BYTES,
+    bringing_bytes,
+    component_bytes,
+    device_bytes,
+    distributed_need,
+    rank_device_bytes,
+    stripe_device_bytes,
+)
 from gravel.stages.traversal.encoded import WHOLE, searched_encoded
 from gravel.stages.traversal.placing import (
     Placing,
@@ -26,16 +37,8 @@ from gravel.stages.traversal.placing import (
     search_count,
     width_of,
 )
-from gravel.stages.traversal.ranks_need import (
-    BYTES_PER_ARRIVAL,
-    LABEL_BYTES,
-    component_bytes,
-    distributed_need,
-    rank_device_bytes,
-    stripe_device_bytes,
-)
 from gravel.stages.traversal.spread import Spreading, plan_spreading
-from gravel.stages.traversal.strategy import backend_of_search, placements_of
+from gravel.stages.traversal.strategy import backend_of_search, directed_refusal, placements_of
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Graph, Partition
@@ -101,6 +104,12 @@ def estimate(
 
         return sssp.estimate(parameters, inputs, machine)
     graph = inputs["input"][0]
+    need = _estimate(parameters, graph, machine)
+    refusal = directed_refusal(parameters, graph.directed)
+    return replace(need, refusal=refusal) if refusal else need
+
+
+def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
     outputs = _outputs(parameters, graph)
     if graph.kind == "DistributedGraph":
         labels = label_bytes(parameters, width_of(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)

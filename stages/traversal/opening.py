@@ -57,7 +57,8 @@ def _open_compressed(
     parameters: TraverseParameters, stored: CompressedGraph, machine: Machine, placing: Placing | None
 ) -> SearchedGraph:
     """Leave rows encoded where the search reads them so, and decode the others."""
-    from gravel.stages.traversal import encoded, partition
+    from gravel.stages.ranks import partition
+    from gravel.stages.traversal import encoded
 
     if stored.subgraphs is not None:
         why = partition.why_ranks_decoded(parameters, stored, machine)
@@ -87,7 +88,7 @@ def read_graph(
     if isinstance(stored, CompressedGraph):
         return _read_decoded(stored, machine, placing, decoded)
     if isinstance(stored, Partition):
-        from gravel.stages.traversal.partition import read_partition
+        from gravel.stages.ranks.partition import read_partition
 
         return read_partition(stored, permutation_of(stored), machine)
     return read_columns(stored, permutation_of(stored), machine, placing)
@@ -97,7 +98,7 @@ def _read_decoded(
     stored: CompressedGraph, machine: Machine, placing: Placing | None, decoded: str
 ) -> SearchedGraph:
     from gravel.stages.compressing.decoding import decompress
-    from gravel.stages.traversal.partition import read_partition
+    from gravel.stages.ranks.partition import read_partition
 
     placement = "device" if placing is None else placing.plan.placement
     permutation = permutation_of(stored)

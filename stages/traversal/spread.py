@@ -12,8 +12,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.traversal.labels import Distances
-from gravel.stages.traversal.ranks_need import LABEL_BYTES
+from gravel.stages.traversal.device_need import LABEL_BYTES
+from gravel.stages.traversal.labels import LabelRows
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search
@@ -186,14 +186,17 @@ def search_spread(
     first = ready[0]
     size = workers * max(1, LABEL_BYTES // (12 * max(1, first.vertex_count)) // workers)
     records: list[dict[str, Any]] = []
-    sinks = _Labels(context, parameters, first.vertex_count)
+    labels = LabelRows(context.sink, first.vertex_count, parameters.output)
     for begin in range(0, len(first.sources), size):
         several = first.sources[begin : begin + size]
         found: list[Share] = call([several[worker::workers] for worker in range(workers)])
         for place in range(len(several)):
             share, row = found[place % workers], place // workers
             records.append(share.records[row])
-            sinks.append(share, row)
+            distance, predecessor = (
+                None if rows is None else rows[row] for rows in (share.distance, share.predecessor)
+            )
+            labels.append(distance, predecessor)
         context.progress(len(records), len(first.sources), "searches")
     call([()] * workers, last=True)
     described = {**first.described, "prepare_milliseconds": _slowest(ready)}
@@ -203,7 +206,7 @@ def search_spread(
         searches=records,
         notes=[*first.notes, *depth_notes(parameters), told_of_workers(ready, why)],
     )
-    return labelled(parameters, first.sources, sinks.close(), first.vertex_count), measurement
+    return labelled(parameters, first.sources, labels.close(), first.vertex_count), measurement
 
 
 def _slowest(ready: list[Ready]) -> float:
@@ -218,30 +221,6 @@ def told_of_workers(ready: list[Ready], why: str) -> str:
         f"sources were dealt to {len(ready)} workers that each hold the whole graph, {why}; "
         f"they were ready after {load:.1f} s; {names}"
     )
-
-
-class _Labels:
-    """The rows of all workers, in the order of sources."""
-
-    def __init__(self, context: Context, parameters: TraverseParameters, vertex_count: int) -> None:
-        import numpy
-
-        tree = numpy.int32 if vertex_count < 1 << 31 else numpy.int64
-        row, output = (vertex_count,), parameters.output
-        self._distance = Distances(lambda kind: context.sink(kind, row)) if output != "predecessor" else None
-        self._predecessor = context.sink(tree, row) if output != "distance" else None
-
-    def append(self, share: Share, row: int) -> None:
-        if self._distance is not None:
-            self._distance.append(share.distance[row])
-        if self._predecessor is not None:
-            self._predecessor.append(share.predecessor[row : row + 1])
-
-    def close(self) -> tuple[Any, Any]:
-        return (
-            None if self._distance is None else self._distance.close(),
-            None if self._predecessor is None else self._predecessor.close(),
-        )
 
 
 MOST_WORKERS = 16

@@ -136,6 +136,16 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
         yield Refusal("statistics", why, f"leave statistics out, or {whole}")
 
 
+def directed_refusal(parameters: TraverseParameters, directed: bool) -> str:
+    """Say that a strategy does not search a directed graph, and which do; nothing where it does."""
+    known = strategies_for(parameters.algorithm)
+    chosen = known.get(parameters.strategy)
+    if not directed or chosen is None or chosen.directed:
+        return ""
+    able = sorted(name for name, each in known.items() if each.directed)
+    return f"strategy {chosen.name} needs a symmetric graph; a directed one takes {either(['auto', *able])}"
+
+
 def kind_faults(parameters: TraverseParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
     """Yield what does not go with the kind of graph that a workflow gives a traversal."""
     for kind in kinds.get("input", ()):

@@ -9,7 +9,7 @@ import pytest
 
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.traversal import rank
+from gravel.stages.ranks import rank
 from tests.emulation.test_gpu_placed import pinned_on_cpu
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_encoded_ranks import packed

@@ -9,10 +9,10 @@ import pytest
 
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.ranks import rank
 from gravel.stages.sections.ranks import rank_sections
 from gravel.stages.sections.ranks.host_columns import host_column_sections
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import rank
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.emulation.test_placed import Pinned

@@ -11,9 +11,9 @@ import pytest
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.ranks import rank
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import rank
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.directions import same_levels
 from tests.emulation import fake_cupy

@@ -12,8 +12,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import rank
 from gravel.stages.traverse import STAGE, TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy

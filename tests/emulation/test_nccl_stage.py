@@ -19,8 +19,8 @@ from gravel.kernels.partition.nccl.communicator import NcclCommunicator, NcclMis
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
+from gravel.stages.ranks import rank
 from gravel.stages.stage import Machine
-from gravel.stages.traversal import rank
 from gravel.stages.traverse import TraverseParameters
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network

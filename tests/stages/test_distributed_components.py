@@ -18,10 +18,10 @@ from gravel.stages.ingest import IngestParameters, ingest
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.components import RUNS
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import STAGE as VERIFY

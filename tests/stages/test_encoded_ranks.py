@@ -12,8 +12,8 @@ from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import rank
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, search, split
 

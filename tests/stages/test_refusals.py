@@ -12,7 +12,9 @@ from pydantic import ValidationError
 from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.workflow.loading import load_workflow
-from gravel.stages.traverse import TraverseParameters
+from gravel.stages.context import PlainContext
+from gravel.stages.stage import Extent
+from gravel.stages.traverse import STAGE, TraverseParameters
 
 PLACEMENTS = ("device", "split", "pinned", "streamed")
 OUTPUTS = ("distance", "predecessor", "both")
@@ -83,6 +85,19 @@ def test_a_kind_of_graph_that_does_not_fit_names_file_and_line(
     assert message in refused(tmp_path, kind, parameters)
 
 
+def test_a_directed_graph_is_refused_by_the_plan_where_the_strategy_needs_a_symmetric_one() -> None:
+    def refusal(strategy: str, directed: bool) -> str:
+        extent = Extent("Graph", vertices=9, arcs=20, bytes=152, directed=directed)
+        parameters = TraverseParameters(strategy=strategy)
+        return STAGE.estimate(parameters, {"input": (extent,)}, PlainContext().machine).refusal
+
+    assert "needs a symmetric graph; a directed one takes auto, adaptive, " in refusal(
+        "direction_optimizing", True
+    )
+    assert "direction_optimizing" not in refusal("direction_optimizing", True).partition("takes")[2]
+    assert refusal("direction_optimizing", False) == refusal("top_down", True) == refusal("auto", True) == ""
+
+
 DISTRIBUTED: list[tuple[dict[str, Any], str]] = [
     ({"strategy": "serial"}, "no other strategy than auto"),
     ({"placement": "pinned"}, "exist only in the memory of its ranks"),
@@ -94,8 +109,6 @@ DISTRIBUTED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "message"), DISTRIBUTED)
 def test_what_distributed_graphs_do_not_have(given: dict[str, Any], message: str) -> None:
-    from gravel.stages.traverse import STAGE
-
     parameters = TraverseParameters.model_validate(given)
     (fault,) = STAGE.kind_faults(parameters, {"input": ["DistributedGraph"]})
     assert message in fault.message

@@ -15,8 +15,8 @@ from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
+from gravel.stages.ranks import rank, searches
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import rank, ranks
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify
@@ -115,7 +115,7 @@ def test_outputs_of_a_gang(output: str) -> None:
 
 
 def test_labels_come_back_several_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "LABEL_BYTES", 1)
+    monkeypatch.setattr(searches, "LABEL_BYTES", 1)
     stored = stripes(graph_of("skewed_random"), 2)
     context = GangContext(2)
     found, _ = search(context, stored)

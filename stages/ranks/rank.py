@@ -11,7 +11,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.kernels.partition.cuda.placing import Placing
     from gravel.stages.rank_group import RankContext
-    from gravel.stages.traversal.partition import EncodedRank
+    from gravel.stages.ranks.partition import EncodedRank
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.errors import StageError
+from gravel.stages.ranks.partition import ON_CPU
 from gravel.stages.stage import Extent
-from gravel.stages.traversal.partition import ON_CPU
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -248,7 +248,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
     from gravel.kernels.partition import storage
-    from gravel.stages.traversal.ranks_need import component_bytes
+    from gravel.stages.traversal.device_need import component_bytes
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]

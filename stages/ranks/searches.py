@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.partition import ON_CPU, encoded_ranks
-from gravel.stages.traversal.placing import RankPlan, plan_encoded, plan_loaded
-from gravel.stages.traversal.rank import RankTask, check_nccl_options, search_as_rank
-from gravel.stages.traversal.ranks_need import (
+from gravel.stages.ranks.partition import ON_CPU, encoded_ranks
+from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_rank
+from gravel.stages.traversal.device_need import (
     LABEL_BYTES,
     STRIPE_BYTES_PER_ENTRY,
     STRIPE_BYTES_PER_VERTEX,
     rank_device_bytes,
 )
+from gravel.stages.traversal.placing import RankPlan, plan_encoded, plan_loaded
 from gravel.stages.traversal.records import told_on_gpu, with_options
 
 if TYPE_CHECKING:

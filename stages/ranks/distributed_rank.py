@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
-from gravel.stages.traversal.rank import make_rank
-from gravel.stages.verifying.ranks import checker_of
+from gravel.stages.ranks.components import find_together
+from gravel.stages.ranks.rank import make_rank
+from gravel.stages.verifying.ranks import check_labels, checker_of
 
 if TYPE_CHECKING:
     from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.program import RankLabels
     from gravel.kernels.verify import Check
     from gravel.kernels.verify.ranks import LevelSums
     from gravel.stages.rank_group import RankContext
-    from gravel.stages.traversal.distributed_components import ComponentsTask
 
 
 @dataclass(frozen=True)
@@ -147,3 +148,73 @@ def _told(labels: RankLabels, wanted: bool) -> RankLabels:
         return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
     distance: Any = on_host(labels.distance)
     return replace(labels, distance=distance, predecessor=on_host(labels.predecessor))
+
+
+@dataclass(frozen=True)
+class ComponentsTask:
+    """What each rank is given: how often to find components, whether to check labels and give them back."""
+
+    recipe: Recipe
+    backend: str
+    threads: int
+    runs: int
+    check: bool
+    labels: bool
+
+
+@dataclass(frozen=True)
+class ComponentsAnswer:
+    """What one rank tells; `checks` are of all ranks."""
+
+    rank: int
+    last: RankComponents  # without labels unless they are wanted
+    milliseconds: tuple[float, ...]  # of each run
+    named: int  # components whose smallest vertex is the rank's
+    checks: tuple[Check, ...]
+
+
+def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
+    """Find components as one rank, so many times; the rank's part is found or made first."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.threads)
+    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    held.kept.clear()
+
+    share = held.share
+    return find_together(
+        named,
+        share.part,
+        share.delegates,
+        share.vertex_count,
+        symmetric=True,
+        backend=task.backend,
+        runs=task.runs,
+        finish=lambda found, times: _answer(named, held, task, found, times),
+    )
+
+
+def _answer(
+    gang: RankContext, held: Held, task: ComponentsTask, found: RankComponents, times: list[float]
+) -> ComponentsAnswer:
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+
+    component = found.component
+    named = _named(gang, component, held.backend)
+    checks = check_labels(gang, held, component) if task.check else []
+    kept: Any = on_host(component) if task.labels else numpy.empty(0, component.dtype)
+    told = replace(found, component=kept)
+    return ComponentsAnswer(gang.rank, told, tuple(times), named, tuple(checks))
+
+
+def _named(gang: RankContext, component: Any, backend: str) -> int:
+    """Count the own vertices that are labels of themselves."""
+    if backend == "cuda":
+        import cupy as xp
+    else:
+        import numpy as xp
+    kind = component.dtype.type
+    vertices = xp.arange(len(component), dtype=component.dtype) * kind(gang.size) + kind(gang.rank)
+    return int(xp.count_nonzero(component == vertices))
