@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
 
 
-PLACEMENTS = ("device", "split", "pinned", "streamed")
-"""Where rows may lie for a GPU, in the order in which a placement is chosen."""
-
 COLUMNS = "columns"
 """The name of a graph's columns among the arrays that are placed."""
 
@@ -61,7 +58,7 @@ def plan_rows(parameters: TraverseParameters, sizes: Sizes, limits: Limits, back
         return on_host(sizes, limits, asked)
     names: tuple[str, ...] | None = None
     if parameters.algorithm == "components":
-        names = tuple(name for name in PLACEMENTS if name in placements_of(parameters))
+        names = placements_of(parameters)
     return on_gpu(sizes, limits, asked, among=names)
 
 

@@ -91,7 +91,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
     labels, _ = find(graph, context)
     del context.calls[:]
     assert check(graph, labels, context) == check(whole, labels) == dict.fromkeys(FOUR, 1)
-    assert context.calls == ["check_as_rank"]
+    assert context.calls == ["check_labels_as_rank"]
     right = numpy.array(labels.component)
     lone = numpy.flatnonzero(right == numpy.arange(600))[-1]
     split, merged, strange = right.copy(), right.copy(), right.copy()
