@@ -1,4 +1,4 @@
-"""Searches of a graph that only its ranks hold, which count what they reach and may check it at once."""
+"""Searches and components of a graph that only its ranks hold, which may check them at once."""
 
 from __future__ import annotations
 

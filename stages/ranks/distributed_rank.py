@@ -1,4 +1,4 @@
-"""What one rank of a distributed graph does for `traverse`: it searches, counts what it reaches, checks."""
+"""What one rank of a distributed graph does: it searches or finds components, counts and checks."""
 
 from __future__ import annotations
 

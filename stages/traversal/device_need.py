@@ -1,4 +1,4 @@
-"""What a search takes on a GPU beside the graph's rows, counted from the arrays of each strategy.
+"""What a search takes on a GPU beside the graph's rows, and what ranks take, counted from their arrays.
 
 `tests/stages/statements` holds every strategy's to what it took.
 """
@@ -48,6 +48,60 @@ HUB_ARCS = 7 * 32
 
 UNIT_BYTES = 256
 """Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
+
+
+LABEL_BYTES = 256 << 20
+"""Of the labels that one call of a group of ranks brings back; they pass through memory twice."""
+
+BYTES_PER_VERTEX = 51
+"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
+for the labels put together, and what `gravel.kernels.partition.cuda.lookers` adds."""
+
+WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
+"""From 2^32 vertices on."""
+
+BYTES_PER_NORMAL_ARC = 20
+"""A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
+
+BYTES_PER_RELAYED_ARC = 8
+"""With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
+
+BYTES_PER_DELEGATE = 73
+"""On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
+
+DELEGATE_SHARE = 1 / 16
+"""Of the vertices at most, where the threshold is chosen by `partition`."""
+
+STRIPE_BYTES_PER_VERTEX = 28
+"""Of a rank: key or distance and place in the queue, and as much again for the labels put together."""
+
+STRIPE_BYTES_PER_ENTRY = 8
+"""Of a bin: a vertex and its predecessor."""
+
+BYTES_PER_ARRIVAL = 8
+"""Of an arc between normal vertices, beside what peers take: an id that comes, and a tail asked for."""
+
+BYTES_PER_NODE = 28
+"""Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
+two vertices; and the labels put together."""
+
+SEARCH_BYTES_PER_ARC = 60
+"""Of a level on the CPU, as it arrives and is sorted."""
+
+LEVEL_BYTES = 4
+"""Of each vertex of the graph on every rank that checks."""
+
+WIDE_BYTES_PER_NODE = 52
+"""As `BYTES_PER_NODE`, where vertices take 64 bits."""
+
+OFFSET_BYTES = 16
+"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
+
+LABEL_BYTES_PER_ARC = 44
+"""Of the first round of components on the CPU, as it arrives and is sorted."""
+
+LABEL_BYTES_PER_VERTEX = 64
+"""Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
 def device_bytes(parameters: TraverseParameters, graph: Extent, stream: int | None) -> int:
@@ -160,29 +214,6 @@ def ordering_bytes(vertices: int, arcs: int, *, width: int) -> int:
     return first + width * vertices + max(finding, applying)
 
 
-LABEL_BYTES = 256 << 20
-"""Of the labels that one call of a group of ranks brings back; they pass through memory twice."""
-
-BYTES_PER_VERTEX = 51
-"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
-for the labels put together, and what `gravel.kernels.partition.cuda.lookers` adds."""
-
-WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
-"""From 2^32 vertices on."""
-
-BYTES_PER_NORMAL_ARC = 20
-"""A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
-
-BYTES_PER_RELAYED_ARC = 8
-"""With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
-
-BYTES_PER_DELEGATE = 73
-"""On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
-
-DELEGATE_SHARE = 1 / 16
-"""Of the vertices at most, where the threshold is chosen by `partition`."""
-
-
 def rank_device_bytes(graph: Extent, ranks: int, *, relays: bool = False) -> int:
     """State what each of `ranks` GPUs takes.
 
@@ -201,13 +232,6 @@ def vertex_bytes(vertices: int) -> int:
     return BYTES_PER_VERTEX if vertices < 1 << 32 else WIDE_BYTES_PER_VERTEX
 
 
-STRIPE_BYTES_PER_VERTEX = 28
-"""Of a rank: key or distance and place in the queue, and as much again for the labels put together."""
-
-STRIPE_BYTES_PER_ENTRY = 8
-"""Of a bin: a vertex and its predecessor."""
-
-
 def stripe_device_bytes(graph: Extent, ranks: int) -> int:
     """State what each of `ranks` GPUs takes of stripes: rows, labels, bins, and a bit for every vertex.
 
@@ -218,38 +242,11 @@ def stripe_device_bytes(graph: Extent, ranks: int) -> int:
     return (graph.bytes + STRIPE_BYTES_PER_VERTEX * n) // p + STRIPE_BYTES_PER_ENTRY * entries + n // 8
 
 
-BYTES_PER_ARRIVAL = 8
-"""Of an arc between normal vertices, beside what peers take: an id that comes, and a tail asked for."""
-
-BYTES_PER_NODE = 28
-"""Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
-two vertices; and the labels put together."""
-
-
 def component_bytes(graph: Extent, ranks: int) -> int:
     """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and hooks along nn arcs."""
     hooks = 8 * (graph.normal_arcs or 0) if graph.directed else 0
     shared = graph.bytes + BYTES_PER_NODE * graph.vertices + hooks
     return shared // max(1, ranks) + int(BYTES_PER_NODE * DELEGATE_SHARE * graph.vertices)
-
-
-SEARCH_BYTES_PER_ARC = 60
-"""Of a level on the CPU, as it arrives and is sorted."""
-
-LEVEL_BYTES = 4
-"""Of each vertex of the graph on every rank that checks."""
-
-WIDE_BYTES_PER_NODE = 52
-"""As `BYTES_PER_NODE`, where vertices take 64 bits."""
-
-OFFSET_BYTES = 16
-"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
-
-LABEL_BYTES_PER_ARC = 44
-"""Of the first round of components on the CPU, as it arrives and is sorted."""
-
-LABEL_BYTES_PER_VERTEX = 64
-"""Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
 def distributed_need(

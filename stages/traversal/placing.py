@@ -1,4 +1,4 @@
-"""Where the rows of a graph will lie while a traversal runs: decided by numbers, before anything is read."""
+"""Where the rows of a graph, or of ranks, will lie: decided by numbers, before anything is read."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 COLUMNS = "columns"
 """The name of a graph's columns among the arrays that are placed."""
+
+
+MOST_SEARCHES = 64
+"""Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
+
+COUNTED_AT_ONCE = 1 << 22
+"""Vertices whose arcs are counted at once on the device, from row offsets and their differences, 64 MiB."""
 
 
 def placement_asked(parameters: TraverseParameters) -> str:
@@ -206,13 +213,6 @@ def plan_encoded(parameters: TraverseParameters, machine: Machine, *, whole: int
             hint="ask for placement: split, which decodes them, or search with a GPU for each rank",
         )
     return RankPlan("device", 0, whole, 0, "encoded rows are there always")
-
-
-MOST_SEARCHES = 64
-"""Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
-
-COUNTED_AT_ONCE = 1 << 22
-"""Vertices whose arcs are counted at once on the device, from row offsets and their differences, 64 MiB."""
 
 
 def width_of(vertices: int) -> int:

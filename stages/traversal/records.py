@@ -1,4 +1,4 @@
-"""What a measurement records of a traversal: how its graph was prepared, and what was executed.
+"""What a measurement records of a traversal: the graph, what was executed, reached, and told by ranks.
 
 A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
 large to be kept.

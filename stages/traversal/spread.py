@@ -1,4 +1,4 @@
-"""Sources dealt over workers that each hold the whole graph: searched at once, joined in their order.
+"""Many sources, on one worker or dealt to several that hold the whole graph: decided by predicted times.
 
 `context.rank_group` is called once to read the graph on every worker, which keeps it, then for some sources
 at a time, as many as their labels have room for, and at last to let go.
@@ -23,6 +23,32 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Extent, Machine
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
+
+
+MOST_WORKERS = 16
+"""Workers that sources are dealt to."""
+
+START_SECONDS = 3.0
+"""Of a worker that has not searched yet: to load and compile kernels; assumed."""
+
+LOAD_RATE = 1e9
+"""Bytes a second that a worker reads a stored graph with and brings it to its GPU; assumed."""
+
+LABELS_RATE = 4e9
+"""Bytes a second of labels that a GPU's host copies and counts; assumed."""
+
+WIRE_RATE = 1e9
+"""Bytes a second of labels from one worker to another; measured with Dask between two of one host, 0.9 to 1.1
+GB/s for arrays of 64 and 256 MiB."""
+
+LEVELS = 8
+"""Of a search; Kronecker, uniform and social graphs have up to 9."""
+
+LOOKED_AT = 0.1
+"""Share of the arcs that a search looks at that may go bottom-up: 3 to 5 % of a Kronecker graph."""
+
+GAIN = 1.2
+"""Predicted gain from which on spreading is chosen, since the rates are rough."""
 
 
 def workers_for(
@@ -221,32 +247,6 @@ def told_of_workers(ready: list[Ready], why: str) -> str:
         f"sources were dealt to {len(ready)} workers that each hold the whole graph, {why}; "
         f"they were ready after {load:.1f} s; {names}"
     )
-
-
-MOST_WORKERS = 16
-"""Workers that sources are dealt to."""
-
-START_SECONDS = 3.0
-"""Of a worker that has not searched yet: to load and compile kernels; assumed."""
-
-LOAD_RATE = 1e9
-"""Bytes a second that a worker reads a stored graph with and brings it to its GPU; assumed."""
-
-LABELS_RATE = 4e9
-"""Bytes a second of labels that a GPU's host copies and counts; assumed."""
-
-WIRE_RATE = 1e9
-"""Bytes a second of labels from one worker to another; measured with Dask between two of one host, 0.9 to 1.1
-GB/s for arrays of 64 and 256 MiB."""
-
-LEVELS = 8
-"""Of a search; Kronecker, uniform and social graphs have up to 9."""
-
-LOOKED_AT = 0.1
-"""Share of the arcs that a search looks at that may go bottom-up: 3 to 5 % of a Kronecker graph."""
-
-GAIN = 1.2
-"""Predicted gain from which on spreading is chosen, since the rates are rough."""
 
 
 @dataclass(frozen=True)

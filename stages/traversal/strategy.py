@@ -1,4 +1,4 @@
-"""Which strategies and tuning constants there are, and on what machine they run."""
+"""Strategies and their constants: what may be asked for, what goes together, and where it runs."""
 
 from __future__ import annotations
 
