@@ -84,6 +84,21 @@ __device__ __forceinline__ VERTEX* share_out(Search& s, Shared& shared, u64* are
     return left;
 }
 
+// A search whose queues hold vertices alone; who has a queue of arcs sets `edges` beside.
+__device__ __forceinline__ Search make_search(const i64* row_offsets, const VERTEX* columns, const Status& status,
+                                              VERTEX* vertex_queue, u64 vertex_room, u64* control, u64 gather, u64 parts,
+                                              u64 steals, u64 least, u64 vertices) {
+    Search s{row_offsets, columns, status};
+    s.vertices = {vertex_queue, nullptr, vertex_room, VERTICES};
+    s.control = control;
+    s.way = gather_way(u32(gather));
+    s.parts = u32(parts);
+    s.steals = steals != 0;
+    s.least = u32(least);
+    s.count = vertices;
+    return s;
+}
+
 // Labels and bits of a new search: nothing but the source is visited.
 __device__ __forceinline__ void begin_labels(const Search& s, u64 source) {
     for (u64 v = global_thread(); v < s.count; v += global_threads()) {
@@ -236,17 +251,27 @@ __device__ __forceinline__ void expand_tile(const Search& s, i64 begin, i64 leng
     gather(s.way, begin, length, vertex, tile, shared.gather, writer);
 }
 
+// What a thread expands of a tile: a vertex of the queue and its row, none of no arcs.
+struct QueuedRow {
+    VERTEX vertex;
+    i64 begin, length;
+};
+
+__device__ __forceinline__ QueuedRow queued_row(const Search& s, u64 base, u64 i, u64 count) {
+    bool valid = i < count;
+    VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
+    i64 begin = valid ? s.row_offsets[vertex] : 0;
+    i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
+    if (TREE && valid) mark(s.parts, s.status, vertex);
+    return {vertex, begin, length};
+}
+
 // Vertex queue [first, end) to edge queue.
 __device__ __forceinline__ void expand(Search& s, u64 first, u64 end, Shared& shared) {
     u64 count = end - first, base = inside(s.vertices, first);
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
-        u64 i = of_tile(s, tile, share, tiles);
-        bool valid = i < count;
-        VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
-        i64 begin = valid ? s.row_offsets[vertex] : 0;
-        i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
-        if (TREE && valid) mark(s.parts, s.status, vertex);
-        expand_tile(s, begin, length, vertex, s.edges.end, shared);
+        QueuedRow row = queued_row(s, base, of_tile(s, tile, share, tiles), count);
+        expand_tile(s, row.begin, row.length, row.vertex, s.edges.end, shared);
     });
 }
 

@@ -62,9 +62,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
     ],
     f"{BFS}/linear_queue.cu": [
-        (name, module, name)
-        for name in ("ROUNDS", "COUNTER_WORDS")
-        for module in ("bfs.cuda.queues", "bfs.cuda.sliding_queue")
+        (name, "bfs.cuda.sliding_queue", name) for name in ("ROUNDS", "COUNTER_WORDS")
     ],
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.expand_contract", "STAGE"),
