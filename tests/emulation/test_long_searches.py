@@ -161,8 +161,6 @@ def test_every_level_of_ranks_that_send_has_a_clock(
 
 @pytest.mark.usefixtures("cupy_on_cpu")
 def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
     whole = stripe(*SHORT.csr(), ranks=2)
     search, on_cpu = prepare_stripes(whole), prepare_stripes_on_cpu(whole)

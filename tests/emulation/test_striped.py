@@ -21,14 +21,7 @@ from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
 from tests.zoo import ZooGraph, zoo
 
-pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
-
-
-@pytest.fixture
-def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 BY_NAME = {graph.name: graph for graph in zoo()}
 SHAPES = ["one_vertex", "all_isolated", "one_edge", "path_33", "star_300", "two_parts", "tail_on_clique"]

@@ -61,7 +61,7 @@ def test_all_gpus_of_this_host(name: str) -> None:
     count = cupy.cuda.runtime.getDeviceCount()
     if count < 2:
         pytest.skip("one GPU")
-    from gravel.kernels.partition.cuda.search import make_peers
+    from gravel.kernels.partition.cuda.devices import make_peers
 
     make_peers(range(count))
     check(name, count)

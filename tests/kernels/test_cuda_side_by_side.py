@@ -143,7 +143,7 @@ def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch:
         start = Launch.start
 
         def first_alone(self: Any, source: int, depth: int | None) -> Any:
-            if self is not search._launches[0]:
+            if self is not search._devices.launches[0]:
                 return None, cupy.cuda.Event()
             return start(self, source, depth)
 

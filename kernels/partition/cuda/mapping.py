@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.meeting import MeetingPoint
-from gravel.kernels.partition.cuda.memory import Table, seen_from_afar
+from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 
 
 def why_no_peers(gang: Gathering) -> str | None:

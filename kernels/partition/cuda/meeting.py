@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.partition.cuda.memory import Slab
+from gravel.kernels.partition.cuda.table import Slab
 
 MOST_DEVICES = 16
 """In `kernels/partition/meeting.cuh` too."""

@@ -7,13 +7,13 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.encoded import layout_of
+from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from gravel.kernels.partition.cuda.launch import Launch
-from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.cuda.meeting import TIME_LIMIT
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
@@ -24,11 +24,8 @@ from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels
 
 
-class PeerRank:
-    """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
-
-    Every rank lives in a process of its own, on a device of its own that can read the others'. `leave` gives
-    their memory back, when no rank searches any more.
+class PeerRank(GroupRank):
+    """A search as one rank of a gang.
 
     Parameters
     ----------
@@ -55,7 +52,6 @@ class PeerRank:
         time_limit: float = TIME_LIMIT,
         placing: Placing | None = None,
     ) -> None:
-        self._gang = gang
         self._staging = staging = Staging.of(options, gang.size)
         self._tree, self._max_depth = tree_of(options, found=tree), max_depth
         self._words = 2 * mask_words(len(delegates))
@@ -91,21 +87,11 @@ class PeerRank:
             slotting=slotting,
             relay_starts=relay_starts,
         )
-        point = MeetingPoint()
-        self._mapping = Mapping(gang, self._memory, point)
-        macros = {
-            "VERTEX": vertex_macro(delegates.dtype),
-            "OFFSET": "u64" if wide else "u32",
-            "TREE": self._tree,
-        }
-        self._launch = Launch(
+        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": self._tree}
+        self._launch: Launch = Launch(
             macros,
-            self._mapping.rows,
-            [gang.rank],
+            self._map(gang, self._memory),
             delegates,
-            self._mapping.points,
-            gang.rank,
-            point=point,
             options=options,
             symmetric=symmetric,
             time_limit=time_limit,
@@ -123,9 +109,7 @@ class PeerRank:
         After labels had gone to the host, for some 100 ms, a search of Kronecker 24 on two H200 took 0.84 ms
         and not 0.51: the first accesses to memory and to peers wait, whatever the clocks are.
         """
-        from gravel.kernels.cuda.wake import wake
-
-        wake()
+        super().wake()
         self._launch.start(0, 1)
 
     def run(self, source: int, *, on_device: bool = False) -> RankLabels:
@@ -133,16 +117,7 @@ class PeerRank:
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        start, end = self._launch.start(source, self._max_depth)
-        end.synchronize()
-        # Nobody starts anew before all know how this one ended.
-        if any(self._gang.all_gather(self._launch.point.aborted)):
-            self._launch.reset()
-            self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
-        if self._launch.grow():
-            return self.run(source, on_device=on_device)
-        taken = self._launch.milliseconds(start, end)
+        taken = self._run(source, self._max_depth)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None
@@ -174,12 +149,3 @@ class PeerRank:
             )
             for level in self._launch.levels()
         )
-
-    def join(self, gang: Gathering) -> None:
-        """Go on with another gang of the same ranks in the same processes."""
-        self._gang = gang
-
-    def leave(self, gang: Gathering) -> None:
-        """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
-        self._gang = gang
-        self._mapping.close(gang)

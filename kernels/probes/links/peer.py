@@ -8,7 +8,7 @@ from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Gang
 from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
 from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from gravel.kernels.partition.cuda.memory import Slab, Table
+from gravel.kernels.partition.cuda.table import Slab, Table
 from gravel.kernels.probes.links.wire import masks, payload
 
 __all__ = ["PeerLink", "why_no_peers"]

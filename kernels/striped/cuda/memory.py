@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.cuda.labels import NARROW, WIDEST, Labels
-from gravel.kernels.partition.cuda.memory import Slab, Table, arcs_by_owner
+from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import local_count
 from gravel.kernels.striped.layout import StripedRank
 from gravel.kernels.striped.options import StripedOptions
@@ -118,6 +118,4 @@ def bin_starts(columns: Any, counts: list[int], *, bitmask: bool) -> NDArray[num
     room = arcs_by_owner(columns, len(counts))
     if bitmask:
         room = numpy.minimum(room, counts)
-    starts = numpy.zeros(len(counts) + 1, numpy.uint64)
-    numpy.cumsum(room, out=starts[1:], dtype=numpy.uint64)
-    return starts
+    return starts_of(room)
