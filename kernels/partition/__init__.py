@@ -39,11 +39,10 @@ from __future__ import annotations
 from gravel.kernels.partition.assemble import assemble
 from gravel.kernels.partition.census import Census, Division, take_census
 from gravel.kernels.partition.components import components, components_of_rank
-from gravel.kernels.partition.distribute import build_rank, partition, separate
+from gravel.kernels.partition.distribute import partition
 from gravel.kernels.partition.layout import (
     PartitionedGraph,
     RankGraph,
-    Separation,
     Subgraph,
     from_arrays,
     to_arrays,
@@ -66,10 +65,8 @@ __all__ = [
     "RankSize",
     "SearchOptions",
     "Searching",
-    "Separation",
     "Subgraph",
     "assemble",
-    "build_rank",
     "choose_threshold",
     "components",
     "components_of_rank",
@@ -79,7 +76,6 @@ __all__ = [
     "prepare",
     "rank_size",
     "search_rank",
-    "separate",
     "storage",
     "storage_of",
     "suggest",

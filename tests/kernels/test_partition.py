@@ -14,7 +14,6 @@ from gravel.kernels.partition import (
     from_arrays,
     partition,
     prepare,
-    separate,
     storage,
     suggest_threshold,
     to_arrays,
@@ -188,8 +187,8 @@ def test_a_suggested_threshold_keeps_its_promises() -> None:
 
 
 def test_bad_requests_are_refused() -> None:
-    offsets = numpy.array([0, 0])
+    graph = numpy.array([0, 0]), numpy.empty(0, numpy.uint32)
     with pytest.raises(ValueError, match="at least 1"):
-        separate(offsets, ranks=0, threshold=1)
+        partition(*graph, ranks=0, threshold=1)
     with pytest.raises(ValueError, match="at least 0"):
-        separate(offsets, ranks=1, threshold=-1)
+        partition(*graph, ranks=1, threshold=-1)
