@@ -24,11 +24,10 @@ What to call::
 
     graph = partition(row_offsets, column_indices, ranks=4, threshold=64)     # -> PartitionedGraph
     graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
-    search = prepare(graph, symmetric=True, options=SearchOptions())          # -> gravel.kernels.bfs.Search
-    result = search.run(source)                                               # ->
-    gravel.kernels.bfs.BFSResult result = components(graph, symmetric=True)                                #
-    -> ComponentsResult row_offsets, column_indices = assemble(graph)                             # the graph
-    again
+    search = PartitionSearch(graph, symmetric=True, options=SearchOptions())  # a gravel.kernels.bfs.Search
+    result = search.run(source)                                               # -> BFSResult
+    result = components(graph, symmetric=True)                                # -> ComponentsResult
+    row_offsets, column_indices = assemble(graph)                             # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
 Results are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.
@@ -50,7 +49,7 @@ from gravel.kernels.partition.layout import (
 from gravel.kernels.partition.machines import Machine
 from gravel.kernels.partition.model import Prediction, Searching, predict
 from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.partition.search import PartitionSearch, prepare, search_rank
+from gravel.kernels.partition.search import PartitionSearch, search_rank
 from gravel.kernels.partition.storage import RankSize, rank_size, storage, storage_of
 from gravel.kernels.partition.threshold import choose_threshold, suggest, suggest_threshold
 
@@ -73,7 +72,6 @@ __all__ = [
     "from_arrays",
     "partition",
     "predict",
-    "prepare",
     "rank_size",
     "search_rank",
     "storage",

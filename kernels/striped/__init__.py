@@ -9,7 +9,7 @@ What to call::
 
     graph = stripe(row_offsets, column_indices, ranks=4)              # -> StripedGraph
     graph = from_arrays(arrays, ranks=..., vertex_count=..., arc_count=...)
-    search = prepare(graph, output="distance", options=StripedOptions(bitmask=False))
+    search = StripedSearch(graph, output="distance", options=StripedOptions(bitmask=False))
     result = search.run(source)                                       # -> gravel.kernels.bfs.BFSResult
     whole = as_partition(graph)                                       # for assemble and components
 
@@ -32,7 +32,7 @@ from gravel.kernels.striped.layout import (
     to_arrays,
 )
 from gravel.kernels.striped.options import StripedOptions
-from gravel.kernels.striped.search import StripedSearch, prepare, search_rank
+from gravel.kernels.striped.search import StripedSearch, search_rank
 
 __all__ = [
     "StripedGraph",
@@ -42,7 +42,6 @@ __all__ = [
     "as_partition",
     "from_arrays",
     "from_partition",
-    "prepare",
     "rank_from_arrays",
     "search_rank",
     "stripe",

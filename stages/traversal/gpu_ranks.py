@@ -76,7 +76,7 @@ def prepare_on_gpus(
     placed, or what else a GPU has to hold does not.
     """
     from gravel.kernels.partition import storage
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
     from gravel.kernels.partition.cuda.encoded import layout_of
     from gravel.kernels.partition.cuda.staging import Staging, check_staged
     from gravel.kernels.partition.encoded import encoded_bytes
@@ -115,7 +115,7 @@ def prepare_on_gpus(
     if ranks > 1:
         notes.append(f"{ranks} GPUs were not there at once, so one holds all ranks")
     try:
-        search = prepare(
+        search = CudaPartitionSearch(
             graph.partition,
             output=parameters.output,
             max_depth=parameters.max_depth,

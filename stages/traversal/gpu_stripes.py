@@ -49,7 +49,7 @@ def prepare_on_gpus(
     cannot.
     """
     from gravel.kernels.striped import from_partition
-    from gravel.kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda import CudaStripedSearch
     from gravel.kernels.striped.cuda.launch import parts_of
 
     assert graph.partition is not None
@@ -78,7 +78,9 @@ def prepare_on_gpus(
         )
     notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
     try:
-        search = prepare(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
+        search = CudaStripedSearch(
+            stripes, output=parameters.output, max_depth=parameters.max_depth, options=options
+        )
     except ValueError as error:
         raise StageError(str(error)) from None
     return StripesOnGpu(search), notes

@@ -38,7 +38,7 @@ def prepare_over_nccl(
 
     Raises `StageError` where there is no GPU for each rank, no NCCL, or columns were to lie in host memory.
     """
-    from gravel.kernels.partition.nccl import prepare
+    from gravel.kernels.partition.nccl import NcclSearch
 
     assert graph.partition is not None
     check_nccl_options(options)
@@ -58,7 +58,7 @@ def prepare_over_nccl(
     if ranks > 1:
         return NcclGangSearch(context, graph, parameters, options), []
     try:
-        search = prepare(
+        search = NcclSearch(
             graph.partition,
             output=parameters.output,
             max_depth=parameters.max_depth,

@@ -74,7 +74,7 @@ def prepare_ranks(
     Raises `StageError` for options that are none, or whose groups do not fit the ranks.
     """
     from gravel.kernels.exchange import Groups
-    from gravel.kernels.partition import prepare
+    from gravel.kernels.partition import PartitionSearch
 
     assert graph.partition is not None
     if graph.stored is not None and graph.stored.scheme == "striped":
@@ -103,7 +103,7 @@ def prepare_ranks(
         return with_options(GangSearch(context, graph, parameters, options), options), notes
     if ranks > 1:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
-    search = prepare(
+    search = PartitionSearch(
         graph.partition,
         output=parameters.output,
         max_depth=parameters.max_depth,

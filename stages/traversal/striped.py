@@ -30,7 +30,7 @@ def prepare_stripes(
 
     Raises `StageError` for options that are none.
     """
-    from gravel.kernels.striped import StripedOptions, from_partition, prepare
+    from gravel.kernels.striped import StripedOptions, StripedSearch, from_partition
 
     assert graph.partition is not None
     options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
@@ -46,7 +46,7 @@ def prepare_stripes(
     if ranks > 1:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
     stripes = from_partition(graph.partition)
-    search = prepare(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
+    search = StripedSearch(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
     return with_options(search, options), notes
 
 

@@ -167,13 +167,13 @@ class Bench:
     def over_peers(self, whole: Any, options: Mapping[str, Any]) -> dict[str, list[str]]:
         import cupy
 
-        from gravel.kernels.partition.cuda import prepare
+        from gravel.kernels.partition.cuda import CudaPartitionSearch
 
         devices = range(min(whole.ranks, cupy.cuda.runtime.getDeviceCount()))
         lines = {}
         for name, choice in options.items():
             say(f"peer, {name}: preparing")
-            search = prepare(
+            search = CudaPartitionSearch(
                 whole, devices=devices, output=self.output, symmetric=True, options=choice, time_limit=5.0
             )
             say(f"peer, {name}: compiling and checking")

@@ -7,9 +7,8 @@ import sys
 import numpy
 import pytest
 
-from gravel.kernels.partition import partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import hubs_first, prepare
+from gravel.kernels.partition import PartitionSearch, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch, hubs_first
 from gravel.kernels.partition.layout import RankGraph, row_lengths
 from tests.kernels.cuda_case import fast_csr, rmat
 
@@ -57,8 +56,8 @@ def test_without_room_the_numbers_stay(free: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys.modules["cupy"].cuda.runtime, "memGetInfo", lambda: (free, 1 << 40))
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=3, threshold=12)
-    search = prepare(whole, devices=(0, 1), symmetric=True, output="distance", time_limit=60.0)
+    search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, output="distance", time_limit=60.0)
     assert (search._numbers is None) == (free == 0)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    wanted = prepare_on_cpu(whole, symmetric=True).run(source)
+    wanted = PartitionSearch(whole, symmetric=True).run(source)
     assert numpy.array_equal(search.run(source).distance, wanted.distance)

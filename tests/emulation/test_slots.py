@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.slots import Slots, all_slots, locals_of, slots_of, slotted
 from gravel.kernels.partition.layout import local_count
 from gravel.stages.traversal.gpu_ranks import BYTES_PER_DELEGATE, BYTES_PER_NORMAL_ARC, vertex_bytes
@@ -84,8 +83,11 @@ def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int,
     graph, sources = half_empty(tail)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     choices: dict[str, Any] = {"symmetric": True, "devices": range(devices), "time_limit": 60.0}
-    on_cpu = prepare_on_cpu(whole, symmetric=True)
-    of_distances, of_any = prepare(whole, output="distance", **choices), prepare(whole, **choices)
+    on_cpu = PartitionSearch(whole, symmetric=True)
+    of_distances, of_any = (
+        CudaPartitionSearch(whole, output="distance", **choices),
+        CudaPartitionSearch(whole, **choices),
+    )
     depth = 0
     for source in sources:
         wanted = on_cpu.run(source)
@@ -104,18 +106,18 @@ def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int,
 def test_warps_that_settle_several_words_at_a_time() -> None:
     graph, sources = half_empty(2, 26_000)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=1, threshold=12)
-    search = prepare(whole, symmetric=True, output="distance", time_limit=60.0)
-    wanted = prepare_on_cpu(whole, symmetric=True).run(sources[0])
+    search = CudaPartitionSearch(whole, symmetric=True, output="distance", time_limit=60.0)
+    wanted = PartitionSearch(whole, symmetric=True).run(sources[0])
     assert numpy.array_equal(search.run(sources[0]).distance, wanted.distance)
 
 
 def test_directed_graphs_keep_all_slots() -> None:
     graph, sources = half_empty(3)
     whole = partition(*fast_csr(graph, symmetric=False), ranks=2, threshold=12)
-    search = prepare(whole, devices=(0, 1), time_limit=60.0)
+    search = CudaPartitionSearch(whole, devices=(0, 1), time_limit=60.0)
     assert not search._slots
     for source in sources:
-        wanted = prepare_on_cpu(whole).run(source)
+        wanted = PartitionSearch(whole).run(source)
         found = search.run(source)
         assert numpy.array_equal(found.distance, wanted.distance)
         check_tree(whole, source, wanted.distance, found.predecessor)
@@ -128,7 +130,7 @@ def test_a_rank_takes_no_more_than_is_stated(output: str, predecessors: Any) -> 
     graph, _ = half_empty(3, n)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     options = SearchOptions(predecessors=predecessors)
-    search = prepare(whole, symmetric=True, output=output, options=options)
+    search = CudaPartitionSearch(whole, symmetric=True, output=output, options=options)
     for part, memory in zip(whole.parts, search._memory, strict=True):
         subgraphs = sum(
             sum(array.nbytes for array in part.subgraph(name)) for name in ("nn", "nd", "dn", "dd")

@@ -9,11 +9,11 @@ import pytest
 
 from gravel.kernels.partition import (
     PartitionedGraph,
+    PartitionSearch,
     assemble,
     components,
     from_arrays,
     partition,
-    prepare,
     storage,
     suggest_threshold,
     to_arrays,
@@ -132,7 +132,7 @@ def test_uint64_columns() -> None:
     assert whole.parts[0].nd.column_indices.dtype == numpy.uint32
     assert assemble(whole)[1].dtype == numpy.uint64
     assert numpy.array_equal(assemble(whole)[1], columns)
-    assert numpy.array_equal(prepare(whole).run(0).distance, scipy_distances(offsets, columns, 0))
+    assert numpy.array_equal(PartitionSearch(whole).run(0).distance, scipy_distances(offsets, columns, 0))
     found = components(whole, symmetric=True).component
     assert numpy.array_equal(found, scipy_components(offsets, columns))
 

@@ -23,7 +23,7 @@ from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, arc_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
 
 WIDE = 1 << 32
 """Arcs of a subgraph from which on row offsets take 64 bits."""
@@ -38,6 +38,15 @@ class CudaPartitionSearch:
     smallest would.
     `milliseconds` is the longest of the devices, which begin together, labels left with their ranks.
     `levels[i]` has the levels of the last search as the i-th device saw them.
+
+    Parameters
+    ----------
+    devices : of this process; the current one by default. Ranks are given to them in ascending runs.
+    output, max_depth, symmetric, options : as of `gravel.kernels.partition.PartitionSearch`.
+    time_limit : seconds that a device waits for the others.
+    blocks : of each grid, at most what runs at the same time; None fills the device.
+    placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
+
     """
 
     strategy = "partition"
@@ -159,8 +168,7 @@ class CudaPartitionSearch:
         Raises ValueError when it is not in the graph, and RuntimeError when a device waited for another
         longer than the time limit; a further search may follow either.
         """
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
+        check_source(source, self.vertices)
         milliseconds = self._devices.run(source, self.max_depth)
         self.levels = tuple(self._devices.each(Launch.levels))
         directions = tuple(
@@ -195,37 +203,3 @@ def check_encoded(layout: str | None, vertex: Any, placing: Placing | None) -> N
         raise ValueError("encoded rows of 2^32 vertices and more are not searched on GPUs; decode them")
     if placing is not None:
         raise ValueError(f"encoded rows are on the GPUs; placement {placing.placement} is for columns")
-
-
-def prepare(
-    graph: PartitionedGraph,
-    *,
-    devices: Sequence[int] | None = None,
-    output: str = "both",
-    max_depth: int | None = None,
-    symmetric: bool = False,
-    options: SearchOptions | None = None,
-    time_limit: float = TIME_LIMIT,
-    placing: Placing | None = None,
-) -> CudaPartitionSearch:
-    """Make a partitioned graph ready for searches on GPUs, as `gravel.kernels.partition.prepare` does on the
-    CPU.
-
-    Parameters
-    ----------
-    devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
-    output, max_depth, symmetric, options : as `gravel.kernels.partition.prepare`.
-    time_limit : seconds that a device waits for the others.
-    placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
-
-    """
-    return CudaPartitionSearch(
-        graph,
-        devices=devices,
-        output=output,
-        max_depth=max_depth,
-        symmetric=symmetric,
-        options=options,
-        time_limit=time_limit,
-        placing=placing,
-    )

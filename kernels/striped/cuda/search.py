@@ -12,7 +12,7 @@ from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.meeting import TIME_LIMIT
-from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
 from gravel.kernels.striped.layout import StripedGraph
@@ -27,6 +27,16 @@ class CudaStripedSearch:
     the bitmask predecessors too; with it any possible predecessor may stand where the smallest would.
     `milliseconds` is the longest of the devices, from its launch to its end, labels left with their ranks.
     `labels` has the ranks' records of the last search, with the times of their devices.
+
+    Parameters
+    ----------
+    devices : of this process; the current one by default. Ranks are given to them in ascending runs.
+    output, max_depth, options : as of `gravel.kernels.striped.StripedSearch`; a history of more entries than
+        a block has room for raises ValueError.
+    time_limit : seconds that a device waits for the others.
+    longest : arcs of a row that one block reads.
+    blocks : of each grid, at most what runs at the same time; None fills the device.
+
     """
 
     strategy = "striped"
@@ -85,8 +95,7 @@ class CudaStripedSearch:
         Raises ValueError when it is not in the graph, and RuntimeError when a device waited for another
         longer than the time limit; a further search may follow either.
         """
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {self.vertices - 1}")
+        check_source(source, self.vertices)
         milliseconds = self._devices.run(source, self.max_depth)
         told = [levels for every in self._devices.each(Launch.levels) for levels in every]
         own = [memory.labels for memory in self._memory]
@@ -114,32 +123,3 @@ class CudaStripedSearch:
             whole[rank :: self.ranks] = cupy.asarray(packed)
 
         self._devices.on(0, write)
-
-
-def prepare(
-    graph: StripedGraph,
-    *,
-    devices: Sequence[int] | None = None,
-    output: str = "both",
-    max_depth: int | None = None,
-    options: StripedOptions | None = None,
-    time_limit: float = TIME_LIMIT,
-) -> CudaStripedSearch:
-    """Make a striped graph ready for searches on GPUs, as `gravel.kernels.striped.prepare` does on the CPU.
-
-    Parameters
-    ----------
-    devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
-    output, max_depth, options : as `gravel.kernels.striped.prepare`; a history of more entries than a block
-        has room for raises ValueError.
-    time_limit : seconds that a device waits for the others.
-
-    """
-    return CudaStripedSearch(
-        graph,
-        devices=devices,
-        output=output,
-        max_depth=max_depth,
-        options=options,
-        time_limit=time_limit,
-    )
