@@ -105,18 +105,6 @@ __device__ __forceinline__ void receive_from(const Rank& r, u64* counts, u64 beg
     }
 }
 
-// Take in what other ranks' nn arcs reached here, up to `tails` in their bins.
-__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, const u64* tails) {
-    u64* came = r.came + side * w.rank_count;
-    u64* next = r.came + (side ^ 1) * w.rank_count;
-    for (u32 from = 0; from < w.rank_count; ++from) {
-        if (from == r.rank) continue;
-        const Rank& sender = w.ranks[from];
-        receive_from(r, counts, came[from], tails[from], next[from], sender.bin_ids,
-                     [&](u64 i) { return u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from; });
-    }
-}
-
 // The arcs that rows of a quad have above LONG_ROW, where their bytes are full.
 __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u64 local, const OFFSET* offsets) {
     u64 more = 0;
