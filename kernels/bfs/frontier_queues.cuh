@@ -173,7 +173,7 @@ __device__ __forceinline__ u64 of_tile(const Search& s, u64 tile, u64 share, u64
 
 // Where the `amount` entries go of which the step's counter said `before`; NOWHERE if they would overwrite `oldest`
 // or what follows it.
-__device__ __forceinline__ u64 settle(const Search& s, const Queue& queue, u64 before, u64 amount, u64 oldest) {
+__device__ __forceinline__ u64 place_of(const Search& s, const Queue& queue, u64 before, u64 amount, u64 oldest) {
     u64 base = queue.end + before;
     if (base + amount - oldest > queue.capacity) {
         s.control[FULL] = s.step;
@@ -184,7 +184,7 @@ __device__ __forceinline__ u64 settle(const Search& s, const Queue& queue, u64 b
 
 // Reserve room for `amount` entries; one thread calls it.
 __device__ __forceinline__ u64 reserve(const Search& s, const Queue& queue, u64 amount, u64 oldest) {
-    return amount ? settle(s, queue, atomicAdd(&s.counters[queue.counter], amount), amount, oldest) : 0;
+    return amount ? place_of(s, queue, atomicAdd(&s.counters[queue.counter], amount), amount, oldest) : 0;
 }
 
 // The same for the whole block.
@@ -228,7 +228,7 @@ __device__ __forceinline__ void expand_few(const Search& s, i64 begin, i64 lengt
     bool live = threadIdx.x < tile.fine_total;
     VERTEX end = live ? __ldg(&s.columns[arcs[threadIdx.x]]) : VERTEX(0);
     VERTEX owner = TREE && live ? owners[threadIdx.x] : VERTEX(0);
-    if (threadIdx.x == 0) shared.base = settle(s, s.edges, before, tile.fine_total, oldest);
+    if (threadIdx.x == 0) shared.base = place_of(s, s.edges, before, tile.fine_total, oldest);
     __syncthreads();
     if (!live || shared.base == NOWHERE) return;
     u64 place = wrap(s.edges, shared.base + threadIdx.x);

@@ -19,7 +19,7 @@ class Ends:
     new: int = 0
     arcs: int = 0  # of the new ones
 
-    def settle(self, new: int, arcs: int) -> None:
+    def advance(self, new: int, arcs: int) -> None:
         """Take in the next frontier."""
         self.hidden -= new
         self.new = new

@@ -3,7 +3,7 @@
 #include "kernels/cuda/atomics.cuh"
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/queues.cuh"
-#include "kernels/partition/settle.cuh"
+#include "kernels/partition/commit.cuh"
 
 // Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
 // Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
@@ -76,9 +76,9 @@ struct Afar {
 __device__ __forceinline__ void learn(const Rank* own, u32 here_count, const Afar* afar, u32 rank_count, Ahead* ahead, u64 level,
                                       u64& normals, u64& nn_rows) {
     u64 side = side_of(level);
-    auto ask = [&](u32 from, u64& fresh, u64& rows) {
+    auto ask = [&](u32 from, u64& newly, u64& rows) {
         const u64* counts = afar[from].counts + side;
-        fresh = __ldcv(&counts[N_FRESH]), rows = __ldcv(&counts[NN_ROWS]);
+        newly = __ldcv(&counts[N_NEW]), rows = __ldcv(&counts[NN_ROWS]);
     };
     normals = nn_rows = 0;
     // Both are asked for at once: one after the other they are two trips.
@@ -86,9 +86,9 @@ __device__ __forceinline__ void learn(const Rank* own, u32 here_count, const Afa
     read_counts(own, here_count, ahead, level, lane_id(), WARP);
 #pragma unroll 1
     for (u32 from = lane_id() + WARP; from < rank_count; from += WARP) {
-        u64 fresh, rows;
-        ask(from, fresh, rows);
-        normals += fresh, nn_rows += rows;
+        u64 newly, rows;
+        ask(from, newly, rows);
+        normals += newly, nn_rows += rows;
     }
     if (rank_count > 1) normals = sum_counts(normals), nn_rows = sum_counts(nn_rows);
 }

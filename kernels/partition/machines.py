@@ -25,8 +25,8 @@ class Machine:
     """Read and written."""
     level_seconds: float
     """Of a level that finds hardly anything, on a rank that is alone."""
-    settle_seconds: float
-    """That it takes longer among several ranks, besides their two meetings."""
+    commit_seconds: float
+    """That it takes longer among several ranks, besides their two barriers."""
     end_levels: float
     """Levels that a search's beginning and end are taken for: labels are cleared, delegates' ones brought to
     their vertices and all widened. 0 where they are in what a level takes."""
@@ -52,7 +52,7 @@ H200_PEER = Machine(
     cache_bytes=60e6,
     memory_bandwidth=4.2e12,
     level_seconds=13e-6,
-    settle_seconds=6e-6,
+    commit_seconds=6e-6,
     end_levels=2,
     link_bandwidth=337e9,
     link_latency=3e-6,
@@ -72,8 +72,8 @@ The rest is from the levels of searches on Kronecker graphs of scales 22 and 24,
 - `label_rate`: 8.9 million labels in the graph's own order took 25 us more than none, in degree order 22;
 - `level_seconds`: the mean of the first two and last two levels of four searches, which find hardly anything:
   8 to 24 us, of which two barriers take 2 to 4 each;
-- `settle_seconds`, `link_latency`: the same levels took 12 us longer on two ranks, 3 of them at either
-  meeting and 6 between them, where masks and bins of the other rank are read. More than two ranks have not
+- `commit_seconds`, `link_latency`: the same levels took 12 us longer on two ranks, 3 of them at either
+  barrier and 6 between them, where masks and bins of the other rank are read. More than two ranks have not
   been measured so;
 - `end_levels`: searches take 35 to 60 us longer than their levels, of which labels that are widened are
   counted by themselves; 7 times 2 of it lie between levels.
@@ -88,7 +88,7 @@ H200_NCCL = replace(
     H200_PEER,
     name="H200, NCCL",
     level_seconds=0.26e-3,
-    settle_seconds=0.11e-3,
+    commit_seconds=0.11e-3,
     link_bandwidth=3 * (64 << 20) / 658e-6,
     link_latency=8.7e-6,
 )
@@ -105,7 +105,7 @@ P100_RAY = Machine(
     cache_bytes=4e6,
     memory_bandwidth=0.5e12,
     level_seconds=0.3e-3,
-    settle_seconds=0.0,
+    commit_seconds=0.0,
     end_levels=0,
     link_bandwidth=40e9,
     link_latency=50e-6,
@@ -128,7 +128,7 @@ CPU_WORKERS = Machine(
     cache_bytes=8e6,
     memory_bandwidth=10e9,
     level_seconds=0.2e-3,
-    settle_seconds=0.0,
+    commit_seconds=0.0,
     end_levels=0,
     link_bandwidth=1e9,
     link_latency=1.5e-3,
@@ -157,7 +157,7 @@ class LinkCurve:
 def with_links(machine: Machine, curves: Sequence[LinkCurve]) -> Machine:
     """Put measured links between the ranks of a host in the place of a machine's own.
 
-    The latency is that of a meeting; the bandwidth what the largest exchange takes beyond the smallest, or a
+    The latency is that of a barrier; the bandwidth what the largest exchange takes beyond the smallest, or a
     reduction where nothing was exchanged. `message_seconds` is what the smallest message of a pair takes, on
     a transport that joins hosts as it does ranks (the wire). Curves are of one transport; what they do not
     tell stays as it was.

@@ -1,6 +1,6 @@
 """One rank's state in a search, and its local steps between two exchanges (Pan, Pearce, Owens 2018).
 
-A level is a visit of each of the four subgraphs, an exchange, and `settle`, which takes in what the others
+A level is a visit of each of the four subgraphs, an exchange, and `commit`, which takes in what the others
 found and counts the work ahead. `gravel.kernels.partition.program` puts them in order.
 
 A normal vertex takes the smallest delegate that can be its predecessor, and only where there is none the
@@ -124,9 +124,9 @@ class RankSearch:
     def _count_work(self) -> None:
         """Count the work ahead and choose each visit's direction (section IV-B)."""
         part, ends = self.part, self._ends
-        ends["nd"].settle(*row_work(self._frontier, part.nd.row_offsets))
+        ends["nd"].advance(*row_work(self._frontier, part.nd.row_offsets))
         for name in ("dn", "dd"):
-            ends[name].settle(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
+            ends[name].advance(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
         self._marked = 0
         if not self.optimized:
             return
@@ -196,7 +196,7 @@ class RankSearch:
         answer &= self.predecessor[ids] == NOBODY
         return answer
 
-    def settle(self, delegates: NDArray[Any]) -> tuple[int, int]:
+    def commit(self, delegates: NDArray[Any]) -> tuple[int, int]:
         """End a level with the OR of all ranks' masks; returns what `frontier_sizes` does."""
         self.level += 1
         self._frontier = self._fresh[: self._marked].copy()

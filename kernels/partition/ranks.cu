@@ -2,8 +2,8 @@
 // Pearce, Owens, IPDPS 2018; see kernels/partition/__init__.py for the layout).
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
-// subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
-// here; label and count; meet everywhere. What a visit needs first is made beside the others, and all meet here in between:
+// subgraphs; synchronise everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
+// here; label and count; synchronise everywhere. What a visit needs first is made beside the others, and all synchronise here in between:
 // the queue of one that is forward, where it is not there yet, and the frontiers of other ranks where nn is backward.
 //
 // spills 300: what a level needs is laid aside between its visits; 64-bit vertices with the smallest predecessors take most
@@ -11,13 +11,13 @@
 // variants OFFSET: u32 u64
 // variants TREE: 0 1 2
 
-#include "kernels/partition/backward.cuh"
+#include "kernels/partition/pull.cuh"
 #include "kernels/partition/begin.cuh"
-#include "kernels/partition/forward.cuh"
-#include "kernels/partition/fronts.cuh"
+#include "kernels/partition/push.cuh"
+#include "kernels/partition/pull_nn.cuh"
 #include "kernels/partition/labels.cuh"
 #include "kernels/partition/level_state.cuh"
-#include "kernels/partition/meeting.cuh"
+#include "kernels/partition/device_barrier.cuh"
 #include "kernels/partition/staged.cuh"
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
@@ -44,8 +44,8 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
 #pragma unroll 1
     for (u32 k = 0; k < 4; ++k) {
         Subgraph visit = Subgraph(VISITS >> 2 * k & 3);
-        Lookers lookers = k == 0 && r.own_delegates ? OWN : k == 2 ? OTHERS : ALL;
-        if (lookers == OTHERS) {
+        Pullers pullers = k == 0 && r.own_delegates ? OWN : k == 2 ? OTHERS : ALL;
+        if (pullers == OTHERS) {
             if (a.forward.nn && a.nn_listed)
                 visit_nn(w, r, row, a.counts[NN_TAIL]);
             else if (a.forward.nn)
@@ -54,7 +54,7 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
         }
         if (visit == DN && a.sweeps) continue;
         if (a.local.backward >> visit & 1 && a.local.hidden[reverse_of(visit)] && a.counts[rows_of(visit)])
-            look(w, r, visit, lookers, found);
+            pull(w, r, visit, pullers, found);
     }
 }
 
@@ -74,21 +74,21 @@ __device__ __forceinline__ void copy_words(T& to, const T& from) {
 
 // What a block fetches first, each by a warp of its own where there are so many: one after the other, these trips to memory
 // were a third of the time until levels begin.
-enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
+enum Fetched : u32 { OF_RANKS, OF_BARRIER, OF_OTHERS, OF_WORLD, FETCHES };
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
-    search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
+    search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Barrier* barrier, const Factors* factors,
            u64* log, u64 logged, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
-           u64 source_delegate, u64 source_slot, u64 max_depth, const Stages* staged) {
+           u64 source_delegate, u64 source_id, u64 max_depth, const Stages* staged) {
     __shared__ Ahead known[MOST_HERE];
-    // Of global memory these and all other pointers would be fetched anew after every meeting.
+    // Of global memory these and all other pointers would be fetched anew after every barrier.
     __shared__ Rank own[MOST_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[MOST_HERE * COUNTS];
     __shared__ u64 tails[MOST_HERE * MOST_DEVICES];
     __shared__ Everywhere all;
-    __shared__ Meeting m;
+    __shared__ Barrier m;
     __shared__ Afar afar[MOST_HERE * MOST_DEVICES];
 #pragma unroll 1
     for (u32 fetched = warp_id(); fetched < FETCHES; fetched += blockDim.x / WARP) {
@@ -100,11 +100,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
             known[k].lists = known[k].nn_lists = true;
         }
-        if (fetched == OF_MEETING) copy_words(m, *meeting);
+        if (fetched == OF_BARRIER) copy_words(m, *barrier);
         for (u32 from = lane_id(); fetched == OF_OTHERS && from < rank_count; from += WARP)
             afar[from] = {ranks[from].found, ranks[from].counts};
         if (fetched == OF_WORLD && lane_id() == 0) {
-            open_meetings(*meeting);
+            open_barrier(*barrier);
             w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
             all = {0, nn_rows, delegate_count, false, false};
             if (PLACED) link_sectors() = 0;
@@ -114,9 +114,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     __syncthreads();
     // When a device was launched is no part of a search.
-    if (m.devices > 1 && !meet(m, true)) return;
+    if (m.devices > 1 && !synchronise(m, true)) return;
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
-    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_slot});
+    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_id});
     const Stages stages = STAGED ? *staged : Stages{};
     // What a rank begins to read from others is written anew.
     for (u32 k = 0; STAGED && k < here_count; ++k) begin_relay(w, own[k], stages);
@@ -132,12 +132,12 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 auto mask_of = [&](u32 from) { return reinterpret_cast<u64*>(afar[from].found + side * w.words); };
                 take_masks(mask_of(u32(own[k].rank)), stages.schedule, round * rank_count + own[k].rank, w.words / 2, mask_of);
             }
-            if (!meet(m, true)) return;
+            if (!synchronise(m, true)) return;
         }
         if (stamps) stamp[0] = nanoseconds();
         if (begun && relays(stages, rank_count)) {
             for (u32 k = 0; k < here_count; ++k) relay(w, own[k], stages, own[k].counts + side_of(ahead), side);
-            if (!meet(m, true)) return;
+            if (!synchronise(m, true)) return;
         }
         if (stamps) stamp[1] = nanoseconds();
 #endif
@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             u64 told = 0;
             if (asks) told = STAGED ? tail_for(w, r, stages, threadIdx.x) : __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]);
             if (!all.no_delegates)
-                settle_delegates(
+                commit_delegates(
                     w, r, tally,
                     [&](u64 own) {
                         u32 found = STAGED ? __ldcv(&r.found[side * w.words + own]) : 0;
@@ -170,16 +170,16 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             if (known[k].lists && !all.no_delegates) list_delegates(w, r, counts, true, true);
             if (!all.no_delegates) tally.add_delegates(sums + k * COUNTS);
         }
-        // One rank alone has nothing to take in before its normal vertices settle.
-        if (begun && rank_count > 1 && !meet(m, false)) return;
+        // One rank alone has nothing to take in before its normal vertices commit.
+        if (begun && rank_count > 1 && !synchronise(m, false)) return;
         for (u32 k = 0; begun && k < here_count; ++k) {
             const Rank& r = own[k];
             u64* counts = r.counts + side_of(ahead);
             Tally tally;
-            Settling asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MOST_LISTED : ~0u,
+            Commit asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MOST_LISTED : ~0u,
                            known[k].sweeps, all.delegates_left != 0};
-            settle_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 fresh) {
-                if (live) label(r, own, fresh, i32(ahead));
+            commit_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 newly) {
+                if (live) label(r, own, newly, i32(ahead));
             });
             tally.add_normals(sums + k * COUNTS);
         }
@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         bool logs = begun && global_thread() == 0 && level < logged;
         if (logs) record[6] = nanoseconds();
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         if (logs) record[7] = nanoseconds();
         level = ahead;
         if (warp_id() == 0) {
@@ -195,14 +195,14 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             learn(own, u32(here_count), afar, u32(rank_count), known, level, normals, nn_ahead);
             __syncwarp();
             if (lane_id() == 0) {
-                u64 fresh = known[0].counts[D_FRESH];
-                all.frontier = normals + fresh;
-                all.delegates_left -= fresh;
-                all.no_delegates = !fresh && !all.delegates_left;
+                u64 newly = known[0].counts[D_NEW];
+                all.frontier = normals + newly;
+                all.delegates_left -= newly;
+                all.no_delegates = !newly && !all.delegates_left;
                 all.nn_left -= nn_rows ? nn_ahead : 0;
                 // Unless the smallest is asked for, who has found a delegate by then does not look along nn: about as
                 // many in all as delegates are on the frontier. Kronecker 26 took 2 % less for it.
-                u64 most = delegate_count ? delegate_count : 1, others = TREE == SMALLEST ? most : most - fresh;
+                u64 most = delegate_count ? delegate_count : 1, others = TREE == SMALLEST ? most : most - newly;
                 all.nn_backward = factors->optimized && nn_rows && nn_ahead * most > all.nn_left * others;
             }
             __syncwarp();
@@ -223,11 +223,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             u64 directions = 0, normals = 0;
             for (u32 k = 0; k < here_count; ++k) {
                 directions |= u64(known[k].local.backward | u32(all.nn_backward) << 3) << 4 * k;
-                normals += known[k].counts[N_FRESH];
+                normals += known[k].counts[N_NEW];
             }
             record[0] = directions;
             record[1] = normals;
-            record[2] = known[0].counts[D_FRESH];
+            record[2] = known[0].counts[D_NEW];
             record[3] = nanoseconds();
         }
         bool queues = false, gathers = all.nn_backward && rank_count > 1;
@@ -240,28 +240,28 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             visit_unqueued(w, r, known[k], row, level);
         }
         if (queues || gathers) {
-            if (!meet(m, false)) return;
+            if (!synchronise(m, false)) return;
             read_counts(own, u32(here_count), known, level, threadIdx.x, blockDim.x);
             __syncthreads();
         }
         for (u32 k = 0; k < here_count; ++k) {
-            if (all.nn_backward) look_along_nn(w, own[k], known[k].sweeps);
+            if (all.nn_backward) pull_nn(w, own[k], known[k].sweeps);
             visit_queued(w, own[k], known[k], row, level);
         }
         if (logs) record[4] = nanoseconds();
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         if (logs) record[5] = nanoseconds();
     }
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
     for (u32 k = 0; k < here_count; ++k) {
-        const Source source{source_vertex, source_delegate, source_slot};
+        const Source source{source_vertex, source_delegate, source_id};
         if (TREE == SMALLEST) finish(own[k]);
         widen(w, own[k], all.frontier ? level : level - 1, source.alone(w, own[k]), words_of_warp());
     }
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.
-    if (TREE) meet(m, true);
+    if (TREE) synchronise(m, true);
     __syncthreads();
     if (threadIdx.x == 0 && atomicAdd(&log[DONE], 1ull) == gridDim.x - 1) {
         log[ENDED] = nanoseconds();

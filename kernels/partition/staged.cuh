@@ -1,10 +1,10 @@
 // What ranks on peer devices do by stages (Pan, Pearce, Owens 2018, section V): masks in rounds, and with groups the local
 // all-to-all. A vertex for a rank of another group is read by the member of this group that has the receiver's place there,
-// and listed for that group; when all have met, the receiver reads that list. With uniquify a member lists no vertex twice,
+// and listed for that group; after a barrier, the receiver reads that list. With uniquify a member lists no vertex twice,
 // whichever of its mates had it.
 
 #include "kernels/partition/rounds_of_masks.cuh"
-#include "kernels/partition/settle.cuh"
+#include "kernels/partition/commit.cuh"
 
 #ifndef STAGED
 #define STAGED 0

@@ -53,9 +53,9 @@ class Searching:
     local_all_to_all: bool = False
 
 
-BUSIEST_FIRST = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
+BY_DEGREE = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
 """With delegates numbered by their arcs and nn in both directions: GPUs, unless for smallest predecessors."""
 
-HUBS_FIRST = replace(BUSIEST_FIRST, together=1.15)
+DEGREE_ORDER = replace(BY_DEGREE, together=1.15)
 """The same in degree order: what a level labels lies close together. Labels took 2.5 ns a thousand against
 2.9 in the graph's own order (scale 24, one H200)."""

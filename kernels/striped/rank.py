@@ -169,7 +169,7 @@ class StripedRankSearch:
         else:
             self._marker[0] = contract(*told, self._fresh, self._marker[0])
 
-    def settle(self) -> int:
+    def commit(self) -> int:
         """End a level: what was claimed is the next frontier. Returns how many vertices."""
         self.level += 1
         self._frontier = self._fresh[: self._marker[0]].copy()

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 BYTES_PER_VERTEX = 51
 """Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
-for the labels put together, and what `gravel.kernels.partition.cuda.lookers` adds."""
+for the labels put together, and what `gravel.kernels.partition.cuda.row_tables` adds."""
 
 WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 """From 2^32 vertices on."""
 
 BYTES_PER_NORMAL_ARC = 20
-"""A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
+"""A bin with ids and tails, a row, and the column by compact ids (8 from 2^32 vertices on)."""
 
 BYTES_PER_RELAYED_ARC = 8
 """With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
@@ -165,8 +165,8 @@ def _told_by_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> 
     told = []
     for level in levels:
         backward = tuple(sorted({name for rank in level.backward for name in rank}))
-        waits = level.wait + level.relay + level.settle_wait
-        parts = level.visit / 1e3, (level.reduce + level.settle) / 1e3, waits / 1e3
+        waits = level.wait + level.relay + level.commit_wait
+        parts = level.visit / 1e3, (level.reduce + level.commit) / 1e3, waits / 1e3
         sent = mask_bytes, 4 * level.arrived
         told.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
     # Deeper levels than the GPU logs.

@@ -64,7 +64,7 @@ def main() -> None:
                     wake()
                     times.append(search.run(each).milliseconds)
                 levels = " ".join(
-                    f"{'/'.join((*level.backward[0], ''))}{level.visit:.0f}+{level.settle:.0f}"
+                    f"{'/'.join((*level.backward[0], ''))}{level.visit:.0f}+{level.commit:.0f}"
                     for level in search.levels[0]
                 )
                 print(

@@ -20,5 +20,5 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     for launch in ("partition.cuda.launching", "probes.links.peer", "probes.reductions"):
         monkeypatch.setattr(f"gravel.kernels.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"gravel.kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

@@ -101,7 +101,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     launching = "gravel.kernels.partition.cuda.launching"
     monkeypatch.setattr(f"{launching}.load", fake_cupy.load)
     monkeypatch.setattr(f"{launching}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
 
 

@@ -11,7 +11,7 @@ import pytest
 from gravel.kernels.cuda.source import read_source
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from tests.directions import without_nn
 from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
@@ -198,12 +198,12 @@ def test_levels_are_told_by_each_device() -> None:
         assert {device.delegates for device in level} == {records[0].delegates}
         sent = sum(record.vertex_bytes for record in records)
         assert 4 * sum(device.arrived for device in level) == (0 if True in nn_backward else sent)
-        assert all(min(d.visit, d.wait, d.settle, d.settle_wait) >= 0 for d in level)
+        assert all(min(d.visit, d.wait, d.commit, d.commit_wait) >= 0 for d in level)
     assert turned == {True, False}
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    described, alone = MeetingPoint.described, MeetingPoint()
+    described, alone = DeviceBarrier.described, DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
@@ -211,7 +211,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with monkeypatch.context() as lost:
-        lost.setattr(MeetingPoint, "described", with_a_stranger)
+        lost.setattr(DeviceBarrier, "described", with_a_stranger)
         search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, time_limit=0.3)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from gravel.kernels.partition.cuda import mapping
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from gravel.kernels.striped.cuda import CudaStripedSearch
 from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
@@ -138,7 +138,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    described, alone = MeetingPoint.described, MeetingPoint()
+    described, alone = DeviceBarrier.described, DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
@@ -146,7 +146,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     graph = fast_csr(rmat(7), symmetric=True)
     whole = stripe(*graph, ranks=2)
     with monkeypatch.context() as lost:
-        lost.setattr(MeetingPoint, "described", with_a_stranger)
+        lost.setattr(DeviceBarrier, "described", with_a_stranger)
         search = CudaStripedSearch(whole, devices=(0, 1), time_limit=0.3)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):

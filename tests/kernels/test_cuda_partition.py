@@ -123,22 +123,22 @@ def test_levels_are_told() -> None:
         assert without_nn(level.backward) == without_nn(record.backward for record in records)
         assert level.normal == sum(record.normal for record in records)
         assert level.delegates == records[0].delegates
-        assert min(level.visit, level.wait, level.settle, level.settle_wait) >= 0
+        assert min(level.visit, level.wait, level.commit, level.commit_wait) >= 0
         assert level.visit > 0
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 
-    described = MeetingPoint.described
-    alone = MeetingPoint()
+    described = DeviceBarrier.described
+    alone = DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
 
     offsets, columns = fast_csr(rmat(10), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
     search = search_of(whole, time_limit=0.2)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):

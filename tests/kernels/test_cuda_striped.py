@@ -106,16 +106,16 @@ def test_outputs_depth_and_devices() -> None:
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
     from gravel.kernels.striped.cuda import CudaStripedSearch
 
-    described, alone = MeetingPoint.described, MeetingPoint()
+    described, alone = DeviceBarrier.described, DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
 
     whole = stripe(*fast_csr(rmat(10), symmetric=True), ranks=2)
-    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
     search = CudaStripedSearch(whole, time_limit=0.2)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):

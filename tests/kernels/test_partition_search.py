@@ -131,14 +131,14 @@ def test_directions_turn_for_each_subgraph_where_work_is_saved() -> None:
 
 def test_a_direction_follows_the_work() -> None:
     sources = Ends(hidden=1000)
-    sources.settle(new=100, arcs=600)
+    sources.advance(new=100, arcs=600)
     factors = {"to_backward": 0.5, "to_forward": 0.05}
     # A tenth of the sources is new, so a destination expects ten looks.
     assert is_backward(False, sources, 100, **factors)
     assert not is_backward(False, sources, 120, **factors)
     assert is_backward(True, sources, 1199, **factors)
     assert not is_backward(True, sources, 1201, **factors)
-    sources.settle(new=0, arcs=0)
+    sources.advance(new=0, arcs=0)
     assert is_backward(True, sources, 10**9, **factors)
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gravel.kernels.partition.cuda.launch import BLOCK
 from gravel.kernels.partition.cuda.launching import DeviceLaunch, View
 
-JOINING = ("plant", "probe", "shorten", "choose", "join", "flatten")
-EXCHANGING = ("publish", "pull", "settle", "hook")
+JOINING = ("link", "probe", "shorten", "choose", "join", "flatten")
+EXCHANGING = ("publish", "pull", "shortcut", "hook")
 """The kernel's `Log` after its first two words: what a rank does by itself, and in all rounds together."""
 
 
@@ -48,7 +48,7 @@ class ComponentsLaunch(DeviceLaunch):
         super().__init__(path, "components", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
         self._log = cupy.zeros(2 + len(JOINING + EXCHANGING), numpy.uint64)
         sizes = (len(view.here), self._ranks, len(delegates), symmetric)
-        tables = self._table, self._here, cupy.asarray(delegates), self._meeting, self._log
+        tables = self._table, self._here, cupy.asarray(delegates), self._barrier, self._log
         self._arguments = (*tables, *map(numpy.uint64, sizes))
 
     def start(self) -> tuple[Any, Any]:

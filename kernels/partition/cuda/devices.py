@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gravel.kernels.partition.cuda.device_barrier import GIVEN_UP, DeviceBarrier
 from gravel.kernels.partition.cuda.launching import View
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, MeetingPoint
 from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 
 MOST_HERE = 16
@@ -31,7 +31,7 @@ class Devices:
         make_peers(self.ids)
         self.home = [rank * count // ranks for rank in range(ranks)]
         self.launches: list[Any] = []
-        self._points = [self.on(place, MeetingPoint) for place in range(count)]
+        self._points = [self.on(place, DeviceBarrier) for place in range(count)]
 
     def on(self, place: int, make: Callable[[], Any]) -> Any:
         """Call something with one of the devices as the current one."""

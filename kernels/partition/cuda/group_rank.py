@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.device_barrier import GIVEN_UP, DeviceBarrier
 from gravel.kernels.partition.cuda.launching import DeviceLaunch, View
 from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, MeetingPoint
 from gravel.kernels.partition.cuda.table import Table
 
 
@@ -22,7 +22,7 @@ class GroupRank:
 
     def _map(self, gang: Gathering, table: Table) -> View:
         """Map all ranks' memory."""
-        self._gang, point = gang, MeetingPoint()
+        self._gang, point = gang, DeviceBarrier()
         self._mapping = Mapping(gang, table, point)
         return View(self._mapping.rows, [gang.rank], self._mapping.points, gang.rank, point)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.cuda.hubs_first import in_order
+from gravel.kernels.partition.cuda.by_degree import in_order
+from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
-from gravel.kernels.partition.cuda.slots import Slots
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.layout import mask_words
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
@@ -27,7 +27,7 @@ LOGGED_LEVELS = 1 << 12
 """Levels that a log has room for at first, in 352 KiB; see `Launch.grow`."""
 
 NOWHERE = (1 << 64) - 1
-"""What the kernel takes for no delegate and no slot."""
+"""What the kernel takes for no delegate and no compact id."""
 
 SECTOR = 32
 """Bytes, as in `kernels/partition/placed.cuh`."""
@@ -43,10 +43,10 @@ class Level:
     arrived: int  # vertices that other ranks sent here
     visit: float
     wait: float  # for the others' visits
-    settle: float  # masks, arrivals, labels
-    settle_wait: float
-    reduce: float = 0.0  # masks, where they are reduced in rounds; not in `settle`
-    relay: float = 0.0  # what is listed for other groups; not in `settle` either
+    commit: float  # masks, arrivals, labels
+    commit_wait: float
+    reduce: float = 0.0  # masks, where they are reduced in rounds; not in `commit`
+    relay: float = 0.0  # what is listed for other groups; not in `commit` either
 
     @property
     def pulled(self) -> bool:
@@ -61,9 +61,10 @@ class Launch(LevelLaunch):
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
     delegates : their vertices, ascending.
-    numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.hubs_first`); None where
+    numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.by_degree`); None where
         they ascend.
-    slots : of ranks (`gravel.kernels.partition.cuda.slots`); of one that is missing all vertices have one.
+    ids : compact ones of ranks (`gravel.kernels.partition.cuda.compact_ids`); all vertices of a rank that is
+        missing have one.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
     time_limit, blocks : as `DeviceLaunch` has them.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
@@ -86,12 +87,12 @@ class Launch(LevelLaunch):
         placed: bool = False,
         layout: str | None = None,
         numbers: NDArray[numpy.uint32] | None = None,
-        slots: Mapping[int, Slots] | None = None,
+        ids: Mapping[int, CompactIds] | None = None,
         staging: Staging | None = None,
     ) -> None:
         import cupy
 
-        self._delegates, self._numbers, self._slots = delegates, numbers, slots or {}
+        self._delegates, self._numbers, self._ids = delegates, numbers, ids or {}
         file = "ranks_placed" if placed else "ranks" if staging is None else "ranks_staged"
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
@@ -112,7 +113,7 @@ class Launch(LevelLaunch):
             self._table,
             self._here,
             cupy.asarray(in_order(delegates, numbers)),
-            self._meeting,
+            self._barrier,
             cupy.asarray(packed_factors(options, symmetric)),
         )
         self._sizes = tuple(
@@ -126,16 +127,16 @@ class Launch(LevelLaunch):
         if is_delegate and self._numbers is not None:
             place = int(self._numbers[place])
         depth = (1 << 31) - 1 if max_depth is None else max_depth
-        slot = None if is_delegate else self._slot(source)
-        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, slot))
+        own = None if is_delegate else self._compact_id(source)
+        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, own))
         last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
         log = self._log, numpy.uint64(self._logged)
         return self._begin((*self._tables, *log, *self._sizes, *last))
 
-    def _slot(self, source: int) -> int | None:
-        """Find the slot of a source that is a rank's here; what is told of others is not asked for."""
-        local, slots = source // self._ranks, self._slots.get(source % self._ranks)
-        return local if slots is None else slots.find(local)
+    def _compact_id(self, source: int) -> int | None:
+        """Find the compact id of a source on its rank; only that rank's device asks for it."""
+        local, ids = source // self._ranks, self._ids.get(source % self._ranks)
+        return local if ids is None else ids.find(local)
 
     def milliseconds(self, start: Any, end: Any) -> float:
         """Tell what the search took: among several devices from when all had come, by the device's clock."""

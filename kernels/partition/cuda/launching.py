@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.cuda import grid_of, load, resident_blocks, vertex_macro
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class View:
     here: Sequence[int]
     """Ranks of this device."""
     points: Sequence[int]
-    """All devices' meeting points."""
+    """All devices' barrier points."""
     place: int
     """Of this device among them."""
-    point: MeetingPoint
+    point: DeviceBarrier
 
 
 def width_macros(vertex: Any, *, wide: bool) -> dict[str, object]:
@@ -40,7 +40,7 @@ class DeviceLaunch:
     ----------
     path, entry, macros : of the kernel.
     block : threads of a block.
-    time_limit : seconds that it waits for other devices at one meeting.
+    time_limit : seconds that it waits for other devices at one barrier.
     blocks : of the grid, at most what runs at the same time; None fills the device.
 
     """
@@ -64,7 +64,7 @@ class DeviceLaunch:
         self._ranks = len(view.rows)
         self._table = cupy.asarray(numpy.concatenate(view.rows))
         self._here = cupy.asarray(numpy.array(view.here, numpy.uint64))
-        self._meeting = view.point.described(view.points, view.place, time_limit)
+        self._barrier = view.point.described(view.points, view.place, time_limit)
 
     def _begin(self, arguments: Sequence[Any]) -> tuple[Any, Any]:
         """Launch it; returns the events before and after."""

@@ -8,16 +8,16 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
+from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
+from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.encoded import layout_of
 from gravel.kernels.partition.cuda.group_rank import GroupRank
-from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from gravel.kernels.partition.cuda.launch import Launch
 from gravel.kernels.partition.cuda.launching import width_macros
-from gravel.kernels.partition.cuda.meeting import TIME_LIMIT
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
-from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
@@ -31,7 +31,7 @@ class PeerRank(GroupRank):
     ----------
     part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
-    time_limit : seconds that a device waits for the others at one meeting.
+    time_limit : seconds that a device waits for the others at one barrier.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.
@@ -65,15 +65,15 @@ class PeerRank(GroupRank):
         if staging is not None and staging.relays:
             sent = numpy.array(gang.all_gather(arcs_sent(part, gang.size)))
             relay_starts = staging.relay_starts(sent, gang.rank)
-        numbers, slotting, slots = None, None, dict[int, Slots]()
+        numbers, compaction, ids = None, None, dict[int, CompactIds]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
-            numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
-            found = slots_of(part, delegates, vertex_count, gang.size) if symmetric else None
+            numbers = gang.all_gather(numbers_by_degree(part) if gang.rank == 0 else None)[0]
+            found = compact_ids_of(part, delegates, vertex_count, gang.size) if symmetric else None
             part = renumbered(part, numbers)
             if found is not None:
-                part, slotting = slotted(part, gang.all_gather(found))
-                slots = {gang.rank: found}
+                part, compaction = compacted(part, gang.all_gather(found))
+                ids = {gang.rank: found}
         self._memory = RankMemory(
             part,
             vertex_count=vertex_count,
@@ -84,7 +84,7 @@ class PeerRank(GroupRank):
             uniquify=options.uniquify,
             apart=gang.size > 1,
             placing=placing,
-            slotting=slotting,
+            compaction=compaction,
             relay_starts=relay_starts,
         )
         macros = {**width_macros(delegates.dtype, wide=wide), "TREE": self._tree}
@@ -98,7 +98,7 @@ class PeerRank(GroupRank):
             placed=placing is not None,
             layout=layout,
             numbers=numbers,
-            slots=slots,
+            ids=ids,
             staging=staging,
             nn_rows=sum(gang.all_gather(self._memory.nn_rows)) if options.nn_directed else 0,
         )
@@ -141,8 +141,8 @@ class PeerRank(GroupRank):
                 level.delegates,
                 level.backward[0],
                 level.visit / 1e3,
-                (level.reduce + level.settle) / 1e3,
-                (level.wait + level.relay + level.settle_wait) / 1e3,
+                (level.reduce + level.commit) / 1e3,
+                (level.wait + level.relay + level.commit_wait) / 1e3,
                 read,
                 fronts if "nn" in level.backward[0] else 4 * level.arrived,
                 level.relay / 1e3,

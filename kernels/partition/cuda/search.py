@@ -11,15 +11,15 @@ import numpy
 
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda.wake import wake_all
+from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
+from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
+from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.encoded import layout_of
-from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from gravel.kernels.partition.cuda.launch import Launch, Level
 from gravel.kernels.partition.cuda.launching import width_macros
-from gravel.kernels.partition.cuda.meeting import TIME_LIMIT
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
-from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, arc_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
@@ -82,20 +82,20 @@ class CudaPartitionSearch:
         check_encoded(layout, graph.delegates.dtype, placing)
         check_staged(self._staging, placed=placing is not None, layout=layout)
         wide = wide or placing is not None or layout is not None or self._staging is not None
-        self._numbers, self._slots = None, dict[int, Slots]()
+        self._numbers, self._ids = None, dict[int, CompactIds]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
-            self._numbers = self._devices.on(0, lambda: busiest_first(graph.parts[0]))
+            self._numbers = self._devices.on(0, lambda: numbers_by_degree(graph.parts[0]))
             if symmetric:
                 facts = graph.delegates, graph.vertex_count, graph.ranks
-                found = self._devices.each_rank(lambda rank: slots_of(graph.parts[rank], *facts))
-                self._slots = dict(enumerate(found))
+                found = self._devices.each_rank(lambda rank: compact_ids_of(graph.parts[rank], *facts))
+                self._ids = dict(enumerate(found))
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {**width_macros(graph.delegates.dtype, wide=wide), "TREE": self._tree}
         nn_rows = sum(memory.nn_rows for memory in self._memory)
         choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
         choices |= {"placed": placing is not None, "layout": layout, "options": self.options}
-        choices |= {"numbers": self._numbers, "staging": self._staging, "slots": self._slots}
+        choices |= {"numbers": self._numbers, "staging": self._staging, "ids": self._ids}
         choices["nn_rows"] = nn_rows if self.options.nn_directed else 0
         self._devices.prepare(self._memory, lambda view: Launch(macros, view, graph.delegates, **choices))
         self._labels = self._devices.on(0, self._allocate_labels)
@@ -121,7 +121,7 @@ class CudaPartitionSearch:
             "placing": placing,
         }
 
-        slots, staging = list(self._slots.values()), self._staging
+        ids, staging = list(self._ids.values()), self._staging
         sent = None
         if staging is not None and staging.relays:
             sent = numpy.array(
@@ -133,10 +133,10 @@ class CudaPartitionSearch:
             if staging is not None and sent is not None:
                 own["relay_starts"] = staging.relay_starts(sent, rank)
             ready = part if self._numbers is None else renumbered(part, self._numbers)
-            if not slots:
+            if not ids:
                 return RankMemory(ready, **own)
-            ready, slotting = slotted(ready, slots)
-            return RankMemory(ready, **own, slotting=slotting)
+            ready, compaction = compacted(ready, ids)
+            return RankMemory(ready, **own, compaction=compaction)
 
         return self._devices.each_rank(load)
 

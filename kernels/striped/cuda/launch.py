@@ -69,7 +69,7 @@ class Launch(LevelLaunch):
         """Begin a search; returns the events before and after it."""
         depth = (1 << 31) - 1 if max_depth is None else max_depth
         search = (numpy.uint64(value) for value in (self._logged, source, depth))
-        return self._begin((self._table, self._here, self._meeting, self._log, *self._sizes, *search))
+        return self._begin((self._table, self._here, self._barrier, self._log, *self._sizes, *search))
 
     def levels(self) -> list[tuple[LevelRecord, ...]]:
         """Read the levels of the last search, of each rank here.

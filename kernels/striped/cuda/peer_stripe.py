@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy
 
 from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
-from gravel.kernels.partition.cuda.meeting import TIME_LIMIT
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
 from gravel.kernels.striped.layout import StripedRank
@@ -22,7 +22,7 @@ class PeerStripe(GroupRank):
     ----------
     part, vertex_count, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
     output : "distance", "predecessor" or "both".
-    time_limit : seconds that a device waits for the others at one meeting.
+    time_limit : seconds that a device waits for the others at one barrier.
 
     """
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
-from gravel.kernels.partition.cuda.meeting import TIME_LIMIT
 from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory

@@ -20,8 +20,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.order import renumber_cuda
-from gravel.kernels.partition.cuda.lookers import row_mask
 from gravel.kernels.partition.cuda.memory import SMALLEST
+from gravel.kernels.partition.cuda.row_tables import row_mask
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, arc_count
 
 ARCS_AT_ONCE = 1 << 27
@@ -53,7 +53,7 @@ def room_for(parts: Sequence[RankGraph]) -> bool:
     return wanted <= free
 
 
-def busiest_first(part: RankGraph) -> NDArray[numpy.uint32]:
+def numbers_by_degree(part: RankGraph) -> NDArray[numpy.uint32]:
     """Number the delegates by their arcs on one rank, most first, uint32 (delegates,), on the host.
 
     All ranks have to take the numbers of one; which one does not matter, since the distributor deals every

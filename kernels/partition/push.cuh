@@ -56,13 +56,13 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
 }
 
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
-template <bool FRESH_HAS_SEEN, class Found>
-__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, Key* keys,
+template <bool REACHED_HAS_SEEN, class Found>
+__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* newly, Key* keys,
                                               const Found& key) {
     u32 place[BATCH];
 #pragma unroll
     for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? read_once(columns, a.arc[k]) : 0;
-    claim<FRESH_HAS_SEEN>(seen, fresh, keys, a.live, place, key);
+    claim<REACHED_HAS_SEEN>(seen, newly, keys, a.live, place, key);
 }
 
 __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {

@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 smaller_head(const Parts& w, const Part& r, u32 n
 
 // Every node hangs on its first neighbour where that is smaller, as every delegate is for an own vertex: most of all
 // trees, without an atomic. Labels of delegates begin with their vertices.
-__device__ __forceinline__ void plant(const Parts& w, const Part& r) {
+__device__ __forceinline__ void link_first(const Parts& w, const Part& r) {
     if (global_thread() < COUNTS) r.counts[global_thread()] = global_thread() == LEAST ? ~0ull : 0;
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         OFFSET dd = r.dd_offsets[d];
