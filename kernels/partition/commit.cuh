@@ -3,8 +3,7 @@
 
 #include "kernels/partition/reserve.cuh"
 
-// The sum of a warp's counts, each below 2^54. With shuffles these sums were a tenth of the instructions of a search of
-// Kronecker 22.
+// The sum of a warp's counts, each below 2^54, by two reductions: shuffles take five steps of 64 bits.
 __device__ __forceinline__ u64 sum_counts(u64 value) {
     constexpr u32 HALF = 27;  // bits, of which 32 lanes' sum has 32
     u32 low = u32(value) & (1u << HALF) - 1, high = u32(value >> HALF);
@@ -114,8 +113,7 @@ __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u64 local, const OFFSET* 
     return more;
 }
 
-// The nd arcs of a word's vertices. A lane reads the lengths of all at once, a sector: by quads, as visits take words, the
-// large levels of Kronecker 24 settled in 23 us instead of 16.
+// The nd arcs of a word's vertices. A lane reads the lengths of all at once, a sector.
 __device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 newly) {
     const uint4* lengths = reinterpret_cast<const uint4*>(r.nd_lengths + own * WARP);
     uint4 low = lengths[0], high = lengths[1];

@@ -1,4 +1,4 @@
-// What trees begin with: every node hangs on one neighbour, and few more arcs join most of what that left apart
+// The first links of trees: every node hangs on one neighbour, and few more arcs join most of what that left apart
 // (kernels/components/tile.cuh does so in tiles of vertices). The rest is in join.cuh.
 
 #include "kernels/partition/trees.cuh"
@@ -54,7 +54,7 @@ __device__ __forceinline__ void link_first(const Parts& w, const Part& r) {
     }
 }
 
-// Own vertices that are delegates hang on these. Then more arcs join what a first look left apart: delegates that are
+// Own vertices that are delegates hang on these. Then more arcs join what first links left apart: delegates that are
 // still roots try until they are none; some others, and own vertices without delegates nearby, join their last arc.
 // A few of these put nearly all into one tree where there are delegates; more would queue for its root.
 __device__ __forceinline__ void probe(const Parts& w, const Part& r) {

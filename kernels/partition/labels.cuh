@@ -73,8 +73,8 @@ __device__ __forceinline__ void smallest_keys(const World& w, const Rank& r, con
 }
 
 // Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `planes`, (digits, PLANE_WORDS), the
-// first of which is that of compact id `base`. While levels commit each byte would be an access of its own to a large array, with
-// which a search of Kronecker 26 on one H200 took 5 % longer.
+// first of which is that of compact id `base`. While levels are committed each byte would be an access of its own to a large
+// array.
 __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32 base, u32* planes) {
     constexpr u32 AT_ONCE = TREE ? 4 : 8;
     u32 end = r.own_tiles[tile + 1];

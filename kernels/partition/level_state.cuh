@@ -1,23 +1,21 @@
 // What blocks know of a level before they visit it: counts of all ranks, directions, and which queues are there.
 
+// docs/tuning.md has what supports the constants.
+
 #include "kernels/cuda/atomics.cuh"
+#include "kernels/partition/commit.cuh"
 #include "kernels/partition/directions.cuh"
 #include "kernels/partition/queues.cuh"
-#include "kernels/partition/commit.cuh"
 
-// Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
-// Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
-// to 3 % longer, and with 16 or 64 Ki as long within 1 %.
+// Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it is committed.
 constexpr u64 LISTED_ARCS = 1 << 14;
 
 // Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
-// for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %. So it is
-// where no visit is backward: without a list nn of 417 thousand vertices took 130 us of scale 26, for all its arcs are
-// gone through.
+// for nn: a frontier after a large one is small again. So it is where no visit is backward, since without a list all nn arcs
+// are gone through.
 constexpr u32 LISTED_SHARE = 8;
 
 // Vertices that a block lists for nn at most, unless there is no way without a list: of more nn is visited backward, mostly.
-// At scale 26 a level with 3 million of them settled in 38 us instead of 79.
 constexpr u32 MOST_LISTED = 1 << 12;
 
 // What all ranks know of a level.
@@ -42,7 +40,7 @@ __device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factor
     decide(a.local, count, factors);
     a.forward = forward_of(a.local, count);
     a.forward.nn &= !all.nn_backward;
-    // Then nobody need look who: scale 26 took 10 % less. Any predecessor is the expected one, which encoded rows do not have.
+    // Then nobody has to pull. Any predecessor is the expected one, which encoded rows do not have.
     a.sweeps = (!TREE || (TREE == ANY && !ENCODED)) && !all.delegates_left && a.local.backward >> DN & 1 && count(DN_ROWS) &&
                a.local.hidden[reverse_of(DN)];
     if (factors.optimized) {

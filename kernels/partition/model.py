@@ -5,9 +5,9 @@ overlap. Volumes are the paper's: a bit for each delegate, in words of 8 bytes, 
 of which (p - 1) / p are cut; where nn is visited backward, a bit of each vertex with arcs instead.
 On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
 
-Local work is, on each rank: arcs that are expanded, first looks of normal vertices and of delegates (whose
-first columns lie side by side), further looks of delegates and nn arcs (each in a row that lies elsewhere),
-cut nn arcs, labels, and what a level takes that finds hardly anything. All but delegates' looks get fewer
+Local work is, on each rank: arcs that are expanded, first checks of normal vertices and of delegates (whose
+first columns lie side by side), further checks of delegates and nn arcs (each in a row that lies elsewhere),
+cut nn arcs, labels, and what a level takes that finds hardly anything. All but delegates' checks get fewer
 with more ranks. `tests/kernels/test_partition_measured.py` holds it against what searches took.
 """
 
@@ -117,9 +117,9 @@ def _local(division: Division, vertices: int, ranks: int, machine: Machine, how:
     spent = (nn - cut) / machine.access_rate + cut / machine.cut_rate
     others = (division.mixed + division.dd) / ranks
     if how.direction_optimized:
-        first = how.looked_at * others + min(1, how.parents) * delegates
+        first = how.pulled * others + min(1, how.parents) * delegates
         spent += side_by_side(how.expanded * others + first, delegates)
-        # Rows of more ranks are shorter, but not what is looked at of them (the paper's bound m' + p d b).
+        # Rows of more ranks are shorter, but not what is read of them (the paper's bound m' + p d b).
         spent += max(0, how.parents - 1) * delegates / machine.access_rate
     else:
         spent += side_by_side(others, max(delegates, vertices / ranks))

@@ -1,20 +1,20 @@
-// Backward visits: destinations that are not seen yet look for a parent that is (section IV-B). In a symmetric
-// graph a parent that is seen is on the frontier, so `seen` serves for it. Rows ascend, so the first hit is the
-// smallest parent. The first columns of rows lie side by side, and most looks end there; the others wait until a warp
-// has enough of them, when each lane tries a few columns of two at a time, and teams of lanes what few rows are left.
+// Pull, the paper's backward visit: unvisited destinations check their neighbours for a parent that is seen (section
+// IV-B). In a symmetric graph a parent that is seen is on the frontier, so `seen` serves for it. Rows ascend, so the
+// first hit is the smallest parent. First neighbours lie side by side, and most rows end there; the others are deferred
+// until a warp has enough of them. Then each lane tries a few columns of two rows at a time, and groups of lanes go on
+// with the few that are left. docs/tuning.md has what supports the constants.
 
 #include "kernels/partition/directions.cuh"
 
-// Columns of a row that lie beside those of others. With two the normal vertices of Kronecker 24 looked for 60 us in its
-// largest level, with one 47; but over a link what comes later is dear.
+// First neighbours of a row that lie beside those of others. Over a link what comes later is dear.
 constexpr u32 FIRST = PLACED ? 2 : 1;
-constexpr u32 TRIES = 4;      // columns that a lane has under way at once, after these; with 6 it took 2 % longer
+constexpr u32 TRIES = 4;      // columns that a lane has under way at once, after these
 constexpr u32 WAITING = 64;   // rows of a warp that are read at once, two by each lane
-constexpr u32 FEW_OPEN = 16;  // of these, up to which teams go on with them; with 8 it took 0.6 % longer
+constexpr u32 FEW_OPEN = 16;  // of these, up to which groups of lanes go on with them
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
-// One lane's rows: up to which columns they were looked along, and what was found.
+// One lane's rows: up to which columns they were checked, and what was found.
 struct Later {
     OFFSET at[2], end[2];
     u32 hit[2];
@@ -60,7 +60,7 @@ __device__ __forceinline__ void pull_in_groups(Later& l, const u32 (&open)[2], C
     }
 }
 
-// The rest of two rows of each lane, behind the first columns; those that do not look have NONE for a row.
+// The rest of two rows of each lane, behind the first columns; those that are not asked for have NONE for a row.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
                                            const u32* seen, u32 (&hit)[2]) {
     Later l;
@@ -97,11 +97,11 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
 
 #endif
 
-// The delegates that look along dd rows. The owner of one has its arcs to busier delegates, and finds a parent soon; others
-// have the rest of them, mostly in vain, so they look later and leave out what the owner has found.
+// The delegates that pull along dd rows. The owner of one has its arcs to delegates of higher degree, and finds a parent
+// soon; others have the rest of them, mostly in vain, so they pull later and leave out what the owner has found.
 enum Pullers : u32 { ALL, OWN, OTHERS };
 
-// One of the three visits: what looks for parents are rows of `mask` whose own bit is not in `own`, and unless the
+// One of the three visits: what pulls are rows of `mask` whose own bit is not in `own`, and unless the
 // smallest parent is asked for, not in `newly`. Its fields are chosen where they are used: one function for three visits is
 // compiled once, and holds no pointer longer than it needs it.
 struct Pull {
@@ -117,7 +117,7 @@ struct Pull {
     __device__ __forceinline__ const u32* own() const { return normals() ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ const u32* seen() const { return visit == ND ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ u32* newly() const { return normals() ? r.reached : found; }
-    // Of a word's rows those that look.
+    // Of a word's rows those that pull.
     __device__ __forceinline__ u32 open(u64 word) const {
         u32 rows = mask()[word] & ~own()[word];
         // The smallest parent may be in any subgraph.
@@ -125,14 +125,14 @@ struct Pull {
         if (pullers == OWN) rows &= r.own_delegates[word];
         if (pullers == OTHERS) rows &= ~r.own_delegates[word];
         if (rows) rows &= ~*reinterpret_cast<volatile u32*>(&newly()[word]);
-        // What others have found by now is one look less, and what they find later is found twice.
+        // What others have found by now is one row less, and what they find later is found twice.
         bool asks = r.own_delegates && (visit == ND || pullers == OTHERS);
         for (u32 from = 0; asks && rows && from < w.rank_count; ++from)
             if (from != r.rank) rows &= ~__ldcv(&w.ranks[from].found[found - r.found + word]);
         return rows;
     }
     __device__ __forceinline__ u64 words() const { return normals() ? r.local_words : w.words; }
-    // FIRST of them are a quad's.
+    // A quad has FIRST of them.
     __device__ __forceinline__ const uint4* firsts() const {
         return reinterpret_cast<const uint4*>(visit == DD ? r.dd_first : visit == ND ? r.dn_first : r.nd_first);
     }
@@ -157,7 +157,7 @@ struct Pull {
     }
 };
 
-// Look along the rows that wait, WAITING at most, and take them off the list.
+// Check the deferred rows, WAITING at most, and take them off the list.
 __device__ __forceinline__ void pull_further(const Pull& l, u32* list, u32& held) {
     u32 count = held < WAITING ? held : WAITING, row[2], parent[2];
     held -= count;
@@ -187,7 +187,7 @@ __device__ __forceinline__ void take_rows(u32* list, u32& held, u32 word, u32& r
     held += __shfl_sync(ALL_LANES, upto, WARP - 1);
 }
 
-// Quads of each lane whose first columns are under way at once. With one Kronecker 24 took 2 % longer, with four 2 %.
+// Quads of each lane whose first columns are under way at once.
 constexpr u32 QUADS_AT_ONCE = PLACED ? 1 : 2;
 
 // Of a warp's words, of which each lane has one, the rows that find a parent in their first columns. A word is as many
@@ -203,7 +203,7 @@ __device__ __forceinline__ u32 pull_first(const Pull& l, u32 word, u32 open) {
             take_quad(word, open, some, row[q], bits[q]);
 #pragma unroll
             for (u32 i = 0; i < FIRST; ++i) {
-                // If L1 kept them, it would lose the bits that are looked up: 3 % longer.
+                // If L1 kept them, it would lose the bits that are looked up.
                 uint4 heads = bits[q] ? __ldcs(&l.firsts()[row[q] / QUAD * FIRST + i]) : make_uint4(0, 0, 0, 0);
                 column[q][4 * i] = heads.x, column[q][4 * i + 1] = heads.y;
                 column[q][4 * i + 2] = heads.z, column[q][4 * i + 3] = heads.w;
@@ -251,14 +251,13 @@ __device__ __forceinline__ void pull(const World& w, const Rank& r, Subgraph vis
     u32 width = words_at_once(words), held = 0;
     bool over = false;
     for (u32 round = 0; !over; ++round) {
-        // Delegates of like length have like numbers, so their words are dealt to all warps.
+        // Delegates of like length have like numbers, so their words are assigned round-robin to all warps.
         u32 word = l.normals() ? (round * warps + warp) * width + lane_id() : (round * width + lane_id()) * warps + warp;
         over = __shfl_sync(ALL_LANES, word, 0) >= words;
         u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : pull_first(l, word, open);
         if (hits) atomicOr(&l.newly()[word], hits);
         u32 rest = open & ~hits;
-        // Most that do not find their first column have no other, and would read offsets to learn that: Kronecker 24 took
-        // 10 % less.
+        // Most that do not find their first column have no other, and would read offsets to learn that.
         if (!ENCODED && rest) rest &= l.longer()[word];
         do {
             take_rows(list, held, word, rest);

@@ -1,5 +1,5 @@
 // The queues of forward visits. They are made of the frontier's bits when directions are known, since backward visits
-// need none; but a frontier that cannot be large is listed as it settles, which saves a barrier. So is that of nn,
+// need none; but a frontier that cannot be large is listed as it is committed, which saves a barrier. So is that of nn,
 // unless all its arcs are gone through.
 
 #include "kernels/partition/directions.cuh"

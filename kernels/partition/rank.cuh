@@ -9,7 +9,7 @@
 // A key is a candidate for a predecessor. With TREE == SMALLEST it is a delegate's vertex, or a normal one with
 // NORMAL_CLASS, so that the smallest key is the smallest delegate where there is one (see
 // kernels/partition/rank_search.py); delegates take any smallest vertex. With TREE == ANY it is whichever vertex was
-// found, so that nobody looks for another, and finding one is a store.
+// found, so that nobody searches for another, and finding one is a store.
 
 #include "kernels/cuda/types.cuh"
 #include "kernels/partition/placed.cuh"
@@ -43,8 +43,7 @@ constexpr u32 SIDES = 3;
 __device__ __forceinline__ u32 side_of(u64 level) { return u32(level) % SIDES * COUNTS; }
 
 // Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic, but registers are
-// few. With twice as many arcs searches of Kronecker graphs of scales 22 and 24 took 0 to 4 % longer, with twice as many
-// words 0 to 2 %. Reading over a link is bound by the link.
+// few (docs/tuning.md). Reading over a link is bound by the link.
 constexpr u32 BATCH = 2, WORDS_AT_ONCE = PLACED ? 2 : 4;
 
 // Of the bytes with the lengths of normal vertices' rows: this long and longer ones are in the offsets.
@@ -132,7 +131,7 @@ __device__ __forceinline__ u64 vertex_of(const Rank& r, u32 id, u64 ranks) { ret
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
 
-// Whether it was not set when this thread looked.
+// Whether it was not set when this thread read it.
 __device__ __forceinline__ bool set_bit(u32* bitmap, u32 place) {
     u32 bit = 1u << (place & 31);
     // Mostly others were here before, and a load is cheaper than an atomic.
@@ -157,8 +156,7 @@ __device__ __forceinline__ void lower_key(Key* key, Key value) {
 template <bool REACHED_HAS_SEEN, u32 N, class Found>
 __device__ __forceinline__ void claim(const u32* seen, u32* newly, Key* keys, const bool (&live)[N], const u32 (&place)[N],
                                       const Found& key) {
-    // Then an atomic whose result nobody waits for does without the load that it would save: means of Kronecker 24 and 26
-    // took 2 % less.
+    // Then an atomic whose result nobody waits for does without the load that it would save.
     constexpr bool ASKS = TREE || !REACHED_HAS_SEEN;
     bool open[N];
     u32 word[N];

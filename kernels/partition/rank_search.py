@@ -147,15 +147,15 @@ class RankSearch:
         if self._ends["nd"].new:
             here = (self.ranks, self.rank)
             if self.backward["nd"]:
-                look = (self._seen, self.distance, self.level, found, self.delegate_predecessor)
-                delegates_backward(part.dn_source_mask, _NO_NAMES, *here, *part.dn, *look)
+                pull = (self._seen, self.distance, self.level, found, self.delegate_predecessor)
+                delegates_backward(part.dn_source_mask, _NO_NAMES, *here, *part.dn, *pull)
             else:
                 reached = (self._seen, found, self.delegate_predecessor)
                 delegates_forward(self._frontier, _NO_NAMES, *here, *part.nd, *reached)
         if self._ends["dd"].new:
             if self.backward["dd"]:
-                look = (self._seen, self.delegate_distance, self.level, found, self.delegate_predecessor)
-                delegates_backward(part.dd_source_mask, self.delegates, 0, 0, *part.dd, *look)
+                pull = (self._seen, self.delegate_distance, self.level, found, self.delegate_predecessor)
+                delegates_backward(part.dd_source_mask, self.delegates, 0, 0, *part.dd, *pull)
             else:
                 reached = (self._seen, found, self.delegate_predecessor)
                 delegates_forward(self._delegate_frontier, self.delegates, 0, 0, *part.dd, *reached)
@@ -167,8 +167,8 @@ class RankSearch:
         if self._ends["dn"].new:
             labels = (self.distance, self.predecessor, self._fresh, self._marked)
             if self.backward["dn"]:
-                look = (part.nd_source_list, self.delegates, *part.nd, self.level, self.delegate_distance)
-                self._marked = normals_backward(*look, *labels)
+                pull = (part.nd_source_list, self.delegates, *part.nd, self.level, self.delegate_distance)
+                self._marked = normals_backward(*pull, *labels)
             else:
                 expand = (self._delegate_frontier, self.delegates, *part.dn, self.level)
                 self._marked = normals_forward(*expand, *labels)

@@ -31,8 +31,8 @@ constexpr u32 MOST_HERE = 16;  // ranks of a device
 // for other groups. The host repeats a search that had more levels than the log.
 constexpr u32 LINK_SECTORS = 1, BEGAN = 2, ENDED = 3, DONE = 4, FIRST_LEVEL = 5, LEVEL_WORDS = 11;
 
-// Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
-// one H200 took 6 % longer. What dd finds does not look along dn rows, but for the smallest predecessor.
+// Backward visits in their order, two bits each: in an array they would lie in local memory. What dd finds does not pull
+// along dn rows, but for the smallest predecessor.
 constexpr u32 VISITS = DD | DN << 2 | DD << 4 | ND << 6;
 
 // Make the queues of forward visits, and go through with those that need none.
@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 receive(w, r, stages, counts, side, tails);
                 __syncthreads();
             }
-            // A warp lists the words that it settled, so nobody waits.
+            // A warp lists the words that it committed, so nobody waits.
             if (known[k].lists && !all.no_delegates) list_delegates(w, r, counts, true, true);
             if (!all.no_delegates) tally.add_delegates(sums + k * COUNTS);
         }
@@ -200,8 +200,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 all.delegates_left -= newly;
                 all.no_delegates = !newly && !all.delegates_left;
                 all.nn_left -= nn_rows ? nn_ahead : 0;
-                // Unless the smallest is asked for, who has found a delegate by then does not look along nn: about as
-                // many in all as delegates are on the frontier. Kronecker 26 took 2 % less for it.
+                // Unless the smallest is asked for, who has found a delegate by then does not pull along nn: about as
+                // many in all as delegates are on the frontier.
                 u64 most = delegate_count ? delegate_count : 1, others = TREE == SMALLEST ? most : most - newly;
                 all.nn_backward = factors->optimized && nn_rows && nn_ahead * most > all.nn_left * others;
             }

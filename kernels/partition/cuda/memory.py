@@ -42,11 +42,11 @@ SHARED = (
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
 
 PULLED = ("nd", "dn", "dd")
-"""Subgraphs whose rows look for parents."""
+"""Subgraphs whose rows pull."""
 
 FIRST, FAR_FIRST = 1, 2
-"""First columns of a row that lie side by side, where columns are on the device and where they are not, as in
-`kernels/partition/pull.cuh`."""
+"""First neighbours of a row that lie side by side, where columns are on the device and where they are not; as
+in `kernels/partition/pull.cuh`."""
 
 FIELDS = (
     *SHARED,

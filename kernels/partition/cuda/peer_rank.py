@@ -106,8 +106,7 @@ class PeerRank(GroupRank):
     def wake(self) -> None:
         """Bring the GPU, its memory and links up to speed for a search that follows at once; all ranks do.
 
-        After labels had gone to the host, for some 100 ms, a search of Kronecker 24 on two H200 took 0.84 ms
-        and not 0.51: the first accesses to memory and to peers wait, whatever the clocks are.
+        After a pause the first accesses to memory and to peers wait, whatever the clocks are.
         """
         super().wake()
         self._launch.start(0, 1)
