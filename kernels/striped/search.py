@@ -11,8 +11,9 @@ import numpy
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
+from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
-from gravel.kernels.striped.layout import StripedGraph
+from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels, search_program
 from gravel.kernels.striped.rank import StripedRankSearch
@@ -51,7 +52,7 @@ class StripedSearch:
 
     def __init__(
         self,
-        graph: StripedGraph,
+        graph: PartitionedGraph,
         *,
         output: str = "both",
         max_depth: int | None = None,
@@ -59,6 +60,7 @@ class StripedSearch:
     ) -> None:
         started = time.perf_counter()
         check_output(output)
+        check_stripes(graph)
         self.graph = graph
         self.max_depth = max_depth
         self.labels: tuple[RankLabels, ...] = ()

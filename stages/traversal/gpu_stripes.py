@@ -48,7 +48,6 @@ def prepare_on_gpus(
     Raises `StageError` for options that GPUs do not take, and where one GPU would have to hold all ranks and
     cannot.
     """
-    from gravel.kernels.striped import from_partition
     from gravel.kernels.striped.cuda import CudaStripedSearch
     from gravel.kernels.striped.cuda.launch import parts_of
 
@@ -66,8 +65,7 @@ def prepare_on_gpus(
     ranks = graph.partition.ranks
     if ranks > 1 and context.reserved >= ranks:
         return GpuStripedGang(context, graph, parameters, options), []
-    stripes = from_partition(graph.partition)
-    stored = sum(part.row_offsets.nbytes + part.column_indices.nbytes for part in stripes.parts)
+    stored = sum(array.nbytes for part in graph.partition.parts for array in part.nn)
     entries = min(graph.arc_count, ranks * graph.vertex_count) if options.bitmask else graph.arc_count
     wanted = stored + BYTES_PER_VERTEX * graph.vertex_count + BYTES_PER_ENTRY * entries
     memory = context.machine.device_memory
@@ -79,7 +77,7 @@ def prepare_on_gpus(
     notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
     try:
         search = CudaStripedSearch(
-            stripes, output=parameters.output, max_depth=parameters.max_depth, options=options
+            graph.partition, output=parameters.output, max_depth=parameters.max_depth, options=options
         )
     except ValueError as error:
         raise StageError(str(error)) from None

@@ -30,7 +30,7 @@ def prepare_stripes(
 
     Raises `StageError` for options that are none.
     """
-    from gravel.kernels.striped import StripedOptions, StripedSearch, from_partition
+    from gravel.kernels.striped import StripedOptions, StripedSearch
 
     assert graph.partition is not None
     options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
@@ -45,8 +45,9 @@ def prepare_stripes(
     notes = []
     if ranks > 1:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
-    stripes = from_partition(graph.partition)
-    search = StripedSearch(stripes, output=parameters.output, max_depth=parameters.max_depth, options=options)
+    search = StripedSearch(
+        graph.partition, output=parameters.output, max_depth=parameters.max_depth, options=options
+    )
     return with_options(search, options), notes
 
 

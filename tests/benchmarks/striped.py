@@ -23,7 +23,8 @@ from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.generate.rmat import rmat
-from gravel.kernels.striped import StripedGraph, StripedOptions, stripe
+from gravel.kernels.partition import PartitionedGraph
+from gravel.kernels.striped import StripedOptions, stripe
 from gravel.kernels.striped.cuda import CudaStripedSearch
 
 CHECKED = 3
@@ -77,7 +78,7 @@ class Bench:
         say(f"{self.name} {what}: {median:.3f} ms, {rate:.1f} G arcs/s (harmonic)")
         return median
 
-    def check(self, whole: StripedGraph, devices: range) -> None:
+    def check(self, whole: PartitionedGraph, devices: range) -> None:
         """Compare distances, and every tree's distances with those of its predecessors."""
         search = CudaStripedSearch(whole, devices=devices, output="both", time_limit=5.0)
         for source, expected in zip(self.sources, self.expected, strict=False):

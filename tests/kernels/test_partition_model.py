@@ -150,7 +150,7 @@ def test_peers_are_faster_than_nccl() -> None:
 
 
 @pytest.mark.parametrize(
-    "machine", (H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS), ids=lambda machine: machine.name
+    "machine", [H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS], ids=lambda machine: machine.name
 )
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_a_calibrated_machine_takes_the_time_that_was_measured(machine: Machine, ranks: int) -> None:

@@ -8,9 +8,9 @@ from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.layout import RankGraph, arc_count
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
-from gravel.kernels.striped.layout import StripedRank
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels
 
@@ -29,7 +29,7 @@ class PeerStripe(GroupRank):
     def __init__(
         self,
         gang: Gathering,
-        part: StripedRank,
+        part: RankGraph,
         vertex_count: int,
         *,
         output: str,
@@ -38,7 +38,7 @@ class PeerStripe(GroupRank):
         time_limit: float = TIME_LIMIT,
     ) -> None:
         self._max_depth = max_depth
-        wide = max(gang.all_gather(len(part.column_indices))) >= MOST_ARCS
+        wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
         self._memory = StripeMemory(
             part,
             vertex_count=vertex_count,
@@ -48,7 +48,7 @@ class PeerStripe(GroupRank):
             options=options,
         )
         macros = {
-            **width_macros(part.column_indices.dtype, wide=wide),
+            **width_macros(part.nn.column_indices.dtype, wide=wide),
             "TREE": self._memory.labels.tree,
         }
         self._launch: Launch = Launch(

@@ -12,10 +12,11 @@ from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.layout import PartitionedGraph, arc_count
 from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
-from gravel.kernels.striped.layout import StripedGraph
+from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels
 
@@ -44,7 +45,7 @@ class CudaStripedSearch:
 
     def __init__(
         self,
-        graph: StripedGraph,
+        graph: PartitionedGraph,
         *,
         devices: Sequence[int] | None = None,
         output: str = "both",
@@ -56,12 +57,13 @@ class CudaStripedSearch:
     ) -> None:
         started = time.perf_counter()
         check_output(output)
+        check_stripes(graph)
         self.options = options or StripedOptions()
         self._devices = Devices(devices, graph.ranks)
         self.output, self.max_depth = output, max_depth
         self.vertices, self.ranks = graph.vertex_count, graph.ranks
         self.labels: tuple[RankLabels, ...] = ()
-        wide = any(len(part.column_indices) >= MOST_ARCS for part in graph.parts)
+        wide = any(arc_count(part.nn) >= MOST_ARCS for part in graph.parts)
         facts: dict[str, Any] = {
             "vertex_count": graph.vertex_count,
             "ranks": graph.ranks,
@@ -71,7 +73,7 @@ class CudaStripedSearch:
             "longest": longest,
         }
         self._memory = self._devices.each_rank(lambda rank: StripeMemory(graph.parts[rank], **facts))
-        vertex, tree = graph.parts[0].column_indices.dtype, self._memory[0].labels.tree
+        vertex, tree = graph.parts[0].nn.column_indices.dtype, self._memory[0].labels.tree
         macros = {**width_macros(vertex, wide=wide), "TREE": tree}
         choices: dict[str, Any] = {"time_limit": time_limit, "blocks": blocks, "longest": longest}
         choices |= {"options": self.options, "vertex_count": self.vertices}
