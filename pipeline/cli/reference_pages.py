@@ -36,7 +36,7 @@ PACKAGES = {
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    *("rows", "narrow", "weighted", "predecessor"),
+    *("rows", "narrow", "weighted", "predecessor", "asked"),
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 

@@ -357,8 +357,8 @@ def _told_of_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> 
     told = []
     for level in levels:
         backward = tuple(sorted({name for rank in level.backward for name in rank}))
-        waits = level.wait + level.relay + level.settle_wait
-        parts = level.visit / 1e3, (level.reduce + level.settle) / 1e3, waits / 1e3
+        waits = level.wait + level.relay + level.commit_wait
+        parts = level.visit / 1e3, (level.reduce + level.commit) / 1e3, waits / 1e3
         sent = mask_bytes, 4 * level.arrived
         told.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
     # Deeper levels than the GPU logs.

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from gravel.kernels.exchange import Gathering
 
 TIME_LIMIT = 20.0
-"""Seconds that a rank waits for others within a level; as `gravel.kernels.partition.cuda.meeting` has it."""
+"""Seconds that a rank waits for others within a level; as of devices that read each other's memory."""
 
 CONNECT_LIMIT = 60.0
 """Seconds within which all ranks must have connected: NCCL looks at network cards and links first."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.cuda.slots import TILE, Slots
+from gravel.kernels.partition.cuda.compact_ids import TILE, CompactIds
 from gravel.kernels.partition.layout import mask_words
 from gravel.kernels.strategy import backend_of
 
@@ -32,12 +32,12 @@ def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:
 
 
 def own_vertices(
-    delegates: NDArray[Any], ranks: int, rank: int, own_count: int, slots: Slots
+    delegates: NDArray[Any], ranks: int, rank: int, own_count: int, ids: CompactIds
 ) -> dict[str, Any]:
     """Give a rank's vertices that are delegates, ascending, uint32 arrays on the device.
 
-    `own_places` and `own_numbers` are their slots and their numbers, one each; `own_tiles` is how many come
-    before each TILE of its `own_count` vertices, and before the end.
+    `own_places` and `own_numbers` are their compact ids and their numbers, one each; `own_tiles` is how many
+    come before each TILE of its `own_count` vertices, and before the end.
     """
     import cupy
 
@@ -46,7 +46,7 @@ def own_vertices(
     order = numpy.argsort(places)
     tiles = numpy.searchsorted(places[order], numpy.arange(-(-own_count // TILE) + 1) * TILE)
     found: dict[str, NDArray[Any]] = {
-        "own_places": slots.of(places[order]),
+        "own_places": ids.of(places[order]),
         "own_numbers": own[order],
         "own_tiles": tiles,
     }

@@ -3,8 +3,7 @@
 
 #include "kernels/partition/reserve.cuh"
 
-// The sum of a warp's counts, each below 2^54. With shuffles these sums were a tenth of the instructions of a search of
-// Kronecker 22.
+// The sum of a warp's counts, each below 2^54, by two reductions: shuffles take five steps of 64 bits.
 __device__ __forceinline__ u64 sum_counts(u64 value) {
     constexpr u32 HALF = 27;  // bits, of which 32 lanes' sum has 32
     u32 low = u32(value) & (1u << HALF) - 1, high = u32(value >> HALF);
@@ -13,7 +12,7 @@ __device__ __forceinline__ u64 sum_counts(u64 value) {
 
 // Counts of one thread, added up over the block and then (`flush`) to the rank's.
 struct Tally {
-    u32 fresh = 0, rows[2] = {};  // of nd and nn, or of dn and dd
+    u32 newly = 0, rows[2] = {};  // of nd and nn, or of dn and dd
     u64 arcs[2] = {};
 
     __device__ __forceinline__ void add(u64* sums, u32 place, u64 value) {
@@ -21,11 +20,11 @@ struct Tally {
         if (lane_id() == 0 && value) atomicAdd(&sums[place], value);
     }
 
-    __device__ __forceinline__ bool any() const { return __any_sync(ALL_LANES, fresh); }
+    __device__ __forceinline__ bool any() const { return __any_sync(ALL_LANES, newly); }
 
     __device__ __forceinline__ void add_normals(u64* sums) {
         if (!any()) return;
-        add(sums, N_FRESH, fresh);
+        add(sums, N_NEW, newly);
         add(sums, ND_ROWS, rows[0]);
         add(sums, ND_ARCS, arcs[0]);
         add(sums, NN_ROWS, rows[1]);
@@ -33,7 +32,7 @@ struct Tally {
 
     __device__ __forceinline__ void add_delegates(u64* sums) {
         if (!any()) return;
-        add(sums, D_FRESH, fresh);
+        add(sums, D_NEW, newly);
         add(sums, DN_ROWS, rows[0]);
         add(sums, DN_ARCS, arcs[0]);
         add(sums, DD_ROWS, rows[1]);
@@ -54,19 +53,19 @@ __device__ __forceinline__ void flush(u64* sums, u64* counts) {
 // Take in the delegates that were found; `reduced(word)` gives all ranks' masks of this level, and each word is
 // asked for once. `label(delegates, mine)` labels those that are.
 template <class Reduced, class Label>
-__device__ __forceinline__ void settle_delegates(const World& w, const Rank& r, Tally& tally, const Reduced& reduced,
+__device__ __forceinline__ void commit_delegates(const World& w, const Rank& r, Tally& tally, const Reduced& reduced,
                                                  const Label& label) {
-    deal_words(w.words, [&](u64 own, bool live) {
-        u32 fresh = 0;
+    assign_words(w.words, [&](u64 own, bool live) {
+        u32 newly = 0;
         if (live) {
-            fresh = reduced(own);
+            newly = reduced(own);
             u32 seen = r.delegates_seen[own];
-            fresh &= ~seen;
-            r.delegates_front[own] = fresh;
-            if (fresh) r.delegates_seen[own] = seen | fresh;
+            newly &= ~seen;
+            r.delegates_front[own] = newly;
+            if (newly) r.delegates_seen[own] = seen | newly;
         }
-        tally.fresh += __popc(fresh);
-        each_bit(u32(own), fresh, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+        tally.newly += __popc(newly);
+        each_bit(u32(own), newly, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
             uint2 lengths[WORDS_AT_ONCE];
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k) lengths[k] = mine[k] ? lengths_of(r, d[k]) : make_uint2(0, 0);
@@ -105,18 +104,6 @@ __device__ __forceinline__ void receive_from(const Rank& r, u64* counts, u64 beg
     }
 }
 
-// Take in what other ranks' nn arcs reached here, up to `tails` in their bins.
-__device__ __forceinline__ void receive(const World& w, const Rank& r, u64* counts, u64 side, const u64* tails) {
-    u64* came = r.came + side * w.rank_count;
-    u64* next = r.came + (side ^ 1) * w.rank_count;
-    for (u32 from = 0; from < w.rank_count; ++from) {
-        if (from == r.rank) continue;
-        const Rank& sender = w.ranks[from];
-        receive_from(r, counts, came[from], tails[from], next[from], sender.bin_ids,
-                     [&](u64 i) { return u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from; });
-    }
-}
-
 // The arcs that rows of a quad have above LONG_ROW, where their bytes are full.
 __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u64 local, const OFFSET* offsets) {
     u64 more = 0;
@@ -126,40 +113,39 @@ __device__ __forceinline__ u64 beyond_bytes(u32 bytes, u64 local, const OFFSET* 
     return more;
 }
 
-// The nd arcs of a word's vertices. A lane reads the lengths of all at once, a sector: by quads, as visits take words, the
-// large levels of Kronecker 24 settled in 23 us instead of 16.
-__device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 fresh) {
+// The nd arcs of a word's vertices. A lane reads the lengths of all at once, a sector.
+__device__ __forceinline__ u64 count_arcs(const Rank& r, u64 own, u32 newly) {
     const uint4* lengths = reinterpret_cast<const uint4*>(r.nd_lengths + own * WARP);
     uint4 low = lengths[0], high = lengths[1];
     u32 bytes[QUADS] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}, arcs = 0;
     bool full = false;
 #pragma unroll
     for (u32 q = 0; q < QUADS; ++q) {
-        bytes[q] &= spread(fresh >> QUAD * q & 15);
+        bytes[q] &= spread(newly >> QUAD * q & 15);
         arcs = sum_bytes(bytes[q], arcs);
         full |= any_full_byte(bytes[q]);
     }
     u64 more = 0;
 #pragma unroll 1
     for (u32 q = 0; full && q < QUADS; ++q) {
-        u32 quad = reinterpret_cast<const u32*>(lengths)[q] & spread(fresh >> QUAD * q & 15);
+        u32 quad = reinterpret_cast<const u32*>(lengths)[q] & spread(newly >> QUAD * q & 15);
         if (any_full_byte(quad)) more += beyond_bytes(quad, own * WARP + q * QUAD, r.nd_offsets);
     }
     return arcs + more;
 }
 
-// What is done with the normal vertices that settle.
-struct Settling {
+// What is done with the normal vertices that commit.
+struct Commit {
     bool lists_nn, lists_nd;  // those with nn arcs, and with nd arcs
     u32 most_nn;              // that a block lists
     bool sweeps;              // all with nd arcs are reached
     bool counts_arcs;         // of nd
 };
 
-// Make the fresh normal vertices the frontier. `each(own, live, fresh)` is called by whole warps for the word of each lane,
-// if it is live, and the fresh ones of it.
+// Make the newly visited normal vertices the frontier. `each(own, live, newly)` is called by whole warps for the word of each lane,
+// if it is live, and those of it that are newly visited.
 template <class Each>
-__device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally& tally, const Settling& asked, const Each& each) {
+__device__ __forceinline__ void commit_normals(const Rank& r, u64* counts, Tally& tally, const Commit& asked, const Each& each) {
     u32 words = u32(r.local_words), width = words_at_once(words), stride = u32(global_threads() / WARP) * width;
     auto live = [&](u32 first) { return lane_id() < width && first + lane_id() < words; };
     u32 nd_rows = 0, nn_rows = 0;
@@ -180,17 +166,17 @@ __device__ __forceinline__ void settle_normals(const Rank& r, u64* counts, Tally
 #pragma unroll 1
         for (u32 k = 0; k < 2; ++k) {
             u32 from = first + k * stride, own = from + lane_id();
-            u32 now = k ? reached[1] : reached[0], fresh = now & ~(k ? seen[1] : seen[0]);
-            if (live(from)) r.front[own] = fresh;
-            if (fresh) {
+            u32 now = k ? reached[1] : reached[0], newly = now & ~(k ? seen[1] : seen[0]);
+            if (live(from)) r.front[own] = newly;
+            if (newly) {
                 r.seen[own] = now;
                 if (asked.sweeps) r.reached[own] = now;
-                nd_rows += __popc(fresh & r.nd_mask[own]);
-                nn_rows += __popc(fresh & r.nn_mask[own]);
-                tally.fresh += __popc(fresh);
-                if (asked.counts_arcs) tally.arcs[0] += count_arcs(r, own, fresh);
+                nd_rows += __popc(newly & r.nd_mask[own]);
+                nn_rows += __popc(newly & r.nn_mask[own]);
+                tally.newly += __popc(newly);
+                if (asked.counts_arcs) tally.arcs[0] += count_arcs(r, own, newly);
             }
-            each(own, live(from), fresh);
+            each(own, live(from), newly);
         }
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) reached[k] = next_reached[k], seen[k] = next_seen[k];

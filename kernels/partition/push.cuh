@@ -7,6 +7,13 @@
 
 constexpr u32 ALL_AT_ONCE = 4;  // arcs of a lane, where all are gone through
 
+// A row of a queue of normal vertices.
+__device__ __forceinline__ RowOf queued_row(const u32* queue, const OFFSET* offsets, u64 i) {
+    u32 owner = queue[i];
+    OFFSET begin = offsets[owner];
+    return {begin, owner, u32(offsets[owner + 1] - begin)};
+}
+
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
 // Where the blocks of a visit begin: small visits run beside each other, in blocks of their own.
@@ -21,12 +28,7 @@ __device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Ar
 
 __device__ __forceinline__ void visit_nn(const World& w, const Rank& r, BlockRow& shared, u64 count) {
     visit_by_length<BATCH>(
-        shared, count, start_of(READ_NN),
-        [&](u64 i) {
-            u32 owner = r.nn_queue[i];
-            OFFSET begin = r.nn_offsets[owner];
-            return RowOf{begin, owner, u32(r.nn_offsets[owner + 1] - begin)};
-        },
+        shared, count, start_of(READ_NN), [&](u64 i) { return queued_row(r.nn_queue, r.nn_offsets, i); },
         [&](const Arcs<BATCH>& a) { reach_nn(w, r, a); });
 }
 
@@ -54,23 +56,18 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
 }
 
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
-template <bool FRESH_HAS_SEEN, class Found>
-__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* fresh, Key* keys,
+template <bool REACHED_HAS_SEEN, class Found>
+__device__ __forceinline__ void reach_columns(const Arcs<BATCH>& a, Columns<u32> columns, const u32* seen, u32* newly, Key* keys,
                                               const Found& key) {
     u32 place[BATCH];
 #pragma unroll
     for (u32 k = 0; k < BATCH; ++k) place[k] = a.live[k] ? read_once(columns, a.arc[k]) : 0;
-    claim<FRESH_HAS_SEEN>(seen, fresh, keys, a.live, place, key);
+    claim<REACHED_HAS_SEEN>(seen, newly, keys, a.live, place, key);
 }
 
 __device__ __forceinline__ void visit_nd(const World& w, const Rank& r, BlockRow& shared, u64 count, u32* found) {
     visit_by_length<BATCH>(
-        shared, count, start_of(READ_ND),
-        [&](u64 i) {
-            u32 owner = r.nd_queue[i];
-            OFFSET begin = r.nd_offsets[owner];
-            return RowOf{begin, owner, u32(r.nd_offsets[owner + 1] - begin)};
-        },
+        shared, count, start_of(READ_ND), [&](u64 i) { return queued_row(r.nd_queue, r.nd_offsets, i); },
         [&](const Arcs<BATCH>& a) {
             reach_columns<false>(a, r.nd_columns, r.delegates_seen, found, r.delegate_keys,
                                  [&](u32 k) { return vertex_of(r, a.owner[k], w.rank_count); });

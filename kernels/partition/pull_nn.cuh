@@ -1,10 +1,10 @@
-// nn backward: where the frontier has more nn arcs than what is not seen has, that looks along its own. The frontiers of
+// Pull along nn: where the frontier has more nn arcs than the unvisited have, these go through their own. The frontiers of
 // other ranks are bits, which every rank reads as a whole, so that nothing is sent and nothing received. (The paper
 // visits nn forward always, section IV-B. A bit of each vertex is less than four bytes of each arc that is cut.)
 
-#include "kernels/partition/backward.cuh"
+#include "kernels/partition/pull.cuh"
 
-// Read the frontiers of the other ranks, where not all are on this device; all blocks meet before anybody looks.
+// Read the frontiers of the other ranks, where not all are on this device; all blocks synchronise before anybody reads them.
 __device__ __forceinline__ void gather_fronts(const World& w, const Rank& r) {
     constexpr u32 AT_ONCE = 4;
     if (!r.fronts) return;
@@ -30,23 +30,23 @@ __device__ __forceinline__ void gather_fronts(const World& w, const Rank& r) {
 
 #if ENCODED  // such rows are visited forward
 
-__device__ __forceinline__ void look_along_nn(const World&, const Rank&, bool) {}
+__device__ __forceinline__ void pull_nn(const World&, const Rank&, bool) {}
 
 #else
 
-// Look along the nn rows that wait, WAITING at most, and take them off the list. Rows ascend, so the first hit is the
+// Check the deferred nn rows, WAITING at most, and take them off the list. Rows ascend, so the first hit is the
 // smallest neighbour.
-__device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u32* list, u32& held) {
+__device__ __forceinline__ void pull_along_rows(const World& w, const Rank& r, u32* list, u32& held) {
     u32 count = held < WAITING ? held : WAITING, ranks = u32(w.rank_count), row[2];
     OFFSET at[2], end[2];
     held -= count;
     __syncwarp();
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
-        bool looks = lane_id() + k * WARP < count;
-        row[k] = looks ? list[held + lane_id() + k * WARP] : 0;
-        at[k] = looks ? r.nn_offsets[row[k]] : 0;
-        end[k] = looks ? r.nn_offsets[row[k] + 1] : 0;
+        bool pulls = lane_id() + k * WARP < count;
+        row[k] = pulls ? list[held + lane_id() + k * WARP] : 0;
+        at[k] = pulls ? r.nn_offsets[row[k]] : 0;
+        end[k] = pulls ? r.nn_offsets[row[k] + 1] : 0;
     }
     __syncwarp();
     while (__any_sync(ALL_LANES, at[0] < end[0] || at[1] < end[1])) {
@@ -61,7 +61,7 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
         }
         claim<true>(r.seen, r.reached, r.keys, hit, row, [&](u32 k) {
             note_class(r, row[k]);
-            return normal_key(HAS_SLOTS && r.nn_vertices ? r.nn_vertices[at[k]] : vertex[k]);
+            return normal_key(HAS_COMPACT_IDS && r.nn_vertices ? r.nn_vertices[at[k]] : vertex[k]);
         });
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) at[k] = hit[k] ? end[k] : at[k] + 1;
@@ -69,7 +69,7 @@ __device__ __forceinline__ void look_along_rows(const World& w, const Rank& r, u
 }
 
 // All that have nd arcs too are left out where they are reached in any case (`sweeps`).
-__device__ __forceinline__ void look_along_nn(const World& w, const Rank& r, bool sweeps) {
+__device__ __forceinline__ void pull_nn(const World& w, const Rank& r, bool sweeps) {
     u32* list = waiting_rows();
     u32 words = u32(r.local_words), warps = u32(global_threads() / WARP), width = words_at_once(words), held = 0;
     bool over = false;
@@ -77,11 +77,11 @@ __device__ __forceinline__ void look_along_nn(const World& w, const Rank& r, boo
         over = first >= words;
         u32 word = first + lane_id();
         u32 rest = lane_id() < width && word < words ? r.nn_mask[word] & ~r.seen[word] : 0;
-        // Who takes the smallest looks for all.
+        // Who takes the smallest pulls for all.
         if (TREE != SMALLEST && rest) rest &= ~(*reinterpret_cast<volatile u32*>(&r.reached[word]) | (sweeps ? r.nd_mask[word] : 0));
         do {
             take_rows(list, held, word, rest);
-            while (held >= WAITING || (over && held)) look_along_rows(w, r, list, held);
+            while (held >= WAITING || (over && held)) pull_along_rows(w, r, list, held);
         } while (__any_sync(ALL_LANES, rest));
     }
 }

@@ -7,9 +7,8 @@ import sys
 import numpy
 import pytest
 
-from gravel.kernels.partition import partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import hubs_first, prepare
+from gravel.kernels.partition import PartitionSearch, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch, by_degree
 from gravel.kernels.partition.layout import RankGraph, row_lengths
 from tests.kernels.cuda_case import fast_csr, rmat
 
@@ -28,16 +27,16 @@ def arcs_of(part: RankGraph, name: str, numbers: numpy.ndarray) -> numpy.ndarray
 
 @pytest.mark.parametrize("at_once", [1 << 27, 50])
 def test_arcs_stay_and_rows_are_sorted(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs_first, "ARCS_AT_ONCE", at_once)
+    monkeypatch.setattr(by_degree, "ARCS_AT_ONCE", at_once)
     whole = partition(*fast_csr(rmat(9), symmetric=True), ranks=2, threshold=12)
-    numbers = hubs_first.busiest_first(whole.parts[0])
+    numbers = by_degree.numbers_by_degree(whole.parts[0])
     assert numbers.dtype == numpy.uint32
     assert sorted(numbers.tolist()) == list(range(len(whole.delegates)))
     busy = row_lengths(whole.parts[0].dn) + row_lengths(whole.parts[0].dd)
     assert (numpy.diff(busy[numpy.argsort(numbers)]) <= 0).all()
     same = numpy.arange(len(numbers))
     for part in whole.parts:
-        found = hubs_first.renumbered(part, numbers)
+        found = by_degree.renumbered(part, numbers)
         assert found.nn is part.nn
         for name in ("nd", "dn", "dd"):
             arcs = arcs_of(found, name, same)
@@ -57,8 +56,8 @@ def test_without_room_the_numbers_stay(free: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys.modules["cupy"].cuda.runtime, "memGetInfo", lambda: (free, 1 << 40))
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=3, threshold=12)
-    search = prepare(whole, devices=(0, 1), symmetric=True, output="distance", time_limit=60.0)
+    search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, output="distance", time_limit=60.0)
     assert (search._numbers is None) == (free == 0)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    wanted = prepare_on_cpu(whole, symmetric=True).run(source)
+    wanted = PartitionSearch(whole, symmetric=True).run(source)
     assert numpy.array_equal(search.run(source).distance, wanted.distance)

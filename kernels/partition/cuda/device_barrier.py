@@ -1,4 +1,4 @@
-"""What the devices of a search meet by: flags in each other's memory, an abort flag and a time limit."""
+"""How devices synchronise: by flags in each other's memory, with an abort flag and a time limit."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.partition.cuda.memory import Slab
+from gravel.kernels.partition.cuda.table import Slab
 
 MOST_DEVICES = 16
-"""In `kernels/partition/meeting.cuh` too."""
+"""In `kernels/partition/device_barrier.cuh` too."""
 
 TIME_LIMIT = 20.0
-"""Seconds that a device waits for the others at one meeting: the longest is one level of one device."""
+"""Seconds that a device waits for the others at one barrier: the longest is one level of one device."""
 
 GIVEN_UP = "a device waited for the others until the time limit; the search was given up"
 
 _LINE = 16  # words of 8 bytes, so that what is polled has cache lines of its own
 
 
-class MeetingPoint:
+class DeviceBarrier:
     """One device's words, in its memory: arrivals, released, abort and a flag of each device.
 
     It serves any number of launches, all with the same number of blocks.
@@ -37,7 +37,7 @@ class MeetingPoint:
         return self.slab.pointer
 
     def reset(self) -> None:
-        """Forget all meetings; every device has to, while none of them searches."""
+        """Forget all barriers; every device has to, while none of them searches."""
         self.words.fill(0)
 
     @property
@@ -46,11 +46,11 @@ class MeetingPoint:
         return bool(self.words[2 * _LINE] != 0)
 
     def described(self, pointers: Sequence[int], device: int, time_limit: float) -> Any:
-        """Make the kernel's `Meeting` for the n-th device; `pointers` are to all devices' words."""
+        """Make the kernel's `Barrier` for the n-th device; `pointers` are to all devices' words."""
         import cupy
 
         if len(pointers) > MOST_DEVICES:
-            raise ValueError(f"{len(pointers)} devices are too many; at most {MOST_DEVICES} meet")
+            raise ValueError(f"{len(pointers)} devices are too many; at most {MOST_DEVICES} synchronise")
         own = pointers[device]
         flags, aborts = numpy.zeros(MOST_DEVICES, numpy.uint64), numpy.zeros(MOST_DEVICES, numpy.uint64)
         for place, pointer in enumerate(pointers):

@@ -1,4 +1,4 @@
-"""Slots of vertices on devices: rows and columns go by them, and labels come back to where vertices are."""
+"""Compact ids on devices: rows and columns go by them, and labels come back to where vertices are."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
-from gravel.kernels.partition.cuda.slots import Slots, all_slots, locals_of, slots_of, slotted
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
+from gravel.kernels.partition.cuda.compact_ids import (
+    CompactIds,
+    compact_ids_of,
+    compacted,
+    every_id,
+    locals_of,
+)
 from gravel.kernels.partition.layout import local_count
 from gravel.stages.traversal.device_need import BYTES_PER_DELEGATE, BYTES_PER_NORMAL_ARC, vertex_bytes
 from tests.kernels.cuda_case import fast_csr
@@ -43,29 +48,29 @@ def half_empty(tail: int, vertices: int = VERTICES) -> tuple[ZooGraph, list[int]
 
 def test_slots_ascend_with_their_vertices() -> None:
     bits = numpy.random.default_rng(1).random(500) < 0.4
-    slots = Slots(numpy.packbits(numpy.append(bits, [False] * 12), bitorder="little").view(numpy.uint32))
+    ids = CompactIds(numpy.packbits(numpy.append(bits, [False] * 12), bitorder="little").view(numpy.uint32))
     filled = numpy.flatnonzero(bits)
-    assert slots.count == len(filled)
-    assert numpy.array_equal(slots.of(filled), numpy.arange(len(filled)))
-    assert numpy.array_equal(locals_of(slots), filled)
+    assert ids.count == len(filled)
+    assert numpy.array_equal(ids.of(filled), numpy.arange(len(filled)))
+    assert numpy.array_equal(locals_of(ids), filled)
     for local in range(500):
-        assert slots.find(local) == (int(bits[:local].sum()) if bits[local] else None)
-    assert all_slots(500).count == 500
-    assert all_slots(500).find(499) == 499
+        assert ids.find(local) == (int(bits[:local].sum()) if bits[local] else None)
+    assert every_id(500).count == 500
+    assert every_id(500).find(499) == 499
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_rows_and_columns_go_by_slots(ranks: int) -> None:
     graph, _ = half_empty(9)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
-    slots = [slots_of(part, whole.delegates, whole.vertex_count, ranks) for part in whole.parts]
-    kept = [numpy.asarray(locals_of(each)).astype(numpy.int64) for each in slots]
+    ids = [compact_ids_of(part, whole.delegates, whole.vertex_count, ranks) for part in whole.parts]
+    kept = [numpy.asarray(locals_of(each)).astype(numpy.int64) for each in ids]
     assert 0.4 < sum(map(len, kept)) / whole.vertex_count < 0.6
     for part, own in zip(whole.parts, kept, strict=True):
         # dn columns are written over.
         dn = part.dn.column_indices.copy()
-        found, slotting = slotted(part, slots)
-        assert (slotting.slots, slotting.most) == (slots[part.rank], max(map(len, kept)))
+        found, compaction = compacted(part, ids)
+        assert (compaction.ids, compaction.most) == (ids[part.rank], max(map(len, kept)))
         for name in ("nn", "nd"):
             before, after = part.subgraph(name).row_offsets, found.subgraph(name).row_offsets
             assert numpy.array_equal(after[:-1], before[own])
@@ -74,7 +79,7 @@ def test_rows_and_columns_go_by_slots(ranks: int) -> None:
         assert numpy.array_equal(own[found.nd_source_list], part.nd_source_list)
         columns = numpy.asarray(found.nn.column_indices).astype(numpy.int64)
         back = [kept[column % ranks][column // ranks] * ranks + column % ranks for column in columns]
-        assert numpy.array_equal(back, slotting.nn_vertices)
+        assert numpy.array_equal(back, compaction.nn_vertices)
         assert numpy.array_equal(back, part.nn.column_indices)
 
 
@@ -84,8 +89,11 @@ def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int,
     graph, sources = half_empty(tail)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     choices: dict[str, Any] = {"symmetric": True, "devices": range(devices), "time_limit": 60.0}
-    on_cpu = prepare_on_cpu(whole, symmetric=True)
-    of_distances, of_any = prepare(whole, output="distance", **choices), prepare(whole, **choices)
+    on_cpu = PartitionSearch(whole, symmetric=True)
+    of_distances, of_any = (
+        CudaPartitionSearch(whole, output="distance", **choices),
+        CudaPartitionSearch(whole, **choices),
+    )
     depth = 0
     for source in sources:
         wanted = on_cpu.run(source)
@@ -101,21 +109,21 @@ def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int,
     assert memory.numbers["local"] < 0.6 * memory.numbers["own"]
 
 
-def test_warps_that_settle_several_words_at_a_time() -> None:
+def test_warps_that_commit_several_words_at_a_time() -> None:
     graph, sources = half_empty(2, 26_000)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=1, threshold=12)
-    search = prepare(whole, symmetric=True, output="distance", time_limit=60.0)
-    wanted = prepare_on_cpu(whole, symmetric=True).run(sources[0])
+    search = CudaPartitionSearch(whole, symmetric=True, output="distance", time_limit=60.0)
+    wanted = PartitionSearch(whole, symmetric=True).run(sources[0])
     assert numpy.array_equal(search.run(sources[0]).distance, wanted.distance)
 
 
 def test_directed_graphs_keep_all_slots() -> None:
     graph, sources = half_empty(3)
     whole = partition(*fast_csr(graph, symmetric=False), ranks=2, threshold=12)
-    search = prepare(whole, devices=(0, 1), time_limit=60.0)
-    assert not search._slots
+    search = CudaPartitionSearch(whole, devices=(0, 1), time_limit=60.0)
+    assert not search._ids
     for source in sources:
-        wanted = prepare_on_cpu(whole).run(source)
+        wanted = PartitionSearch(whole).run(source)
         found = search.run(source)
         assert numpy.array_equal(found.distance, wanted.distance)
         check_tree(whole, source, wanted.distance, found.predecessor)
@@ -128,7 +136,7 @@ def test_a_rank_takes_no_more_than_is_stated(output: str, predecessors: Any) -> 
     graph, _ = half_empty(3, n)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     options = SearchOptions(predecessors=predecessors)
-    search = prepare(whole, symmetric=True, output=output, options=options)
+    search = CudaPartitionSearch(whole, symmetric=True, output=output, options=options)
     for part, memory in zip(whole.parts, search._memory, strict=True):
         subgraphs = sum(
             sum(array.nbytes for array in part.subgraph(name)) for name in ("nn", "nd", "dn", "dd")

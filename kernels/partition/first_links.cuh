@@ -1,4 +1,4 @@
-// What trees begin with: every node hangs on one neighbour, and few more arcs join most of what that left apart
+// The first links of trees: every node hangs on one neighbour, and few more arcs join most of what that left apart
 // (kernels/components/tile.cuh does so in tiles of vertices). The rest is in join.cuh.
 
 #include "kernels/partition/trees.cuh"
@@ -21,7 +21,7 @@ __device__ __forceinline__ u32 smaller_head(const Parts& w, const Part& r, u32 n
 
 // Every node hangs on its first neighbour where that is smaller, as every delegate is for an own vertex: most of all
 // trees, without an atomic. Labels of delegates begin with their vertices.
-__device__ __forceinline__ void plant(const Parts& w, const Part& r) {
+__device__ __forceinline__ void link_first(const Parts& w, const Part& r) {
     if (global_thread() < COUNTS) r.counts[global_thread()] = global_thread() == LEAST ? ~0ull : 0;
     for (u64 d = global_thread(); d < w.delegate_count; d += global_threads()) {
         OFFSET dd = r.dd_offsets[d];
@@ -54,7 +54,7 @@ __device__ __forceinline__ void plant(const Parts& w, const Part& r) {
     }
 }
 
-// Own vertices that are delegates hang on these. Then more arcs join what a first look left apart: delegates that are
+// Own vertices that are delegates hang on these. Then more arcs join what first links left apart: delegates that are
 // still roots try until they are none; some others, and own vertices without delegates nearby, join their last arc.
 // A few of these put nearly all into one tree where there are delegates; more would queue for its root.
 __device__ __forceinline__ void probe(const Parts& w, const Part& r) {
