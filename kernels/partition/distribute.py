@@ -20,20 +20,11 @@ from gravel.kernels.partition.layout import (
     RankGraph,
     Separation,
     Subgraph,
+    check_ranks,
     local_count,
     make_rank,
 )
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
-
-
-def check_ranks(vertex_count: int, ranks: int) -> None:
-    """Raise ValueError for fewer than one rank, or a rank with 2^32 - 1 vertices or more."""
-    if ranks < 1:
-        raise ValueError(f"ranks is {ranks}; a partition needs at least 1")
-    if local_count(vertex_count, ranks, 0) >= int(NORMAL):
-        raise ValueError(
-            f"{vertex_count} vertices on {ranks} ranks do not fit 32-bit local ids; use more ranks"
-        )
 
 
 def separate(row_offsets: NDArray[Any], *, ranks: int, threshold: int, dtype: Any = None) -> Separation:

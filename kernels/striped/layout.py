@@ -10,9 +10,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.chunks import Share
-from gravel.kernels.partition.distribute import check_ranks
-from gravel.kernels.partition.layout import PartitionedGraph, Subgraph, make_rank
+from gravel.kernels.partition.layout import PartitionedGraph, Subgraph, check_ranks, make_rank
+from gravel.kernels.partition.shares import Share
 
 
 @dataclass(frozen=True)

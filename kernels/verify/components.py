@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 from gravel.kernels.verify.result import NAMED, Check
-
-RULES = {
-    "ranges": "labels are vertices of the graph",
-    "edges_agree": "both ends of every arc have the same label",
-    "smallest": "a label is no larger than its vertex and is the label of itself",
-    "connected": "a vertex is connected with its label and with no smaller vertex",
-    "not_merged": "a vertex is connected with its label",
-}
+from gravel.kernels.verify.rules import COMPONENTS
 
 
 @serial
@@ -102,7 +95,7 @@ def check_components(
         for v, w in named[place, : min(count, NAMED)].tolist()
     ][:NAMED]
     vertices = tuple(v for v, _ in pairs)
-    agree = Check("edges_agree", RULES["edges_agree"], sum(counts), vertices, tuple(pairs))
+    agree = Check("edges_agree", COMPONENTS["edges_agree"], sum(counts), vertices, tuple(pairs))
     return [ranges, agree, *rest, _check("connected", numpy.flatnonzero(parents != component))]
 
 
@@ -145,4 +138,4 @@ def _joined(
 
 
 def _check(name: str, offenders: NDArray[Any]) -> Check:
-    return Check(name, RULES[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))
+    return Check(name, COMPONENTS[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))

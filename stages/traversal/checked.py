@@ -31,7 +31,7 @@ class CheckTask:
 def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
     """Check one search as one rank."""
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.kernels.verify.ranks import check_program
 
     set_threads(task.threads)

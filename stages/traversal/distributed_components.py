@@ -56,7 +56,7 @@ class CheckTask:
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, task.backend)
@@ -140,7 +140,7 @@ def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
     """Check labels as one rank, which reads some at a time and keeps its own."""
     import numpy
 
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, None)

@@ -285,7 +285,7 @@ def _read_partition(
     offsets = partition_offsets(loaded)
     ends = None
     if isinstance(plain, Partition) and _has_loops_or_duplicates(plain):
-        from gravel.kernels.partition import assemble
+        from gravel.kernels.partition.assemble import assemble
 
         ends = _edge_ends(plain, *assemble(loaded))
     return SearchedGraph(

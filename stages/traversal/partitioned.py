@@ -189,8 +189,8 @@ def load_rank(task: RankTask) -> RankSearch:
 
 def search_as_rank(gang: RankContext, task: RankTask) -> list[RankLabels]:
     """Search from each source in turn as one rank of a gang; without sources, let the rank go."""
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.partition import search_rank
+    from gravel.kernels.threads import set_threads
 
     if task.backend != "cpu":
         from gravel.stages.traversal.gpu_ranks import search_on_gpu

@@ -33,7 +33,7 @@ class OverRanks:
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find components `runs` times; returns what the last run found, all times and what ranks tell."""
-        from gravel.kernels.partition import components
+        from gravel.kernels.partition.components import components
 
         assert self._graph.partition is not None
         found = [components(self._graph.partition, symmetric=self._graph.symmetric) for _ in range(runs)]
@@ -95,9 +95,9 @@ def load_part(task: ComponentsTask) -> tuple[RankGraph, Any]:
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a gang, so many times."""
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.partition import components_of_rank
     from gravel.kernels.partition.components_rank import ComponentsRank
+    from gravel.kernels.threads import set_threads
 
     if task.backend == "cuda":
         return find_on_gpu(gang, task)
@@ -181,7 +181,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
 
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
-    from gravel.kernels.partition import storage
+    from gravel.kernels.partition.storage import storage
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]

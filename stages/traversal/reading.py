@@ -19,7 +19,7 @@ def read_searched(
 
     Raises `StageError`, before anything is read, for a placement that does not fit.
     """
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import CompressedGraph
     from gravel.stages.traversal.encoded import searched_encoded, why_decoded
     from gravel.stages.traversal.encoded_ranks import ranks_encoded, why_ranks_decoded

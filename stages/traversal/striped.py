@@ -121,8 +121,8 @@ def load_stripe(task: StripeTask) -> StripedRankSearch:
 
 def search_as_stripe(gang: RankContext, task: StripeTask) -> list[RankLabels]:
     """Search from each source in turn as one rank of a gang; without sources, let the rank go."""
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.striped import search_rank
+    from gravel.kernels.threads import set_threads
 
     if task.backend == "cuda":
         from gravel.stages.traversal.gpu_stripes import search_on_gpu

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from gravel.kernels import row_blocks
 from gravel.kernels.generate import generate
-from gravel.kernels.jit import set_threads
 from gravel.kernels.order import METHODS, permutation
 from gravel.kernels.order.groups import above_mean, groups_of_mean
+from gravel.kernels.threads import set_threads
 from tests.zoo import zoo
 
 ZOO = list(zoo())

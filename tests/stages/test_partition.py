@@ -9,8 +9,11 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from gravel.kernels.partition import assemble, components, prepare, storage, suggest_threshold, to_arrays
 from gravel.kernels.partition import partition as split
+from gravel.kernels.partition import prepare, suggest_threshold, to_arrays
+from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.components import components
+from gravel.kernels.partition.storage import storage
 from gravel.stages.artifacts import Graph, Ordering, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
@@ -130,7 +133,7 @@ def test_wrong_parameters_are_refused(wrong: dict[str, object]) -> None:
 
 
 def test_too_many_vertices_for_local_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.partition.distribute.local_count", lambda *_: 2**32)
+    monkeypatch.setattr("gravel.kernels.partition.layout.local_count", lambda *_: 2**32)
     with pytest.raises(StageError, match="do not fit 32-bit local ids"):
         partition(PlainContext(), PartitionParameters(threshold=2), input=graph_of(SKEWED))
 
