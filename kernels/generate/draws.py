@@ -14,7 +14,7 @@ _27 = numpy.uint64(27)
 _30 = numpy.uint64(30)
 _31 = numpy.uint64(31)
 _LOW = numpy.uint64(0xFFFFFFFF)
-_32 = numpy.uint64(32)
+_HALF = numpy.uint64(32)
 
 
 @numba.njit(inline="always")
@@ -28,8 +28,8 @@ def mix(value: numpy.uint64) -> numpy.uint64:
 @serial
 def scale_down(bits: numpy.uint64, bound: numpy.uint64) -> numpy.uint64:
     """Map 64 random bits to 0..bound-1: the upper 64 bits of bits * bound (Lemire, ACM TOMACS 2019)."""
-    low, high = bits & _LOW, bits >> _32
-    bound_low, bound_high = bound & _LOW, bound >> _32
-    middle = high * bound_low + ((low * bound_low) >> _32)
+    low, high = bits & _LOW, bits >> _HALF
+    bound_low, bound_high = bound & _LOW, bound >> _HALF
+    middle = high * bound_low + ((low * bound_low) >> _HALF)
     other = low * bound_high + (middle & _LOW)
-    return high * bound_high + (middle >> _32) + (other >> _32)
+    return high * bound_high + (middle >> _HALF) + (other >> _HALF)

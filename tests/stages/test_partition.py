@@ -20,22 +20,10 @@ from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.verify import VerifyParameters, verify
-from tests.stages.preparing_case import Refusing, divided_on_cpu, placed, same_partition
-from tests.zoo import DATA, ZooGraph, needs_data, scipy_distances, zoo
+from tests.stages.preparing_case import Refusing, divided_on_cpu, graph_of, placed, same_partition
+from tests.zoo import DATA, needs_data, scipy_distances, zoo
 
 SKEWED = next(graph for graph in zoo() if graph.name == "skewed_random")
-
-
-def graph_of(member: ZooGraph, symmetric: bool = True) -> Graph:
-    offsets, columns = member.csr(symmetric=symmetric)
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=member.vertex_count,
-        arc_count=len(columns),
-        symmetric=symmetric,
-        deduplicated=True,
-    )
 
 
 @pytest.mark.parametrize("threshold", [0, 6, "auto"])
