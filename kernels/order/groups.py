@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy
@@ -12,6 +11,12 @@ from numpy.typing import NDArray
 from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
+
+HIGHEST = 32
+"""The first of eight groups has at least so many times the mean degree, as Faldu et al. evaluate it."""
+
+GROUPS = 7
+"""Groups with a least degree, down to half of the mean; the eighth has the rest."""
 
 
 def mean_multiple(vertices: int, arcs: int, numerator: int, denominator: int = 1) -> int:
@@ -50,11 +55,9 @@ def by_group(row_offsets: NDArray[numpy.int64], least: Sequence[int]) -> NDArray
     return order
 
 
-def groups_of_mean(vertices: int, arcs: int, highest: int, groups: int) -> list[int]:
-    """Least degrees of `groups` groups, each half of the one before, from `highest` times the mean down."""
-    least = [mean_multiple(vertices, arcs, highest, 1 << k) for k in range(groups)]
-    assert all(a >= b for a, b in pairwise(least))
-    return least
+def eight_groups(vertices: int, arcs: int) -> list[int]:
+    """Least degrees of groups, each half of the one before, from `HIGHEST` times the mean degree down."""
+    return [mean_multiple(vertices, arcs, HIGHEST, 1 << k) for k in range(GROUPS)]
 
 
 @serial
