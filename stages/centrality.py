@@ -58,7 +58,7 @@ def centrality(context: Context, parameters: CentralityParameters, *, input: Gra
     import numpy
 
     from gravel.kernels.distances.many import TooNarrow
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Centrality
     from gravel.stages.errors import StageError
     from gravel.stages.traversal.opening import check_sources, draw_sources, read_graph

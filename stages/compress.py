@@ -80,7 +80,7 @@ def compress(
     Raises `StageError` if a row does not ascend, and for `auto` of a partition.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.stages.errors import StageError
 
     set_threads(context.machine.threads)

@@ -77,8 +77,8 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
     degree. Raises `StageError` if a rank's vertices do not fit 32-bit local ids.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
-    from gravel.kernels.jit import set_threads
-    from gravel.kernels.partition.distribute import check_ranks
+    from gravel.kernels.partition.layout import check_ranks
+    from gravel.kernels.threads import set_threads
     from gravel.stages.errors import StageError
     from gravel.stages.partitioning.on_host import OnHost
 

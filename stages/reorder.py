@@ -106,9 +106,9 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     """
     import numpy
 
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.order import OrderStatistics
     from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.threads import set_threads
     from gravel.stages.ordering.finding import find_order
     from gravel.stages.ordering.rows import renumbered
 

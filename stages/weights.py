@@ -108,13 +108,13 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
 
 def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] | None:
     """Return the weights of a graph's arcs in its new order; None where it has none."""
+    if graph.weights is None:
+        return None
     import numpy
 
     from gravel.kernels.csr.weighted import build_weighted
     from gravel.kernels.placement.device_copies import on_host
 
-    if graph.weights is None:
-        return None
     offsets, columns = on_host(graph.row_offsets), on_host(graph.column_indices)
     new = permutation.astype(numpy.uint32, copy=False)
     return build_weighted(

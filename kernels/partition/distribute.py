@@ -13,27 +13,17 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.chunks import Share, delegate_words, index_delegates, split_rows
+from gravel.kernels.partition.chunks import split_rows
 from gravel.kernels.partition.layout import (
-    NORMAL,
     SUBGRAPHS,
     PartitionedGraph,
     RankGraph,
     Subgraph,
-    local_count,
+    check_ranks,
     make_rank,
 )
+from gravel.kernels.partition.shares import Share, delegate_words, index_delegates
 from gravel.kernels.row_blocks import row_blocks, run_blocks
-
-
-def check_ranks(vertex_count: int, ranks: int) -> None:
-    """Raise ValueError for fewer than one rank, or a rank with 2^32 - 1 vertices or more."""
-    if ranks < 1:
-        raise ValueError(f"ranks is {ranks}; a partition needs at least 1")
-    if local_count(vertex_count, ranks, 0) >= int(NORMAL):
-        raise ValueError(
-            f"{vertex_count} vertices on {ranks} ranks do not fit 32-bit local ids; use more ranks"
-        )
 
 
 def offsets_of(counts: NDArray[Any]) -> NDArray[Any]:

@@ -57,6 +57,16 @@ def local_count(vertex_count: int, ranks: int, rank: int) -> int:
     return max(0, (vertex_count - rank + ranks - 1) // ranks)
 
 
+def check_ranks(vertex_count: int, ranks: int) -> None:
+    """Raise ValueError for fewer than one rank, or a rank with 2^32 - 1 vertices or more."""
+    if ranks < 1:
+        raise ValueError(f"ranks is {ranks}; a partition needs at least 1")
+    if local_count(vertex_count, ranks, 0) >= int(NORMAL):
+        raise ValueError(
+            f"{vertex_count} vertices on {ranks} ranks do not fit 32-bit local ids; use more ranks"
+        )
+
+
 def column_bound(name: str, rank: int, vertex_count: int, ranks: int, delegate_count: int) -> int:
     """Bound the columns of a rank's subgraph, which are below it."""
     if name == "nn":

@@ -22,7 +22,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.census import Census, Division, take_census
+from gravel.kernels.partition.census import Census, Division
 from gravel.kernels.partition.machines import H200_PEER, Machine
 from gravel.kernels.partition.model import Searching, fastest, hosts_of
 
@@ -118,4 +118,6 @@ def suggest_threshold(
     limits : those of `Limits`, by name; `hosts` and `machine`, too.
 
     """
+    from gravel.kernels.partition.census_cpu import take_census
+
     return choose_threshold(take_census(row_offsets, column_indices), ranks, **limits)

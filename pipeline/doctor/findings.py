@@ -22,7 +22,6 @@ def findings(cache_root: Path) -> list[Finding]:
         ("memory", machine.memory),
         ("open files", machine.open_files),
         ("clock", machine.clock),
-        ("threading layer", software.threading_layer),
         ("compiled kernels", compiled.compiled),
         ("GPUs", gpus.gpus),
         ("pinned memory", gpus.pinned_memory),

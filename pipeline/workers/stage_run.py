@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import time
 from contextlib import nullcontext
 from dataclasses import replace
@@ -95,14 +96,11 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
 def _limit_threads(task: StageTask) -> None:
     if task.stage.origin is None and not task.stage.run.__module__.startswith("gravel.stages."):
         return
-    if task.machine.backend == "cuda":
-        from gravel.kernels.thread_limit import limit_threads
+    from gravel.kernels.threads import set_threads
 
-        limit_threads(task.machine.threads)
-    else:
-        from gravel.kernels.jit import set_threads
-
-        set_threads(task.machine.threads)
+    set_threads(task.machine.threads)
+    if task.stage.origin is not None and (numba := sys.modules.get("numba")) is not None:
+        numba.set_num_threads(max(1, min(task.machine.threads, numba.config.NUMBA_NUM_THREADS)))
 
 
 def _compute(

@@ -35,7 +35,7 @@ class OverRanks:
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find components `runs` times; returns what the last run found, all times and what ranks tell."""
-        from gravel.kernels.partition import components
+        from gravel.kernels.partition.components import components
 
         assert self._graph.partition is not None
         found = [components(self._graph.partition, symmetric=self._graph.symmetric) for _ in range(runs)]
@@ -90,9 +90,9 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a group, so many times."""
     import numpy
 
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.partition.layout import rank_from_arrays
     from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.threads import set_threads
 
     if task.backend == "cpu":
         set_threads(task.threads)
@@ -247,7 +247,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
 
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
-    from gravel.kernels.partition import storage
+    from gravel.kernels.partition.storage import storage
     from gravel.stages.traversal.device_need import component_bytes
 
     assert graph.partition is not None

@@ -31,7 +31,7 @@ def open_graph(
 
     Raises `StageError`, before anything is read, for a placement that does not fit.
     """
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     placed = replace(
         machine,

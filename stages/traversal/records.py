@@ -108,15 +108,18 @@ def reached(
     """Count what a search reached; source and labels are in `symmetrize`'s numbering."""
     import numpy
 
-    from gravel.kernels.level_statistics import distances_of_tree, level_sums
     from gravel.kernels.strategy import backend_of
 
     if distance is None:
+        from gravel.kernels.level_statistics import distances_of_tree
+
         distance = numpy.empty(graph.vertex_count, numpy.int32)
         distances_of_tree(predecessor, source, distance)
     if backend_of(distance) == "cuda":
         vertices, arcs, summed = _sums_on_device(graph, distance)
     else:
+        from gravel.kernels.level_statistics import level_sums
+
         depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
         extra = numpy.empty(0, numpy.int32) if graph.extra_ends is None else on_host(graph.extra_ends)

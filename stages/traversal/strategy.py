@@ -234,12 +234,12 @@ def checked_tuning(
     strategy = strategies_for(algorithm, layout)[name]
     strategy.load(backend)
     here = constants(strategy, backend)
-    there = constants(strategy, "cpu" if backend == "cuda" else "cuda")
+    other = "cpu" if backend == "cuda" else "cuda"
     taken, left_out = {}, []
     for constant, value in tuning.items():
         if constant in here:
             taken[constant] = checked_value(name, constant, value, here[constant])
-        elif constant in there:
+        elif constant in constants(strategy, other):
             left_out.append(f"{constant} is no constant of {name} on {backend}, and was left out")
         else:
             raise ValueError(

@@ -20,7 +20,7 @@ ON = "cpu"
 
 def verify_on_host(context: Context, graph: Graph, traversal: Traversal) -> Verification:
     """Check a traversal; raises `VerificationFailed`, and ValueError where it is not of this graph."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(context.machine.threads)
     if traversal.algorithm == "components":

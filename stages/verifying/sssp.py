@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def verify_paths(context: Context, graph: Graph, traversal: Traversal) -> Verification:
     """Check shortest paths; raises `VerificationFailed`, and ValueError where they are not of this graph."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     if graph.weights is None or traversal.distance is None:
         raise ValueError("the graph has no weights, by which the traversal's distances were found")

@@ -131,7 +131,8 @@ class Bench:
         """Time one partition over each transport with each set of options."""
         import cupy
 
-        from gravel.kernels.partition import partition, storage, suggest_threshold
+        from gravel.kernels.partition import partition, suggest_threshold
+        from gravel.kernels.partition.storage import storage
 
         if threshold is None:
             say(f"choosing a threshold for {ranks} ranks")

@@ -23,8 +23,8 @@ import numpy
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
-from gravel.kernels.jit import set_threads
 from gravel.kernels.sssp import prepare
+from gravel.kernels.threads import set_threads
 from gravel.kernels.verify.sssp import check_sssp
 
 Rows = tuple[Any, Any, Any]

@@ -19,19 +19,11 @@ from gravel.kernels.striped.cuda import CudaStripedSearch
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
+from tests.kernels.cuda_case import path
 from tests.zoo import zoo
 
 LEVELS = 700
 SHORT = {graph.name: graph for graph in zoo()}["path_33"]
-
-
-def path(vertices: int) -> tuple[Any, Any]:
-    """Make a path along ascending vertices; from one end it has as many levels as vertices."""
-    degrees = numpy.full(vertices, 2, numpy.int64)
-    degrees[[0, -1]] = 1
-    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
-    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
-    return offsets, inner[1:-1].astype(numpy.uint32)
 
 
 def check_records(found: Any, wanted: Any) -> None:

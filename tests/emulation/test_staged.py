@@ -16,7 +16,7 @@ from gravel.kernels.partition.reductions import ALGORITHMS
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation.test_partition import check
 from tests.emulation.test_peer_rank import search
-from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.cuda_case import STAGED, fast_csr, rmat
 from tests.parameters import slow_among
 from tests.trees import check_tree
 from tests.zoo import zoo
@@ -24,21 +24,6 @@ from tests.zoo import zoo
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 BY_NAME = {graph.name: graph for graph in zoo()}
-STAGED = {
-    "tree": {"reduction_algorithm": "tree"},
-    "recursive doubling": {"reduction_algorithm": "recursive_doubling"},
-    "two phases": {"groups": 2},
-    "two phases, tree": {"groups": 2, "reduction_algorithm": "tree"},
-    "L": {"groups": 2, "local_all_to_all": True},
-    "LU": {"groups": 2, "local_all_to_all": True, "uniquify": True},
-    "all the paper's": {
-        "groups": 2,
-        "local_all_to_all": True,
-        "uniquify": True,
-        "reduction_algorithm": "recursive_doubling",
-        "nn_directed": False,
-    },
-}
 LAYOUTS = {0: [(3, 3), (5, 2)], 2: [(4, 2), (6, 4)]}
 """Ranks and devices, by groups."""
 

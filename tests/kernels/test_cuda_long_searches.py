@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_whole
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.striped import StripedSearch, stripe
+from tests.kernels.cuda_case import path
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
 LEVELS = 5000
 """More than 4,096, with which the log of a search over ranks begins."""
-
-
-def path(vertices: int) -> tuple[Any, Any]:
-    """Make a path along ascending vertices."""
-    degrees = numpy.full(vertices, 2, numpy.int64)
-    degrees[[0, -1]] = 1
-    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
-    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
-    return offsets, inner[1:-1].astype(numpy.uint32)
 
 
 @pytest.mark.parametrize(("ranks", "levels"), [(1, 700), (2, 700), (4, LEVELS)])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import components, partition
+from gravel.kernels.partition import partition
+from gravel.kernels.partition.components import components
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_components import shuffled_path
 from tests.zoo import scipy_components

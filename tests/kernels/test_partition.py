@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy
 import pytest
 
+from gravel.kernels import partition as package
 from gravel.kernels.partition import (
     PartitionedGraph,
     PartitionSearch,
-    assemble,
-    components,
     from_arrays,
     partition,
-    storage,
     suggest_threshold,
     to_arrays,
 )
+from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.components import components
+from gravel.kernels.partition.storage import storage
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
 
 ZOO = list(zoo())
@@ -192,3 +194,11 @@ def test_bad_requests_are_refused() -> None:
         partition(*graph, ranks=0, threshold=1)
     with pytest.raises(ValueError, match="at least 0"):
         partition(*graph, ranks=1, threshold=-1)
+
+
+def test_no_name_of_the_package_is_also_a_module():
+    """An imported module is an attribute of its package, and would be found in the name's place."""
+    folder = Path(package.__file__).parent
+    assert not set(package._MODULES) & {path.stem for path in folder.iterdir()}
+    for name in package._MODULES:
+        assert getattr(package, name).__name__ == name

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from gravel.kernels.partition import PartitionSearch, components, partition, suggest_threshold
+from gravel.kernels.partition import PartitionSearch, partition, suggest_threshold
+from gravel.kernels.partition.components import components
 from tests.kernels.cuda_case import fast_csr
 from tests.workflows.real_graphs import graph_cases, read
 from tests.zoo import ZooGraph, needs_data, scipy_components, scipy_distances

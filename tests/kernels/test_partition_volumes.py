@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.partition import PartitionSearch, SearchOptions, partition, storage
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.storage import storage
 from gravel.kernels.partition.volumes import delegate_volume, grid_of, volume_1d, volume_2d
 from tests.kernels.cuda_case import fast_csr, rmat
 

@@ -8,7 +8,9 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_csr
-from gravel.kernels.partition import assemble, components, to_arrays
+from gravel.kernels.partition import to_arrays
+from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.components import components
 from gravel.kernels.striped import (
     StripedOptions,
     StripedSearch,

@@ -12,7 +12,8 @@ from gravel.kernels.bfs.cpu import levels
 from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
-from gravel.kernels.team import KIND, PRIVATE, Team, thread_count
+from gravel.kernels.team import KIND, PRIVATE, Team
+from gravel.kernels.threads import thread_count
 
 _NAMES = ("", "push", "pull")
 
