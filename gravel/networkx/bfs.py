@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,9 +13,16 @@ import numpy
 from gravel.kernels.ordered.bfs import Found, search
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import last_level, vertex_for_search
+from gravel.networkx.version import FROM_3_7
 
 LABELS = ("tree", "forward", "level", "reverse")
 """The words of NetworkX for `gravel.kernels.ordered.labelled_arcs`."""
+
+PREDECESSORS_DEPRECATED = (
+    "bfs_predecessors is deprecated and will be removed in NetworkX 3.9\n"
+    "Use ``(t, s) for (s, t) in bfs_edges`` instead"
+)
+"""What NetworkX says from 3.7 on."""
 
 
 def generic_bfs_edges(
@@ -54,6 +62,8 @@ def bfs_predecessors(
     G: GravelGraph, source: Any, depth_limit: Any = None, sort_neighbors: None = None
 ) -> Iterator[tuple[Any, Any]]:
     """Yield each reached node with its predecessor."""
+    if FROM_3_7:
+        warnings.warn(PREDECESSORS_DEPRECATED, DeprecationWarning, stacklevel=2)
     parents, children = _tree(G, _found(G, source, depth_limit))
     yield from zip(children, parents, strict=True)
 

@@ -60,7 +60,7 @@ def _arcs(rows: Rows) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
 
 
 def closeness_centrality(
-    G: GravelGraph, u: Any = None, distance: None = None, wf_improved: bool = True
+    G: GravelGraph, u: Any = None, distance: None = None, wf_improved: bool = True, *, sp: None = None
 ) -> Any:
     """Return the reciprocal of the mean distance to a node, for one or for all of them."""
     if u is None:

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import warnings
 
 import networkx as nx
 
@@ -101,10 +102,12 @@ def calls(made, seed):
 def outcome(name, made, positional, named, backend):
     """Call a function and return what came of it, in its order (sets have none), or what NetworkX raises."""
     try:
-        value = getattr(nx, name)(made, *positional, backend=backend, **named)
-        if isinstance(value, nx.Graph):
-            return type(value), list(value.nodes(data=True)), list(value.edges(data=True))
-        return _listed(value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            value = getattr(nx, name)(made, *positional, backend=backend, **named)
+            if isinstance(value, nx.Graph):
+                return type(value), list(value.nodes(data=True)), list(value.edges(data=True))
+            return _listed(value)
     except Exception as error:
         return type(error), str(error) if isinstance(error, nx.NetworkXException) else ""
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import warnings
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -231,6 +232,18 @@ def test_a_directed_graph_is_refused_by_undirected_functions_and_the_other_way_r
             getattr(nx, name)(undirected, backend="gravel")
     with pytest.raises(nx.NetworkXNotImplemented, match="multigraph"):
         nx.core_number(nx.MultiGraph([(0, 1)]), backend="gravel")
+
+
+def test_deprecations_are_those_of_networkx():
+    graph = nx.path_graph(3)
+    warned = []
+    for backend_name in ("gravel", "networkx"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert list(nx.bfs_predecessors(graph, 0, backend=backend_name)) == [(1, 0), (2, 1)]
+        warned.append([(each.category, str(each.message).strip(), each.filename) for each in caught])
+    assert warned[0] == warned[1]
+    assert len(warned[0]) == (nx.__version__ >= "3.7")
 
 
 def test_a_search_goes_on_with_the_graph_that_it_started_with():
