@@ -1,4 +1,7 @@
-"""Shortest paths without weights, with the orders and exceptions of `networkx.algorithms.shortest_paths`."""
+"""Shortest paths, with the orders and exceptions of `networkx.algorithms.shortest_paths`.
+
+Edges have length 1 unless a weight is named.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import networkx
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.ordered.bfs import search
+from gravel.networkx import weighted_paths
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import last_level, vertex_for_paths
 
@@ -76,10 +80,12 @@ def has_path(G: GravelGraph, source: Any, target: Any) -> bool:
 
 
 def shortest_path(
-    G: GravelGraph, source: Any = None, target: Any = None, weight: None = None, method: str = "dijkstra"
+    G: GravelGraph, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
     """Return one path, or paths from the source, to the target or between all nodes."""
     _check_method(method)
+    if weight is not None:
+        return _shortest_by_weight(G, source, target, weight)
     if source is None:
         if target is None:
             return all_pairs_shortest_path(G)
@@ -91,10 +97,12 @@ def shortest_path(
 
 
 def shortest_path_length(
-    G: GravelGraph, source: Any = None, target: Any = None, weight: None = None, method: str = "dijkstra"
+    G: GravelGraph, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
     """Return one distance, or distances from the source, to the target or between all nodes."""
     _check_method(method)
+    if weight is not None:
+        return _lengths_by_weight(G, source, target, weight)
     if source is None:
         if target is None:
             return all_pairs_shortest_path_length(G)
@@ -103,6 +111,26 @@ def shortest_path_length(
     if target is None:
         return single_source_shortest_path_length(G, source)
     return len(bidirectional_shortest_path(G, source, target)) - 1
+
+
+def _shortest_by_weight(G: GravelGraph, source: Any, target: Any, weight: Any) -> Any:
+    if source is None and target is None:
+        return weighted_paths.all_pairs_dijkstra_path(G, weight=weight)
+    if source is None:
+        return weighted_paths.paths_to(G, target, weight)
+    if target is None:
+        return weighted_paths.single_source_dijkstra_path(G, source, weight=weight)
+    return weighted_paths.bidirectional_dijkstra(G, source, target, weight)[1]
+
+
+def _lengths_by_weight(G: GravelGraph, source: Any, target: Any, weight: Any) -> Any:
+    if source is None and target is None:
+        return weighted_paths.all_pairs_dijkstra_path_length(G, weight=weight)
+    if source is None:
+        return weighted_paths.lengths_to(G, target, weight)
+    if target is None:
+        return weighted_paths.single_source_dijkstra_path_length(G, source, weight=weight)
+    return weighted_paths.dijkstra_path_length(G, source, target, weight)
 
 
 def _check_method(method: str) -> None:

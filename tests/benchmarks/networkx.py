@@ -25,6 +25,7 @@ SEARCHES = {
     "bfs_layers": ("sources",),
     "single_source_shortest_path_length": ("source",),
     "single_source_shortest_path": ("source",),
+    "single_source_dijkstra_path_length": ("source",),
     "connected_components": (),
     "number_connected_components": (),
     "core_number": (),
@@ -37,18 +38,18 @@ ALL_PAIRS = (
     "average_shortest_path_length",
     "diameter",
 )
-PAIRS = ("shortest_path", "has_path")
+PAIRS = ("shortest_path", "has_path", "dijkstra_path_length")
 
 
 def graph(nodes: int) -> nx.Graph:
-    """Attach each node to 4 ends of earlier edges."""
-    chosen = random.Random(nodes)
+    """Attach each node to 4 ends of earlier edges, with weights below 1,000."""
+    chosen, weights = random.Random(nodes), random.Random(nodes + 1)
     ends = [0]
     made = nx.Graph()
     made.add_nodes_from(range(nodes))
     for node in range(1, nodes):
         for other in chosen.choices(ends, k=min(4, node)):
-            made.add_edge(node, other)
+            made.add_edge(node, other, weight=weights.randrange(1, 1000))
             ends += (node, other)
     return made
 
@@ -80,10 +81,15 @@ def arguments(name: str, made: nx.Graph) -> dict[str, object]:
     return dict.fromkeys(SEARCHES.get(name, ()), 0)
 
 
+def conversion_for(name: str, made: nx.Graph):
+    """Convert a graph as a call of the function does."""
+    return backend.convert_from_nx(made, {"weight": 1} if "dijkstra" in name else None)
+
+
 def measured(name: str, made: nx.Graph, budget: float) -> tuple[float, float, float]:
     """Return the seconds of NetworkX, of gravel on a converted graph, and of gravel's function itself."""
     named = arguments(name, made)
-    converted = backend.convert_from_nx(made)
+    converted = conversion_for(name, made)
     function = getattr(nx, name)
     theirs = seconds(lambda: listed(function(made, **named, backend="networkx")), budget)
     ours = seconds(lambda: listed(function(made, **named, backend="gravel")), budget)
@@ -114,7 +120,7 @@ def crossover() -> None:
             if name in ALL_PAIRS and size > 300:
                 continue
             theirs, ours, _ = measured(name, made, 0.1)
-            conversion = seconds(lambda made=made: backend.convert_from_nx(made), 0.1)
+            conversion = seconds(lambda made=made, name=name: conversion_for(name, made), 0.1)
             ratios.append(theirs / ours)
             first.setdefault(name, []).append(theirs / (ours + conversion))
         print(f"{name:38s}" + "".join(f"{ratio:9.2f}" for ratio in ratios))
@@ -129,11 +135,15 @@ def times(sizes: list[int]) -> None:
         made = graph(size)
         gc.collect()
         conversion = seconds(lambda made=made: backend.convert_from_nx(made))
-        print(f"\n{size:,} nodes, {made.number_of_edges():,} edges; conversion {conversion * 1e3:,.1f} ms")
+        weighted = seconds(lambda made=made: conversion_for("dijkstra", made))
+        print(
+            f"\n{size:,} nodes, {made.number_of_edges():,} edges; conversion {conversion * 1e3:,.1f} ms, "
+            f"with weights {weighted * 1e3:,.1f} ms"
+        )
         print(f"{'function':38s}{'NetworkX ms':>14s}{'converted ms':>14s}{'times':>8s}{'first':>8s}")
         for name in (*SEARCHES, *PAIRS, *(ALL_PAIRS if size <= 3000 else ())):
             theirs, ours, _ = measured(name, made, 1.0)
-            first = theirs / (ours + conversion)
+            first = theirs / (ours + (weighted if "dijkstra" in name else conversion))
             print(f"{name:38s}{theirs * 1e3:14.2f}{ours * 1e3:14.3f}{theirs / ours:8.1f}{first:8.2f}")
 
 

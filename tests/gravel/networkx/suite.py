@@ -21,6 +21,7 @@ DIRECT = (
     "networkx.algorithms.traversal.tests.test_bfs",
     "networkx.algorithms.shortest_paths.tests.test_unweighted",
     "networkx.algorithms.shortest_paths.tests.test_generic",
+    "networkx.algorithms.shortest_paths.tests.test_weighted",
     "networkx.algorithms.components.tests",
     "networkx.algorithms.tests.test_distance_measures",
     "networkx.algorithms.tests.test_core",
