@@ -11,6 +11,7 @@ import networkx
 import numpy
 
 from gravel.kernels.ordered.bfs import Found, search
+from gravel.networkx.device import distances, everything_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import last_level, vertex_for_search
 from gravel.networkx.version import FROM_3_7
@@ -115,6 +116,8 @@ def descendants_at_distance(G: GravelGraph, source: Any, distance: Any) -> set[A
     vertex = G.find(source)
     if vertex is None:
         raise networkx.NetworkXError(f"The node {source} is not in the graph.")
+    if everything_on_gpu():
+        return set(G.take(numpy.flatnonzero(distances(G, vertex) == distance))) if distance >= 0 else set()
     found = search(*G.forward, [vertex], last_level(G, distance))
     levels = dict(enumerate(_levels(found)))
     if distance not in levels:
@@ -125,12 +128,20 @@ def descendants_at_distance(G: GravelGraph, source: Any, distance: Any) -> set[A
 
 def descendants(G: GravelGraph, source: Any) -> set[Any]:
     """Return the nodes that can be reached from the source, without itself."""
-    return set(G.take(_found(G, source).order[1:]))
+    return _reached(G, source)
 
 
 def ancestors(G: GravelGraph, source: Any) -> set[Any]:
     """Return the nodes from which the source can be reached, without itself."""
-    return set(G.take(_found(G, source, reverse=True).order[1:]))
+    return _reached(G, source, reverse=True)
+
+
+def _reached(G: GravelGraph, source: Any, reverse: bool = False) -> set[Any]:
+    """Return the nodes that a search reaches beyond its source."""
+    if everything_on_gpu():
+        vertex = vertex_for_search(G, source)
+        return set(G.take(numpy.flatnonzero(distances(G, vertex, backward=reverse) > 0)))
+    return set(G.take(_found(G, source, reverse=reverse).order[1:]))
 
 
 def _found(G: GravelGraph, source: Any, limit: Any = None, reverse: bool = False) -> Found:

@@ -38,6 +38,7 @@ class GravelGraph:
         self.directed = directed
         self.multigraph = multigraph
         self.weights = weights
+        self.kept: dict[Any, Any] = {}  # what `gravel.networkx.device` has on a GPU
         self._is_range = is_range(nodes)
 
     @classmethod
@@ -99,9 +100,11 @@ class GravelGraph:
     def component(self) -> NDArray[Any]:
         """For each vertex the smallest vertex of its component, without regard to directions."""
         from gravel.kernels.components import components
+        from gravel.kernels.placement.device_copies import on_host
+        from gravel.networkx.device import everything_on_gpu, rows_on_gpu
 
-        found = components(*self.ascending, symmetric=not self.directed)
-        label: NDArray[Any] = found.component
+        rows = rows_on_gpu(self) if everything_on_gpu() else self.ascending
+        label: NDArray[Any] = on_host(components(*rows, symmetric=not self.directed).component)
         return label
 
     @cached_property

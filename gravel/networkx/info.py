@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 FUNCTIONS = {
@@ -113,6 +114,10 @@ NOTES = {
 """What a function does not take; NetworkX runs it then."""
 
 
+DEVICES = ("auto", "cpu", "cuda")
+"""What `nx.config.backends.gravel.device` can be."""
+
+
 def get_info() -> dict[str, Any]:
     """Return what `networkx.backend_info` asks for."""
     return {
@@ -120,5 +125,6 @@ def get_info() -> dict[str, Any]:
         "project": "gravel",
         "package": "gravel",
         "short_summary": "Compiled, parallel traversal of large graphs.",
+        "default_config": {"device": os.environ.get("GRAVEL_NETWORKX_DEVICE", DEVICES[0])},
         "functions": {name: {"additional_docs": NOTES[name]} if name in NOTES else {} for name in MODULE_OF},
     }

@@ -14,6 +14,7 @@ import networkx
 from gravel.conversion.networkx import Rows
 from gravel.kernels.ordered.bfs import search
 from gravel.networkx import weighted_paths
+from gravel.networkx.device import distances, everything_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import last_level, vertex_for_paths
 
@@ -62,8 +63,7 @@ def bidirectional_shortest_path(G: GravelGraph, source: Any, target: Any) -> lis
     """Return a shortest path from the source to the target."""
     from gravel.kernels.ordered.bidirectional import path
 
-    first = vertex_for_paths(G, source, f"Source {source} is not in G")
-    last = vertex_for_paths(G, target, f"Target {target} is not in G")
+    first, last = _ends(G, source, target)
     found = path(G.forward, G.backward, first, last)
     if found is None:
         raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
@@ -73,7 +73,7 @@ def bidirectional_shortest_path(G: GravelGraph, source: Any, target: Any) -> lis
 def has_path(G: GravelGraph, source: Any, target: Any) -> bool:
     """Say whether there is a path from the source to the target."""
     try:
-        bidirectional_shortest_path(G, source, target)
+        _distance(G, source, target)
     except networkx.NetworkXNoPath:
         return False
     return True
@@ -110,7 +110,24 @@ def shortest_path_length(
         return _lengths(G, G.backward, vertex, None)
     if target is None:
         return single_source_shortest_path_length(G, source)
-    return len(bidirectional_shortest_path(G, source, target)) - 1
+    return _distance(G, source, target)
+
+
+def _distance(G: GravelGraph, source: Any, target: Any) -> int:
+    """Return the distance between two nodes; raises as `bidirectional_shortest_path` does."""
+    if not everything_on_gpu():
+        return len(bidirectional_shortest_path(G, source, target)) - 1
+    first, last = _ends(G, source, target)
+    found = int(distances(G, first)[last])
+    if found < 0:
+        raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return found
+
+
+def _ends(G: GravelGraph, source: Any, target: Any) -> tuple[int, int]:
+    """Find the two nodes of a path; raises NodeNotFound."""
+    first = vertex_for_paths(G, source, f"Source {source} is not in G")
+    return first, vertex_for_paths(G, target, f"Target {target} is not in G")
 
 
 def _shortest_by_weight(G: GravelGraph, source: Any, target: Any, weight: Any) -> Any:

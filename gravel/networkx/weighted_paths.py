@@ -14,6 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.ordered.dijkstra import Nearest, dijkstra
+from gravel.networkx.device import everything_on_gpu, lengths
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import vertex_for_paths
 
@@ -29,10 +30,12 @@ def dijkstra_path_length(G: GravelGraph, source: Any, target: Any, weight: Any =
     if source == target:
         return 0
     hash(target)
-    lengths = _lengths(G, _search(G, [vertex], weight, target))
-    if target not in lengths:
+    found = _lengths_on_gpu(G, vertex, weight)
+    if found is None:
+        found = _lengths(G, _search(G, [vertex], weight, target))
+    if target not in found:
         raise networkx.NetworkXNoPath(f"Node {target} not reachable from {source}")
-    return lengths[target]
+    return found[target]
 
 
 def single_source_dijkstra(
@@ -64,12 +67,12 @@ def multi_source_dijkstra(
     if target in sources:
         return 0, [target]
     found = _search(G, starts, weight, target, cutoff)
-    lengths, paths = _lengths(G, found), _paths(G, found)
+    distance, paths = _lengths(G, found), _paths(G, found)
     if target is None:
-        return lengths, paths
-    if target not in lengths:
+        return distance, paths
+    if target not in distance:
         raise networkx.NetworkXNoPath(f"No path to {target}.")
-    return lengths[target], paths[target]
+    return distance[target], paths[target]
 
 
 def multi_source_dijkstra_path(
@@ -83,7 +86,9 @@ def multi_source_dijkstra_path_length(
     G: GravelGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
     """Return the distance from the nearest source of each node that they reach."""
-    return _lengths(G, _search(G, _starts(G, sources), weight, None, cutoff))
+    starts = _starts(G, sources)
+    found = _lengths_on_gpu(G, starts[0], weight) if cutoff is None and len(starts) == 1 else None
+    return _lengths(G, _search(G, starts, weight, None, cutoff)) if found is None else found
 
 
 def all_pairs_dijkstra(
@@ -180,8 +185,21 @@ def _limit(weights: NDArray[Any], cutoff: Any) -> Any:
 def _lengths(G: GravelGraph, found: _Found) -> dict[Any, Any]:
     count = len(found.sources)
     # NetworkX starts with the integer 0 whatever the weights are.
-    lengths = [0] * count + found.nearest.distance[count:].tolist()
-    return dict(zip(G.take(found.nearest.order), lengths, strict=False))
+    distance = [0] * count + found.nearest.distance[count:].tolist()
+    return dict(zip(G.take(found.nearest.order), distance, strict=False))
+
+
+def _lengths_on_gpu(G: GravelGraph, source: int, weight: Any) -> dict[Any, Any] | None:
+    """Return lengths by ascending length, if a GPU is asked for and takes the weights."""
+    distance = lengths(G, source, weight) if everything_on_gpu() else None
+    if distance is None:
+        return None
+    distance[source] = -1  # so that it is the first of those at distance 0
+    reached = numpy.flatnonzero((distance >= 0) & (distance < numpy.inf))
+    order = reached[numpy.argsort(distance[reached], kind="stable")]
+    found = {G.nodes[source]: 0}
+    found.update(zip(G.take(order), distance[order].tolist(), strict=True))
+    return found
 
 
 def _paths(G: GravelGraph, found: _Found) -> dict[Any, list[Any]]:

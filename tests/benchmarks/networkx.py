@@ -1,10 +1,11 @@
 """The NetworkX backend beside NetworkX: what its tests say, the cost of a call, the crossover, and times.
 
-    python -m tests.benchmarks.networkx [--part suite|dispatch|crossover|times] [--sizes 10000 100000] [--all]
+    python -m tests.benchmarks.networkx [--part PART] [--sizes 10000 100000] [--all]
 
 Graphs have 4 edges per node, joined at random like those of Barabasi and Albert, so that they are connected.
 Times are the best of several rounds, with the results made into lists. "converted" is a call whose graph was
-converted before; "first" adds the conversion. `--all` runs all of NetworkX's tests, which takes minutes.
+converted before; "first" adds the conversion. Parts are suite, dispatch, crossover, times and, only if it is asked for, gpu.
+`--all` runs all of NetworkX's tests, which takes minutes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 import networkx as nx
 
 from gravel.networkx.backend import backend
+from gravel.networkx.device import GPU_FROM
 from gravel.networkx.limits import CROSSOVER
 from tests.gravel.networkx.suite import ALL, DIRECT, report, run_suite
 
@@ -147,15 +149,50 @@ def times(sizes: list[int]) -> None:
             print(f"{name:38s}{theirs * 1e3:14.2f}{ours * 1e3:14.3f}{theirs / ours:8.1f}{first:8.2f}")
 
 
+def gpu(sizes: list[int]) -> None:
+    """Print times on the CPU and on a GPU of searches from every node, and their work as "auto" counts it."""
+    settings = nx.config.backends.gravel
+    began = time.perf_counter()
+    with settings(device="cuda"):
+        nx.closeness_centrality(graph(100), backend="gravel")
+    print(f"\nthe first call on the GPU, in seconds: {time.perf_counter() - began:.1f}")
+    print(
+        f"{'function':38s}{'nodes':>10s}{'work':>10s}{'CPU s':>10s}{'GPU s':>10s}; auto from {GPU_FROM:.0e}"
+    )
+    for size in sizes:
+        made = graph(size)
+        backend.convert_from_nx(made)
+        work = size * (size + 2 * made.number_of_edges())
+        for name in ("closeness_centrality", "harmonic_centrality", "eccentricity", "diameter"):
+            taken = []
+            for device in ("cpu", "cuda"):
+                with settings(device=device):
+                    taken.append(once(lambda name=name, made=made: getattr(nx, name)(made, backend="gravel")))
+            print(f"{name:38s}{size:10d}{work:10.1e}{taken[0]:10.3f}{taken[1]:10.3f}", flush=True)
+
+
+def once(call) -> float:
+    """Return the time of a second call, or of the first if it takes more than 10 s."""
+    for _ in range(2):
+        began = time.perf_counter()
+        call()
+        seconds_taken = time.perf_counter() - began
+        if seconds_taken > 10:
+            break
+    return seconds_taken
+
+
 def main() -> None:
     """Print the parts that are asked for, by default all of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--part", choices=["suite", "dispatch", "crossover", "times"])
+    parser.add_argument("--part", choices=["suite", "dispatch", "crossover", "times", "gpu"])
     parser.add_argument("--sizes", type=int, nargs="+", default=[3000, 30_000, 300_000])
     parser.add_argument("--all", action="store_true", help="all tests of NetworkX")
     options = parser.parse_args()
     nx.config.warnings_to_ignore.add("cache")
     parts = [options.part] if options.part else ["suite", "dispatch", "crossover", "times"]
+    if "gpu" in parts:
+        gpu(options.sizes)
     if "suite" in parts:
         print(*report(run_suite(ALL if options.all else DIRECT, timeout=3000)), sep="\n")
     if "dispatch" in parts:

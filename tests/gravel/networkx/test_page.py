@@ -4,6 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from gravel.networkx.device import GPU_FROM
 from gravel.networkx.info import MODULE_OF
 from gravel.networkx.limits import CROSSOVER
 
@@ -20,6 +21,7 @@ def test_the_table_lists_every_function_that_gravel_has():
 def test_the_limits_are_those_in_force():
     stated = [int(each.replace(",", "")) for each in re.findall(r"\| ([\d,]+) nodes \|", PAGE)]
     assert stated == list(CROSSOVER.values())
+    assert f"{GPU_FROM:,} or more" in PAGE
 
 
 def test_the_versions_are_those_that_are_tested():
