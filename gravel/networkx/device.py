@@ -96,12 +96,11 @@ def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
 
 
 def _of_32_bits(weights: NDArray[Any]) -> NDArray[Any] | None:
-    narrow = numpy.dtype(numpy.float32 if weights.dtype.kind == "f" else numpy.int32)
-    if narrow.kind == "f" and not bool((weights < numpy.finfo(narrow).max).all()):
+    is_float = weights.dtype.kind == "f"
+    largest = float(numpy.finfo(numpy.float32).max) if is_float else (1 << 31) - 1
+    if not bool((weights <= largest).all()):
         return None
-    if narrow.kind == "i" and bool((weights > numpy.iinfo(narrow).max).any()):
-        return None
-    found = weights.astype(narrow)
+    found: NDArray[Any] = weights.astype(numpy.float32 if is_float else numpy.int32)
     return found if bool((found == weights).all()) else None
 
 
@@ -116,8 +115,8 @@ def _setting() -> str:
 def _is_usable(memory: int) -> bool:
     """Say whether there is a GPU with so many bytes."""
     from gravel import graphs
-    from gravel.errors import RequestError
     from gravel.memory import on_gpu, this_machine
+    from gravel.stages.errors import RequestError
 
     try:
         graphs.demand_gpu()

@@ -4,8 +4,8 @@
 
 Graphs have 4 edges per node, joined at random like those of Barabasi and Albert, so that they are connected.
 Times are the best of several rounds, with the results made into lists. "converted" is a call whose graph was
-converted before; "first" adds the conversion. Parts are suite, dispatch, crossover, times and, only if it is asked for, gpu.
-`--all` runs all of NetworkX's tests, which takes minutes.
+converted before; "first" adds the conversion. Parts are suite, dispatch, crossover, times and, only if it is
+asked for, gpu. `--all` runs all of NetworkX's tests, which takes minutes.
 """
 
 from __future__ import annotations
