@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from gravel.kernels.strategy import Ran
@@ -81,12 +81,6 @@ class Search(Protocol):
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers per-source initialisation and the traversal."""
         ...
-
-
-def ran_with(search: Search, ran: Ran) -> Ran:
-    """Put what a search decided itself in the place of constants that were left to it."""
-    decided = getattr(search, "decided", {})
-    return replace(ran, options={**ran.options, **decided})
 
 
 @runtime_checkable

@@ -20,8 +20,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.distribute import DistributeParameters, distribute
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partitioning import resident
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Machine
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, grid_kernels, numpy_as_cupy

@@ -12,7 +12,7 @@ from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
 from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.conformance import check, csr_of, sources_of
+from tests.kernels.conformance import MERRILL, check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
 from tests.zoo import zoo
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17")
 GPU_ALONE = sorted(name for name, each in strategies_in("gravel.kernels.bfs").items() if each.cpu is None)
-MERRILL = ("contract_expand", "expand_contract", "hybrid", "two_phase")
 NO_CULLING = {"warp_culling": False, "history_culling": False}
 
 WAYS: dict[str, list[dict[str, Any]]] = {

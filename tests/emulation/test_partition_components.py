@@ -139,7 +139,7 @@ def test_the_stage_finds_on_gpus_what_it_does_on_the_cpu(symmetric: bool) -> Non
 
 
 def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
-    def given_up(self: Any) -> Any:
+    def given_up(self: Any, *, on_device: bool) -> Any:
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr("gravel.kernels.partition.cuda.components.PeerComponents.run", given_up)

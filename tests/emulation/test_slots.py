@@ -12,7 +12,7 @@ from gravel.kernels.partition import prepare as prepare_on_cpu
 from gravel.kernels.partition.cuda import prepare
 from gravel.kernels.partition.cuda.slots import Slots, all_slots, locals_of, slots_of, slotted
 from gravel.kernels.partition.layout import local_count
-from gravel.stages.traversal.gpu_ranks import BYTES_PER_DELEGATE, BYTES_PER_NORMAL_ARC, vertex_bytes
+from gravel.stages.traversal.device_need import BYTES_PER_DELEGATE, BYTES_PER_NORMAL_ARC, vertex_bytes
 from tests.kernels.cuda_case import fast_csr
 from tests.trees import check_tree
 from tests.zoo import ZooGraph

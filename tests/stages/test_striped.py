@@ -15,8 +15,8 @@ from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
+from gravel.stages.ranks import rank, searches
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import striped
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify
@@ -78,7 +78,7 @@ def test_every_small_graph_in_lock_step_and_by_a_gang(ranks: int) -> None:
                 assert numpy.array_equal(found.distance, single.distance)
                 assert numpy.array_equal(found.predecessor, single.predecessor)
             assert context.calls == ([ranks] * 3 if ranks > 1 else [])
-            assert not striped.RESIDENT
+            assert not rank.RESIDENT
             assert told.strategy == measured.strategy == "striped"
             assert any("took turns" in note for note in told.notes) == (ranks > 1)
             assert verify(PlainContext(), VerifyParameters(), graph=graph, traversal=alone).checks
@@ -115,7 +115,7 @@ def test_outputs_of_a_gang(output: str) -> None:
 
 
 def test_labels_come_back_several_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(striped, "LABEL_BYTES", 1)
+    monkeypatch.setattr(searches, "LABEL_BYTES", 1)
     stored = stripes(graph_of("skewed_random"), 2)
     context = GangContext(2)
     found, _ = search(context, stored)
@@ -148,8 +148,8 @@ def test_duplicates_loops_and_an_order() -> None:
     }
     ordering = Ordering(**{**vars(graph), **renumbered})
     expected, _ = search(PlainContext(), ordering)
-    for ranks in RANKS:
-        found, _ = search(GangContext(ranks), stripes(ordering, ranks))
+    for count in RANKS:
+        found, _ = search(GangContext(count), stripes(ordering, count))
         assert numpy.array_equal(found.distance, expected.distance)
         assert numpy.array_equal(found.predecessor, expected.predecessor)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.errors import StageError
+from gravel.stages.ranks.partition import ON_CPU
 from gravel.stages.stage import Extent
-from gravel.stages.traversal.graph import ON_CPU
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gravel.stages.rank_group import RankContext
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
+
+Answer = TypeVar("Answer")
 
 
 class OverRanks:
@@ -54,7 +56,7 @@ def prepare_components(
     if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
         return prepare_on_gpus(context, graph, gang=gang)
     if gang:
-        return GangComponents(context, graph), []
+        return GangComponents(context, graph, "cpu"), []
     notes = []
     if ranks > 1 and delegates:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
@@ -84,42 +86,121 @@ class RankAnswer:
     milliseconds: tuple[float, ...]
 
 
-def load_part(task: ComponentsTask) -> tuple[RankGraph, Any]:
-    """Read the rank's part of the partition, and the delegates."""
+def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
+    """Find components as one rank of a group, so many times."""
     import numpy
 
-    from gravel.kernels.partition.layout import rank_from_arrays
-
-    return rank_from_arrays(task.arrays, task.rank), numpy.asarray(task.delegates)
-
-
-def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
-    """Find components as one rank of a gang, so many times."""
     from gravel.kernels.jit import set_threads
-    from gravel.kernels.partition import components_of_rank
-    from gravel.kernels.partition.components_rank import ComponentsRank
+    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.placement.device_copies import on_host
 
-    if task.backend == "cuda":
-        return find_on_gpu(gang, task)
-    set_threads(task.threads)
-    part, delegates = load_part(task)
-    state = ComponentsRank(part, delegates, task.vertex_count, task.ranks, symmetric=task.symmetric)
+    if task.backend == "cpu":
+        set_threads(task.threads)
+
+    def finish(found: RankComponents, times: list[float]) -> RankAnswer:
+        return RankAnswer(replace(found, component=on_host(found.component)), tuple(times))
+
+    return find_together(
+        gang,
+        rank_from_arrays(task.arrays, task.rank),
+        numpy.asarray(task.delegates),
+        task.vertex_count,
+        symmetric=task.symmetric,
+        backend=task.backend,
+        runs=task.runs,
+        finish=finish,
+    )
+
+
+def find_together(
+    gang: RankContext,
+    part: RankGraph,
+    delegates: Any,
+    vertex_count: int,
+    *,
+    symmetric: bool,
+    backend: str,
+    runs: int,
+    finish: Callable[[RankComponents, list[float]], Answer],
+) -> Answer:
+    """Find components `runs` times as one rank of a group, whose part lies where `backend` says.
+
+    `finish` gets the last run's labels, where they were found, and the milliseconds of all. Raises
+    `RankGroupBroken` when GPUs waited for each other in vain, and `StageError` where they cannot read each
+    other's memory.
+    """
+    if backend == "cuda":
+        rank: Any = _peer_components(gang, part, delegates, vertex_count, symmetric)
+    else:
+        rank = _CpuComponents(gang, part, delegates, vertex_count, symmetric)
     times = []
-    for _ in range(task.runs):
-        # Nobody begins, or starts its clock, before all have ended the run before.
-        gang.barrier()
-        found = components_of_rank(gang, state)
-        times.append(found.milliseconds)
-    return RankAnswer(found, tuple(times))
+    try:
+        for _ in range(runs):
+            # Nobody begins, or starts its clock, before all have ended the run before.
+            gang.barrier()
+            found: RankComponents = rank.run(on_device=True)
+            times.append(found.milliseconds)
+    except RuntimeError as error:
+        if backend == "cpu":
+            raise
+        from gravel.stages.rank_group import RankGroupBroken
+
+        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
+    if backend == "cpu":
+        # What comes after needs the room of what found the labels.
+        del rank
+        return finish(found, times)
+    answer = finish(found, times)
+    rank.leave(gang)
+    return answer
+
+
+class _CpuComponents:
+    """As `gravel.kernels.partition.cuda.components.PeerComponents`, on the CPU."""
+
+    def __init__(
+        self, gang: RankContext, part: RankGraph, delegates: Any, vertex_count: int, symmetric: bool
+    ) -> None:
+        from gravel.kernels.partition.components_rank import ComponentsRank
+
+        self._gang = gang
+        self._state = ComponentsRank(part, delegates, vertex_count, gang.size, symmetric=symmetric)
+
+    def run(self, *, on_device: bool) -> RankComponents:
+        from gravel.kernels.partition import components_of_rank
+
+        return components_of_rank(self._gang, self._state)
+
+
+def _peer_components(
+    gang: RankContext, part: RankGraph, delegates: Any, vertex_count: int, symmetric: bool
+) -> Any:
+    import cupy
+
+    from gravel.kernels.partition.cuda.components import PeerComponents
+    from gravel.kernels.partition.cuda.mapping import why_no_peers
+
+    problem = why_no_peers(gang)
+    if problem is not None:
+        raise StageError(
+            f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
+            hint="find them with `backend: cpu`",
+        )
+    # What others map is allocated beside the pool, where earlier searches may have left theirs.
+    cupy.get_default_memory_pool().free_all_blocks()
+    try:
+        return PeerComponents(gang, part, delegates, vertex_count, symmetric=symmetric)
+    except ValueError as error:
+        raise StageError(str(error), hint="split the graph over more ranks") from None
 
 
 class GangComponents:
-    """As `OverRanks`, with every rank on a worker, which reads its part once for all runs."""
+    """As `OverRanks`, with every rank on a worker, or its GPU, which reads its part once for all runs."""
 
-    backend = "cpu"
     prepare_milliseconds = 0.0
 
-    def __init__(self, context: Context, graph: SearchedGraph) -> None:
+    def __init__(self, context: Context, graph: SearchedGraph, backend: str) -> None:
+        self.backend = backend
         assert graph.partition is not None
         assert graph.stored is not None
         self._context = context
@@ -161,32 +242,18 @@ def told_by_ranks(ranks: Sequence[RankComponents]) -> dict[str, Any]:
     }
 
 
-BYTES_PER_NODE = 28
-"""Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
-two vertices; and the labels put together."""
-
-DELEGATE_SHARE = 1 / 16
-"""Of the vertices at most, where the threshold is chosen by `partition`."""
-
-
-def component_bytes(graph: Extent, ranks: int) -> int:
-    """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and hooks along nn arcs."""
-    hooks = 8 * (graph.normal_arcs or 0) if graph.directed else 0
-    shared = graph.bytes + BYTES_PER_NODE * graph.vertices + hooks
-    return shared // max(1, ranks) + int(BYTES_PER_NODE * DELEGATE_SHARE * graph.vertices)
-
-
 def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tuple[Any, list[str]]:
     """Make a partition ready on GPUs; returns sentences on what could not be as asked, too.
 
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
     from gravel.kernels.partition import storage
+    from gravel.stages.traversal.device_need import component_bytes
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     if gang:
-        return GpuGangComponents(context, graph), []
+        return GangComponents(context, graph, "cuda"), []
     ranks, told = graph.partition.ranks, storage(graph.partition)
     extent = Extent(
         "Partition",
@@ -235,41 +302,3 @@ class OnOneGpu:
             found = self._search.run()
             times.append(found.milliseconds)
         return replace(found, component=found.component.get()), times, {"rounds": self._search.told[0].rounds}
-
-
-class GpuGangComponents(GangComponents):
-    """As `GangComponents`, with every rank on its worker's GPU."""
-
-    backend = "cuda"
-
-
-def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
-    """Find components as one rank of a gang, so many times.
-
-    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
-    read each other's memory.
-    """
-    from gravel.kernels.cuda.wake import wake
-    from gravel.kernels.partition.cuda.components import PeerComponents
-    from gravel.kernels.partition.cuda.mapping import why_no_peers
-    from gravel.stages.rank_group import RankGroupBroken
-
-    problem = why_no_peers(gang)
-    if problem is not None:
-        raise StageError(
-            f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
-            hint="leave `backend: cuda` out",
-        )
-    part, delegates = load_part(task)
-    rank = PeerComponents(gang, part, delegates, task.vertex_count, symmetric=task.symmetric)
-    times = []
-    try:
-        for _ in range(task.runs):
-            gang.barrier()
-            wake()
-            found = rank.run()
-            times.append(found.milliseconds)
-    except RuntimeError as error:
-        raise RankGroupBroken(f"rank {task.rank}: {error}") from error
-    rank.leave(gang)
-    return RankAnswer(found, tuple(times))

@@ -1,4 +1,4 @@
-"""Searches of a graph that only its ranks hold, which count what they reach and may check it at once."""
+"""Searches and components of a graph that only its ranks hold, which may check them at once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.errors import StageError
 from gravel.stages.partitioning.resident import Recipe, run_gang
-from gravel.stages.traversal.distributed_rank import RankAnswer, RankTask, ready_as_rank, work_as_rank
-from gravel.stages.traversal.labels import Distances
+from gravel.stages.ranks.distributed_rank import (
+    ComponentsAnswer,
+    ComponentsTask,
+    RankAnswer,
+    RankTask,
+    find_as_rank,
+    ready_as_rank,
+    work_as_rank,
+)
+from gravel.stages.traversal.labels import LabelRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,12 +50,8 @@ def search_distributed(
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.traversal.records import told
-    from gravel.stages.traversal.strategy import machine_name, refuse_choice
+    from gravel.stages.traversal.strategy import machine_name
 
-    refuse_elsewhere(parameters)
-    if parameters.statistics:
-        raise StageError("the searches of a distributed graph do not count the arcs that they gather")
-    refuse_choice(parameters.strategy)
     task, notes = _task_of(context, parameters, graph)
     ranks = graph.ranks
     where, more = whereabouts(context, graph, task.backend)
@@ -58,23 +61,27 @@ def search_distributed(
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
     sources = _sources(context, parameters, graph, task)
-    output = _Output(context, graph.vertex_count, parameters.output)
+    labels = LabelRows(context.sink, graph.vertex_count, parameters.output)
+    checks: list[Any] | None = [] if parameters.output == "checks" else None
     records: list[dict[str, Any]] = []
     try:
         if len(sources):
             run_gang(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
         for source, answers in _answers(context, task, sources.tolist(), ranks):
             records.append(_record(source, answers))
-            output.append(answers)
+            if checks is None:
+                labels.append(*_together(labels, graph.vertex_count, answers))
+            else:
+                checks.append([asdict(check) for check in answers[0].checks])
             context.progress(len(records), len(sources), "searches")
     finally:
         run_gang(context, work_as_rank, task, ranks)
-    distance, predecessor = output.close()
+    distance, predecessor = labels.close()
     if parameters.max_depth is not None:
         notes.append(
             f"arcs of vertices at distance {parameters.max_depth} are counted, and were not followed"
         )
-    if output.checks is not None:
+    if checks is not None:
         notes.append("no labels were kept: each search was checked on its ranks")
     traversal = Traversal(
         algorithm="bfs",
@@ -83,7 +90,7 @@ def search_distributed(
         predecessor=predecessor,
         vertex_count=graph.vertex_count,
         max_depth=parameters.max_depth,
-        checks=output.checks,
+        checks=checks,
     )
     measurement = Measurement(
         algorithm="bfs",
@@ -99,12 +106,6 @@ def search_distributed(
         ran=told(Ran(f"{work_as_rank.__module__}:work_as_rank", asdict(task.options)), task.backend),
     )
     return traversal, measurement
-
-
-def refuse_elsewhere(parameters: TraverseParameters) -> None:
-    """Raise `StageError` where rows are asked to lie anywhere but with the ranks."""
-    if parameters.placement not in ("auto", "device") or parameters.device_memory or parameters.host_memory:
-        raise StageError("the rows of a distributed graph exist only in the memory of its ranks")
 
 
 def whereabouts(context: Context, graph: DistributedGraph, backend: str) -> tuple[str, list[str]]:
@@ -133,20 +134,14 @@ def described(graph: DistributedGraph) -> dict[str, Any]:
 def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[RankTask, list[str]]:
-    from gravel.kernels.exchange import Groups
-    from gravel.stages.traversal.nccl_ranks import check_nccl_options
-    from gravel.stages.traversal.partitioned import search_options
+    from gravel.stages.ranks.rank import check_nccl_options
+    from gravel.stages.ranks.searches import search_options
     from gravel.stages.traversal.strategy import backend_of_search
 
-    options = search_options(parameters.tuning)
+    options = search_options(parameters.tuning, ranks=graph.ranks)
     backend = backend_of_search(parameters, context.machine)
     if backend == "cuda" and parameters.transport == "nccl":
         check_nccl_options(options)
-    if options.groups:
-        try:
-            Groups.of(0, graph.ranks, options.groups)
-        except ValueError as error:
-            raise StageError(str(error)) from None
     notes = []
     if parameters.transport != "auto" and backend == "cpu":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
@@ -168,7 +163,7 @@ def _task_of(
 def _sources(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph, task: RankTask
 ) -> NDArray[Any]:
-    from gravel.stages.traversal.sources import check_sources
+    from gravel.stages.traversal.opening import check_sources
     from gravel.stages.traverse import RandomSources, VertexSources
 
     asked = parameters.sources
@@ -183,7 +178,7 @@ def _sources(
 def _answers(
     context: Context, task: RankTask, sources: Sequence[int], ranks: int
 ) -> Iterator[tuple[int, list[RankAnswer]]]:
-    from gravel.stages.traversal.partitioned import LABEL_BYTES
+    from gravel.stages.traversal.device_need import LABEL_BYTES
 
     size = CHECKED_AT_ONCE
     if task.labels:
@@ -204,9 +199,21 @@ def _vertices(task: RankTask) -> int:
     return size(task.recipe.name, **json.loads(task.recipe.arguments)).vertices
 
 
+def _together(labels: LabelRows, vertex_count: int, answers: Sequence[RankAnswer]) -> tuple[Any, Any]:
+    """Put the ranks' labels together, of those that are written."""
+    import numpy
+
+    from gravel.kernels.partition.search import put_together
+
+    distance = None if labels.distances is None else numpy.empty(vertex_count, numpy.int32)
+    predecessor = None if labels.predecessors is None else numpy.empty(vertex_count, labels.tree)
+    put_together([answer.labels for answer in answers], distance, predecessor)
+    return distance, predecessor
+
+
 def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
     from gravel.kernels.partition.search import directions_of
-    from gravel.stages.traversal.partitioned import told_by_ranks
+    from gravel.stages.traversal.records import told_by_ranks
 
     labels = [answer.labels for answer in answers]
     sums = answers[0].sums
@@ -227,38 +234,80 @@ def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
     }
 
 
-class _Output:
-    """Labels as rows, or the checks of each search."""
+def find_distributed(
+    context: Context, parameters: TraverseParameters, graph: DistributedGraph
+) -> tuple[Traversal, Measurement]:
+    """Label the components once to warm up and some times on the clock.
 
-    def __init__(self, context: Context, vertex_count: int, output: str) -> None:
+    With output `checks` no labels come back: the ranks check those of the last run, and what they find is in
+    the traversal. Raises `StageError` for what a distributed graph does not have, and where GPUs cannot read
+    each other's memory.
+    """
+    from gravel.kernels.strategy import Ran
+    from gravel.stages.artifacts import Measurement, Traversal
+    from gravel.stages.ranks.components import told_by_ranks
+    from gravel.stages.ranks.distributed_rank import ready_as_rank
+    from gravel.stages.traversal.components import RUNS
+    from gravel.stages.traversal.records import told
+    from gravel.stages.traversal.strategy import backend_of_search, machine_name
 
-        from gravel.kernels.partition.search import predecessor_dtype
+    backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
+    task = ComponentsTask(
+        recipe=Recipe.of(graph),
+        backend=backend,
+        threads=min(context.machine.threads, parameters.threads or context.machine.threads),
+        runs=1 + RUNS,
+        check=checks,
+        labels=not checks,
+    )
+    where, notes = whereabouts(context, graph, backend)
+    started = time.perf_counter()
+    if any(run_gang(context, ready_as_rank, task, graph.ranks)):
+        notes.append(MADE_ANEW)
+    preparing = (time.perf_counter() - started) * 1e3
+    answers = sorted(run_gang(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
+    context.progress(1 + RUNS, 1 + RUNS, "runs")
+    times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
+    record: dict[str, Any] = {
+        "source": None,
+        "map_back_milliseconds": 0.0,
+        "batch": 1,
+        "reached": graph.vertex_count,
+        "arcs": graph.arc_count,
+        "edges": graph.arc_count // 2,
+        "depth": 0,
+        "levels": {"vertices": [], "arcs": [], "pulled": []},
+        "exchange": told_by_ranks([answer.last for answer in answers]),
+    }
+    notes.append(f"{sum(answer.named for answer in answers):,} components")
+    if checks:
+        notes.append("no labels were kept: the last run's were checked on its ranks")
+    traversal = Traversal(
+        algorithm="components",
+        component=None if checks else _labels(context, answers),
+        vertex_count=graph.vertex_count,
+        checks=[[asdict(check) for check in answers[0].checks]] if checks else None,
+    )
+    measurement = Measurement(
+        algorithm="components",
+        strategy="partition",
+        reason=f"the graph is distributed by degree; {where}",
+        backend=backend,
+        hardware=machine_name(context.machine, backend, parameters.threads),
+        prepare_milliseconds=preparing,
+        searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
+        notes=notes,
+        graph=described(graph),
+        asked=parameters.asked(),
+        ran=told(Ran(f"{find_as_rank.__module__}:find_as_rank", {}), backend),
+    )
+    return traversal, measurement
 
-        self._n, self._tree = vertex_count, predecessor_dtype(vertex_count)
-        self.checks: list[Any] | None = [] if output == "checks" else None
-        row = (vertex_count,)
-        with_distances = output in ("both", "distance")
-        self._distances = Distances(lambda kind: context.sink(kind, row)) if with_distances else None
-        self._predecessors = context.sink(self._tree, row) if output in ("both", "predecessor") else None
 
-    def append(self, answers: Sequence[RankAnswer]) -> None:
-        import numpy
+def _labels(context: Context, answers: Sequence[ComponentsAnswer]) -> Any:
+    from gravel.kernels.partition.components import joined
 
-        from gravel.kernels.partition.search import put_together
-
-        if self.checks is not None:
-            self.checks.append([asdict(check) for check in answers[0].checks])
-            return
-        distance = numpy.empty(self._n, numpy.int32) if self._distances is not None else None
-        predecessor = numpy.empty(self._n, self._tree) if self._predecessors is not None else None
-        put_together([answer.labels for answer in answers], distance, predecessor)
-        if self._distances is not None and distance is not None:
-            self._distances.append(distance)
-        if self._predecessors is not None and predecessor is not None:
-            self._predecessors.append(predecessor.reshape(1, -1))
-
-    def close(self) -> tuple[Any, Any]:
-        return (
-            None if self._distances is None else self._distances.close(),
-            None if self._predecessors is None else self._predecessors.close(),
-        )
+    component = joined([answer.last for answer in answers], 0.0).component
+    sink = context.sink(component.dtype)
+    sink.append(component)
+    return sink.close()

@@ -49,7 +49,7 @@ def run_benchmark(context: Context, parameters: Graph500Parameters) -> tuple[Mea
     from gravel.stages.artifacts import Measurement, Verification
     from gravel.stages.errors import StageError
     from gravel.stages.traversal.bfs import described_search
-    from gravel.stages.traversal.sources import draw_sources
+    from gravel.stages.traversal.opening import draw_sources
     from gravel.stages.traversal.strategy import backend_of_search
 
     asked = parameters.traversal()
@@ -158,7 +158,7 @@ def _search_all(
     from gravel.kernels.cuda.wake import wake
     from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.verify.edge_list import check_with_list
-    from gravel.stages.traversal.counts import reached
+    from gravel.stages.traversal.records import reached
     from gravel.stages.verifying.checks import count_passed, refuse_broken
 
     graph, backend = preparing.graph, preparing.graph.backend

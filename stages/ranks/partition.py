@@ -1,34 +1,83 @@
-"""A compressed partition whose ranks search it as it is: each decodes a row where it reads it."""
+"""A partition read for its ranks: of columns, or compressed, where each decodes a row as it reads it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
+from gravel.stages.artifacts import CompressedGraph, Partition
+from gravel.stages.errors import StageError
+from gravel.stages.traversal.encoded import COLUMNS, DECODED
+from gravel.stages.traversal.graph import (
+    SearchedGraph,
+    edge_ends_of_columns,
+    extra_ends,
+    first_offsets,
+    has_loops_or_duplicates,
+)
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gravel.kernels.partition import PartitionedGraph
     from gravel.kernels.partition.layout import RankGraph
-    from gravel.stages.artifacts import CompressedGraph
     from gravel.stages.stage import Machine
     from gravel.stages.traverse import TraverseParameters
 
+ON_CPU = "the partition was searched on the CPU; `backend: cuda` asks for GPUs"
 
-def ranks_encoded(parameters: TraverseParameters, stored: object, machine: Machine) -> bool:
-    """Whether a graph is a compressed partition that its ranks search as it is.
 
-    Components and codec `csr` have it decoded before, and so has a graph with loops or duplicates, whose
-    edges are counted from its columns; on GPUs also transport `nccl`, columns in host memory, and 2^32
-    vertices.
-    """
-    from gravel.stages.artifacts import CompressedGraph
+def read_partition(
+    plain: Partition | CompressedGraph,
+    permutation: NDArray[Any] | None,
+    machine: Machine,
+    notes: Sequence[str] = (),
+) -> SearchedGraph:
+    """Read all ranks of a partition, of columns or compressed; GPUs that search them read them once more."""
+    from gravel.stages.partition import load_partition
 
-    if not isinstance(stored, CompressedGraph) or stored.subgraphs is None or stored.codec == "csr":
-        return False
-    plain = stored.deduplicated and not stored.loop_count
-    taken = not _on_gpus(parameters, machine) or _gpus_take(parameters, stored)
-    return parameters.algorithm == "bfs" and taken and (plain or not stored.symmetric)
+    notes = [*notes, *([ON_CPU] if machine.backend == "cuda" else [])]
+    loaded = load_partition(plain) if isinstance(plain, Partition) else read_encoded_ranks(plain)
+    offsets = partition_offsets(loaded)
+    ends = None
+    if isinstance(plain, Partition) and has_loops_or_duplicates(plain):
+        from gravel.kernels.partition import assemble
+
+        ends = edge_ends_of_columns(plain, *assemble(loaded))
+    return SearchedGraph(
+        vertex_count=plain.vertex_count,
+        arc_count=plain.arc_count,
+        symmetric=plain.symmetric,
+        backend="cpu",
+        first_offsets=first_offsets(offsets, permutation),
+        extra_ends=extra_ends(ends, offsets, permutation),
+        permutation=permutation,
+        row_offsets=None,
+        columns=None,
+        partition=loaded,
+        stored=plain if isinstance(plain, Partition) else None,
+        compressed=None if isinstance(plain, Partition) else plain,
+        notes=notes,
+    )
+
+
+def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:
+    """Count the arcs of every vertex over all ranks, summed up as the row offsets of the whole graph."""
+    import numpy
+
+    from gravel.kernels.partition.layout import row_lengths
+
+    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
+    degrees = offsets[1:]
+    delegates = graph.delegates.astype(numpy.int64)
+    for part in graph.parts:
+        own = degrees[part.rank :: graph.ranks]
+        own += row_lengths(part.nn) + row_lengths(part.nd)
+        degrees[delegates] += row_lengths(part.dn) + row_lengths(part.dd)
+    numpy.cumsum(degrees, out=degrees)
+    return offsets
 
 
 def _on_gpus(parameters: TraverseParameters, machine: Machine) -> bool:
@@ -41,16 +90,21 @@ def _gpus_take(parameters: TraverseParameters, stored: CompressedGraph) -> bool:
 
 
 def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, machine: Machine) -> str:
-    """Say that a compressed partition is decoded before the search, and why."""
-    from gravel.stages.traversal.encoded import COLUMNS, DECODED
+    """Say why a compressed partition is decoded before the search; nothing where ranks search it as it is.
 
+    Components and codec `csr` have it decoded before, and so has a graph with loops or duplicates, whose
+    edges are counted from its columns; on GPUs also transport `nccl`, columns in host memory, and 2^32
+    vertices.
+    """
     if stored.codec == "csr":
         return COLUMNS
     if parameters.algorithm == "components":
         return f"{DECODED}: components over ranks read columns"
     if _on_gpus(parameters, machine) and not _gpus_take(parameters, stored):
         return f"{DECODED}: over nccl, in host memory and from 2^32 vertices on GPUs read columns"
-    return f"{DECODED}: edges of a graph with loops or duplicates are counted from columns"
+    if has_loops_or_duplicates(stored):
+        return f"{DECODED}: edges of a graph with loops or duplicates are counted from columns"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -119,7 +173,6 @@ def read_encoded_ranks(stored: CompressedGraph) -> PartitionedGraph:
     import numpy
 
     from gravel.kernels.partition import PartitionedGraph
-    from gravel.stages.errors import StageError
 
     try:
         parts = tuple(each.read() for each in encoded_ranks(stored))
