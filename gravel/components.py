@@ -105,7 +105,7 @@ def find(graph: Graph, strategy: str, connection: str = "weak") -> Components:
     """Find the components of a graph; see `Graph.components`."""
     if connection not in CONNECTIONS:
         raise ValueError(f"connection is {connection!r}; it can be {', '.join(map(repr, CONNECTIONS))}")
-    if connection == "strong" and graph.directed:
+    if connection == "strong" and (graph.directed or strategy != "auto"):
         return _find_strong(graph, strategy)
     from gravel.mapping import components_back
     from gravel.prepared import searched_graph
@@ -129,27 +129,29 @@ def find(graph: Graph, strategy: str, connection: str = "weak") -> Components:
 
 
 def _find_strong(graph: Graph, strategy: str) -> Components:
-    from gravel.kernels.components.strong import strong_components
-    from gravel.kernels.components.strong.forward_backward_cuda import device_bytes
+    from gravel.kernels.strong_components import strong_components
 
-    rows = *_rows(graph), *_rows(graph._directed("in"))
-    machine = graph._machine
-    if machine.backend == "cuda":
-        from gravel.kernels.placement.device_copies import on_device
-        from gravel.memory import refuse_device
-
-        if graph._placement in ("pinned", "split", "streamed"):
-            raise ValueError(
-                f"strong components need rows in GPU memory or on the CPU, and these are {graph._placement}; "
-                "place the graph with place('device') or place('host')"
-            )
-        taken = device_bytes(len(graph), len(rows[1]), rows[1].dtype.itemsize)
-        refuse_device("strong components", sum(int(each.nbytes) for each in rows) + taken, machine)
-        rows = tuple(map(on_device, rows))
-    else:
-        rows = tuple(map(on_host, rows))
+    on_gpu = graph._machine.backend == "cuda"
+    rows = _rows_on_gpu(graph) if on_gpu else tuple(map(on_host, _rows(graph)))
     found = strong_components(*rows, strategy=strategy)
     return Components(graph._ids, found.component, found.milliseconds, found.strategy)
+
+
+def _rows_on_gpu(graph: Graph) -> tuple[Any, ...]:
+    """Return the rows of successors and of predecessors on the GPU; raises as `Graph.components` does."""
+    from gravel.kernels.placement.device_copies import on_device
+    from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
+    from gravel.memory import refuse_device
+
+    if graph._placement in ("pinned", "split", "streamed"):
+        raise ValueError(
+            f"strong components need rows in GPU memory or on the CPU, and these are {graph._placement}; "
+            "place the graph with place('device') or place('host')"
+        )
+    rows = *_rows(graph), *_rows(graph._directed("in"))
+    taken = device_bytes(len(graph), len(rows[1]), rows[1].dtype.itemsize)
+    refuse_device("strong components", sum(int(each.nbytes) for each in rows) + taken, graph._machine)
+    return tuple(map(on_device, rows))
 
 
 def _rows(graph: Graph) -> tuple[Any, Any]:

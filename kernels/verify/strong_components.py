@@ -1,4 +1,4 @@
-"""Strongly connected components: checked from labels and both rows, by searches that no strategy shares.
+"""Strongly connected components: checked from labels and rows alone, by searches that no strategy shares.
 
 Each vertex and its label reach one another within the label, so no component is too large. Arcs between
 labels make no cycle, so none is too small.
@@ -26,8 +26,6 @@ RULES = {
 def check_strong_components(
     row_offsets: NDArray[Any],
     column_indices: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_columns: NDArray[Any],
     component: NDArray[Any],
 ) -> list[Check]:
     """Check labels of strongly connected components, on one thread.
@@ -35,7 +33,6 @@ def check_strong_components(
     Parameters
     ----------
     row_offsets, column_indices : rows of successors, int64 and uint32 or uint64.
-    back_offsets, back_columns : rows of predecessors.
     component : labels, any integer (vertices,).
 
     Raises ValueError for labels of another number of vertices.
@@ -51,7 +48,7 @@ def check_strong_components(
     odd = numpy.flatnonzero((label > numpy.arange(n)) | (label[label] != label))
     queue, seen = numpy.empty(n, numpy.int64), numpy.empty(n, numpy.bool_)
     unreached = []
-    for rows in ((row_offsets, column_indices), (back_offsets, back_columns)):
+    for rows in ((row_offsets, column_indices), _turned(row_offsets, column_indices)):
         _reach(*rows, label, queue, seen)
         unreached.append(numpy.flatnonzero(~seen))
     members = numpy.argsort(label, kind="stable")
@@ -64,6 +61,17 @@ def check_strong_components(
         _check("to_label", unreached[1]),
         _check("acyclic", left),
     ]
+
+
+def _turned(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any]
+) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
+    """Return the rows of predecessors, made by a sort that no strategy uses."""
+    n = len(row_offsets) - 1
+    tails = numpy.repeat(numpy.arange(n, dtype=column_indices.dtype), numpy.diff(row_offsets))
+    offsets = numpy.zeros(n + 1, numpy.int64)
+    numpy.cumsum(numpy.bincount(column_indices.astype(numpy.int64), minlength=n), out=offsets[1:])
+    return offsets, tails[numpy.argsort(column_indices, kind="stable")]
 
 
 @serial

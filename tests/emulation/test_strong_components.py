@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.components.strong import strong_components
+from gravel.kernels.strong_components import strong_components
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.kernels.test_strong_components import both_rows, chain_of_cycles, expected, random_graphs, turned

@@ -4,9 +4,9 @@ import numpy
 import pytest
 from scipy.sparse import csgraph, csr_array
 
-from gravel.kernels.components.strong import PACKAGE, strong_components
 from gravel.kernels.csr import build
 from gravel.kernels.strategy import strategies_in
+from gravel.kernels.strong_components import PACKAGE, reversed_rows, strong_components
 from tests.zoo import zoo
 
 STRATEGIES = sorted(name for name, each in strategies_in(PACKAGE).items() if each.cpu)
@@ -93,9 +93,18 @@ def test_cycles_in_a_chain(count, length, strategy):
     numpy.testing.assert_array_equal(found, expected(*rows))
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_predecessors_may_be_left_out(strategy):
+    for rows in random_graphs():
+        found = strong_components(*rows, strategy=strategy).component
+        numpy.testing.assert_array_equal(found, expected(*rows))
+    for given, made in zip(turned(*rows), reversed_rows(*rows), strict=True):
+        numpy.testing.assert_array_equal(given, made)
+
+
 def test_what_is_refused():
     rows = chain_of_cycles(2, 3, 1)
     with pytest.raises(ValueError, match=r"unknown strategy 'afforest' .* forward_backward, tarjan"):
         strong_components(*rows, *turned(*rows), strategy="afforest")
     with pytest.raises(ValueError, match="both are of one graph"):
-        strong_components(*rows, *turned(*chain_of_cycles(3, 3, 1)))
+        strong_components(*rows, *turned(*chain_of_cycles(3, 3, 1)), strategy="forward_backward")

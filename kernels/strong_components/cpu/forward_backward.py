@@ -18,7 +18,7 @@ def components(
     back_offsets: NDArray[numpy.int64],
     back_columns: NDArray[Any],
 ) -> ComponentsResult:
-    """Label every vertex; see `gravel.kernels.components.strong`."""
+    """Label every vertex; see `gravel.kernels.strong_components`."""
     started = time.perf_counter()
     n, dtype = len(row_offsets) - 1, column_indices.dtype
     component = numpy.full(n, numpy.iinfo(dtype).max, dtype)

@@ -9,7 +9,7 @@ import numpy
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
-SOURCE = "kernels/components/strong/forward_backward.cu"
+SOURCE = "kernels/strong_components/forward_backward.cu"
 HUB, STATES = 4096, 10  # as in forward_backward.cu
 
 
@@ -21,7 +21,7 @@ def device_bytes(vertices: int, arcs: int, width: int) -> int:
 def components(
     row_offsets: Any, column_indices: Any, back_offsets: Any, back_columns: Any, *, block: int = 512
 ) -> ComponentsResult:
-    """Label every vertex; see `gravel.kernels.components.strong`.
+    """Label every vertex; see `gravel.kernels.strong_components`.
 
     Parameters
     ----------

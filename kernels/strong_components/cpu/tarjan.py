@@ -13,13 +13,8 @@ from gravel.kernels.jit import serial
 from gravel.kernels.ordered.strong_components import strong_components
 
 
-def components(
-    row_offsets: NDArray[numpy.int64],
-    column_indices: NDArray[Any],
-    back_offsets: NDArray[numpy.int64],
-    back_columns: NDArray[Any],
-) -> ComponentsResult:
-    """Label every vertex; see `gravel.kernels.components.strong`. Predecessors are not read."""
+def components(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> ComponentsResult:
+    """Label every vertex; see `gravel.kernels.strong_components`. Predecessors are not needed."""
     started = time.perf_counter()
     offsets, members = strong_components(row_offsets, column_indices)
     component = numpy.empty(len(row_offsets) - 1, column_indices.dtype)
