@@ -9,9 +9,15 @@ import numpy
 import pytest
 
 from gravel.kernels.strong_components import strong_components
+from gravel.stages.context import PlainContext
+from gravel.stages.reorder import STAGE as REORDER
+from gravel.stages.stage import Machine
+from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.kernels.test_strong_components import both_rows, chain_of_cycles, expected, random_graphs, turned
+from tests.stages.test_strong_components import graph_of, labels
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -64,3 +70,22 @@ def test_blocks_that_do_not_exist(block: int) -> None:
     rows = chain_of_cycles(2, 3, 1)
     with pytest.raises(ValueError, match="multiple of 32"):
         strong_components(*map(on_device, (*rows, *turned(*rows))), block=block)
+
+
+@pytest.mark.parametrize("direction", ["as_given", "both"])
+@pytest.mark.parametrize("order", [None, "random"])
+def test_the_stage_finds_them_on_a_gpu(monkeypatch: pytest.MonkeyPatch, order: Any, direction: str) -> None:
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
+    monkeypatch.setattr("gravel.stages.traversal.components.machine_name", lambda *_: "an emulated GPU")
+    graph = given = graph_of(direction)
+    if order:
+        given = REORDER.run(PlainContext(), REORDER.parameters.model_validate({"method": order}), input=graph)
+    there = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    asked = TraverseParameters(algorithm="strong_components")
+    traversal, measurement = traverse(PlainContext(there), asked, input=given)
+    numpy.testing.assert_array_equal(traversal.component, labels(graph))
+    assert (measurement.strategy, measurement.backend) == ("forward_backward", "cuda")
+    assert (
+        verify(PlainContext(there), VerifyParameters(), graph=graph, traversal=traversal).checks[0]["on"]
+        == "cpu"
+    )
