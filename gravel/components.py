@@ -1,4 +1,4 @@
-"""The connected components of a graph."""
+"""The connected components of a graph, weak or strong ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.graphs import Graph
+
+
+CONNECTIONS = ("weak", "strong")
 
 
 class Components(Labelled):
@@ -98,8 +101,12 @@ class Components(Labelled):
         return self._ids.take(numpy.flatnonzero(on_host(self._labels) == label))
 
 
-def find(graph: Graph, strategy: str) -> Components:
-    """Find the components of a graph; raises ValueError for an unknown strategy."""
+def find(graph: Graph, strategy: str, connection: str = "weak") -> Components:
+    """Find the components of a graph; see `Graph.components`."""
+    if connection not in CONNECTIONS:
+        raise ValueError(f"connection is {connection!r}; it can be {', '.join(map(repr, CONNECTIONS))}")
+    if connection == "strong" and (graph.directed or strategy != "auto"):
+        return _find_strong(graph, strategy)
     from gravel.mapping import components_back
     from gravel.prepared import searched_graph
     from gravel.stages.traversal.components import prepared_find
@@ -119,3 +126,36 @@ def find(graph: Graph, strategy: str) -> Components:
     elif labels is found.component and len(labels):
         labels = labels.copy() if getattr(labels, "base", None) is not None else labels
     return Components(graph._ids, labels, found.milliseconds, found.strategy)
+
+
+def _find_strong(graph: Graph, strategy: str) -> Components:
+    from gravel.kernels.strong_components import strong_components
+
+    on_gpu = graph._machine.backend == "cuda"
+    rows = _rows_on_gpu(graph) if on_gpu else tuple(map(on_host, _rows(graph)))
+    found = strong_components(*rows, strategy=strategy)
+    return Components(graph._ids, found.component, found.milliseconds, found.strategy)
+
+
+def _rows_on_gpu(graph: Graph) -> tuple[Any, ...]:
+    """Return the rows of successors and of predecessors on the GPU; raises as `Graph.components` does."""
+    from gravel.kernels.placement.device_copies import on_device
+    from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
+    from gravel.memory import refuse_device
+
+    if graph._placement in ("pinned", "split", "streamed"):
+        raise ValueError(
+            f"strong components need rows in GPU memory or on the CPU, and these are {graph._placement}; "
+            "place the graph with place('device') or place('host')"
+        )
+    rows = *_rows(graph), *_rows(graph._directed("in"))
+    taken = device_bytes(len(graph), len(rows[1]), rows[1].dtype.itemsize)
+    refuse_device("strong components", sum(int(each.nbytes) for each in rows) + taken, graph._machine)
+    return tuple(map(on_device, rows))
+
+
+def _rows(graph: Graph) -> tuple[Any, Any]:
+    from gravel.arranging import plain_rows
+
+    stored = plain_rows(graph)
+    return stored.row_offsets, stored.column_indices

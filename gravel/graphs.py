@@ -28,6 +28,7 @@ MAX_PREPARED = 4
 
 Output = Literal["both", "distance", "predecessor"]
 Direction = Literal["out", "in", "both"]
+Connection = Literal["weak", "strong"]
 Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
 
@@ -203,11 +204,23 @@ class Graph:
         found: ShortestPaths = prepared.run(source, vertex)
         return found
 
-    def components(self, *, strategy: str = "auto") -> Components:
-        """Find the connected components; arcs count both ways, so a directed graph has its weak ones."""
+    def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
+        """Find the connected components.
+
+        Parameters
+        ----------
+        connection : "weak" lets arcs count both ways. With "strong" the vertices of a component reach one
+            another along the arcs. In an undirected graph both are the same.
+        strategy : the name of a strategy. Strong ones are found by "forward_backward" or, on the CPU, by
+            "tarjan", which is the default there.
+
+        Raises ValueError for an unknown strategy or connection. Strong components of a directed graph need
+        rows that are not compressed, on the CPU or in GPU memory: ValueError otherwise, and `NotEnoughMemory`
+        where the GPU has too little.
+        """
         from gravel.components import find
 
-        return find(self, strategy)
+        return find(self, strategy, connection)
 
     def closeness(
         self, vertices: Any = None, *, wf_improved: bool = True, progress: Progress | None = None

@@ -154,18 +154,9 @@ class _Count:
 
 def _sources(rows: Rows) -> Any:
     """Write each row's number once for each of its arcs."""
-    import numpy
+    from gravel.kernels.csr.tails import tails_of
 
-    from gravel.kernels.index import index_dtype
-    from gravel.kernels.strategy import backend_of
-
-    count = len(rows.row_offsets) - 1
-    if backend_of(rows.row_offsets) == "cpu":
-        return numpy.repeat(numpy.arange(count, dtype=index_dtype(count)), numpy.diff(rows.row_offsets))
-    import cupy
-
-    places = cupy.arange(len(rows.column_indices), dtype=numpy.int64)
-    return (cupy.searchsorted(rows.row_offsets, places, side="right") - 1).astype(index_dtype(count))
+    return tails_of(rows.row_offsets, len(rows.column_indices))
 
 
 def _loops(rows: Rows) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 GIVEN = (
     *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
-    *("weighted", "predecessor", "asked"),
+    *("weighted", "predecessor", "asked", "back_offsets", "back_columns"),
 )
 """Parameters of an implementation that are no constants of the strategy."""
 

@@ -195,14 +195,14 @@ class Traversal(Artifact):
     """Labels in the vertex numbers of `symmetrize`, whatever order or layout was searched.
 
     BFS: row i of `distance` and `predecessor` belongs to `sources[i]`. SSSP: the same, with lengths of paths,
-    -1 or, of float64, inf for unreached. Components: `component[v]` is the
+    -1 or, of float64, inf for unreached. Components, weak or strong: `component[v]` is the
     smallest vertex of v's component. A traversal over the ranks of a `DistributedGraph` may keep no labels
     but what its ranks found when they checked them: `checks[i]` lists, for `sources[i]`, or `checks[0]` for
     components, records of `name`, `rule`, `faults`, `vertices` and `arcs` (`gravel.kernels.verify.Check`).
     Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
-    algorithm: str  # "bfs", "sssp" or "components"
+    algorithm: str  # "bfs", "sssp", "components" or "strong_components"
     sources: Array | None = None  # (searches,) int64
     distance: Array | None = None  # (searches, vertex_count) int8, int16, int32; sssp: int32, int64, float64
     predecessor: Array | None = None  # (searches, vertex_count) int32 or int64

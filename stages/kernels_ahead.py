@@ -94,6 +94,8 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         around += rows if layout == "varint" else [("kernels/layouts/read.cu", reading)]
     if asked.algorithm != "bfs":
         back: list[Kernel] = [("kernels/components/relabel.cu", U32)] if renumbered else []
+        if asked.algorithm == "strong_components":
+            return ("kernels/strong_components/forward_backward.cu", U32), *around, *back
         if layout in ENCODED:
             search: Kernel = ("kernels/components/rows/search.cu", {"BLOCK": "512", **reading})
         else:
@@ -118,6 +120,9 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if getattr(asked, "on", None) == "cpu":
         return ()
-    if any(stage == "traverse" and each.algorithm == "components" for stage, each in made_by):
+    found = {each.algorithm for stage, each in made_by if stage == "traverse"}
+    if "strong_components" in found:
+        return ()
+    if "components" in found:
         return (("kernels/verify/cuda/components.cu", U32),)
     return ("kernels/verify/cuda/rows.cu", LABEL), ("kernels/verify/cuda/vertices.cu", {})

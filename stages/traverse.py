@@ -17,6 +17,7 @@ from gravel.stages.traversal.records import prepared
 from gravel.stages.traversal.spread import batched
 from gravel.stages.traversal.sssp import refuse_parameters
 from gravel.stages.traversal.strategy import (
+    OF_ALL_VERTICES,
     PACKAGES,
     cannot_run,
     check_together,
@@ -98,9 +99,10 @@ Sources = Annotated[
 class TraverseParameters(Parameters):
     """What to find, from where and how."""
 
-    algorithm: Literal["bfs", "sssp", "components"] = "bfs"
+    algorithm: Literal["bfs", "sssp", "components", "strong_components"] = "bfs"
     """`bfs` finds distances and predecessors from each source, `sssp` those of shortest paths by weights, and
-    `components` the component of every vertex."""
+    `components` the component of every vertex. In `strong_components` of a directed graph vertices reach one
+    another along arcs."""
     strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names(*PACKAGES)]})
     """The name of a strategy, or `auto`, which chooses by graph and backend and reports why."""
     paper: str | None = None
@@ -153,10 +155,10 @@ class TraverseParameters(Parameters):
         searching |= self.model_fields_set & {"transport"}
         if self.output == "checks":
             searching -= {"output"}
-        if self.algorithm == "components" and searching:
+        if self.algorithm in OF_ALL_VERTICES and searching:
             named = {"output": "output other than checks"}
             told = ", ".join(named.get(name, name) for name in sorted(searching))
-            raise ValueError(f"components take no {told}; only a bfs does")
+            raise ValueError(f"{self.algorithm} take no {told}; only a bfs does")
         if self.algorithm == "sssp":
             refuse_parameters(self)
         check_together(self)
@@ -196,12 +198,12 @@ def traverse(
     from gravel.stages.traversal.spread import search_spread, workers_for
 
     refuse(parameters, input)
-    if parameters.algorithm != "components" and isinstance(parameters.sources, tuple | ListedSources):
+    if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
             "the sources are file ids, and no ids of an input file are known here",
             hint="name internal indices instead: sources: {vertices: [...]}",
         )
-    if parameters.algorithm != "components" and isinstance(parameters.sources, VertexSources):
+    if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, VertexSources):
         from gravel.stages.traversal.opening import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
@@ -229,7 +231,7 @@ def traverse(
         graph.notes.append(f"transport {parameters.transport} is for partitions, and was left out")
     if parameters.sources_over == "workers":
         graph.notes.append("there were no other workers to deal sources to, so one searched from all")
-    if parameters.algorithm == "components":
+    if parameters.algorithm in OF_ALL_VERTICES:
         from gravel.stages.traversal.components import find_components
 
         traversal, measurement = find_components(context, graph, parameters)
@@ -241,13 +243,13 @@ def traverse(
 
 
 def _source_ids(parameters: TraverseParameters) -> tuple[int | str, ...]:
-    if parameters.algorithm != "components" and isinstance(parameters.sources, tuple):
+    if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, tuple):
         return parameters.sources
     return ()
 
 
 def _ids_file(parameters: TraverseParameters) -> str | None:
-    if parameters.algorithm != "components" and isinstance(parameters.sources, ListedSources):
+    if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, ListedSources):
         return parameters.sources.file
     return None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.artifacts import DistributedGraph, Graph, Traversal, Verification
 from gravel.stages.stage import CannotRun, Slot, Stage
+from gravel.stages.traversal.strategy import OF_ALL_VERTICES
 from gravel.stages.verifying.need import estimate
 from gravel.stages.verifying.parameters import VerifyParameters
 
@@ -26,7 +27,8 @@ def verify(
     checked in parts. If that does not fit either, the CPU checks it, and `plan` and the log say so.
 
     If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
-    The ranks of a distributed graph check their own arcs. The CPU checks shortest paths.
+    The ranks of a distributed graph check their own arcs. The CPU checks shortest paths and
+    strongly connected components.
 
     Raises `VerificationFailed` at the first result that breaks a rule, with the vertices that break it.
     Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
@@ -41,9 +43,9 @@ def verify(
     try:
         if isinstance(graph, DistributedGraph):
             return _verify_over_ranks(context, graph, traversal)
-        if traversal.algorithm == "components" and traversal.component is None:
+        if traversal.algorithm in OF_ALL_VERTICES and traversal.component is None:
             raise ValueError("the traversal has no component labels")
-        if traversal.algorithm != "components" and traversal.sources is None:
+        if traversal.algorithm not in OF_ALL_VERTICES and traversal.sources is None:
             raise ValueError("the traversal does not say its sources")
         return _verify_graph(context, parameters, graph, traversal)
     except ValueError as error:
@@ -61,6 +63,10 @@ def _verify_graph(
         from gravel.stages.verifying.sssp import verify_paths
 
         return verify_paths(context, graph, traversal)
+    if traversal.algorithm == "strong_components":
+        from gravel.stages.verifying.host import verify_strong_components
+
+        return verify_strong_components(context, graph, traversal)
     if context.machine.backend != "cuda":
         if parameters.on == "cuda":
             raise StageError(ASKED, hint=HINT)

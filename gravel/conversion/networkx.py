@@ -1,6 +1,6 @@
 """A NetworkX graph as the rows that kernels take, and the list of its nodes.
 
-Neither weights nor other attributes are read. Parallel edges make one arc, and self-loops stay.
+Parallel edges make one arc, and self-loops stay. `gravel.networkx.weights` reads weights in the same order.
 """
 
 from __future__ import annotations
@@ -45,10 +45,15 @@ def rows_of(graph: Any, nodes: list[Hashable] | None = None, *, reverse: bool = 
 
     """
     nodes = nodes_of(graph) if nodes is None else nodes
+    return _rows(adjacency_of(graph, reverse=reverse), nodes)
+
+
+def adjacency_of(graph: Any, *, reverse: bool = False) -> Mapping[Hashable, Any]:
+    """Return the mapping from each node to its neighbours, whose values are the attributes of the edges."""
     adjacency = graph.pred if reverse and graph.is_directed() else graph.adj
     # The dictionaries behind the views of NetworkX, which are several times as fast to read.
-    plain = adjacency._atlas if hasattr(adjacency, "_atlas") else adjacency
-    return _rows(plain, nodes)
+    found: Mapping[Hashable, Any] = adjacency._atlas if hasattr(adjacency, "_atlas") else adjacency
+    return found
 
 
 def is_range(nodes: list[Hashable]) -> bool:

@@ -24,9 +24,9 @@ class Backend:
         return function
 
     @staticmethod
-    def convert_from_nx(graph: Any, **_: Any) -> GravelGraph:
-        """Convert a graph of NetworkX; attributes of edges, nodes and the graph are not needed."""
-        return graph if isinstance(graph, GravelGraph) else GravelGraph.from_networkx(graph)
+    def convert_from_nx(graph: Any, edge_attrs: Any = None, **_: Any) -> GravelGraph:
+        """Convert a graph of NetworkX, with the weights that `edge_attrs` names, and their defaults."""
+        return graph if isinstance(graph, GravelGraph) else GravelGraph.from_networkx(graph, edge_attrs)
 
     @staticmethod
     def convert_to_nx(result: Any, **_: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -10,11 +11,19 @@ import networkx
 import numpy
 
 from gravel.kernels.ordered.bfs import Found, search
+from gravel.networkx.device import distances, everything_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import last_level, vertex_for_search
+from gravel.networkx.version import FROM_3_7
 
 LABELS = ("tree", "forward", "level", "reverse")
 """The words of NetworkX for `gravel.kernels.ordered.labelled_arcs`."""
+
+PREDECESSORS_DEPRECATED = (
+    "bfs_predecessors is deprecated and will be removed in NetworkX 3.9\n"
+    "Use ``(t, s) for (s, t) in bfs_edges`` instead"
+)
+"""What NetworkX says from 3.7 on."""
 
 
 def generic_bfs_edges(
@@ -54,6 +63,8 @@ def bfs_predecessors(
     G: GravelGraph, source: Any, depth_limit: Any = None, sort_neighbors: None = None
 ) -> Iterator[tuple[Any, Any]]:
     """Yield each reached node with its predecessor."""
+    if FROM_3_7:
+        warnings.warn(PREDECESSORS_DEPRECATED, DeprecationWarning, stacklevel=2)
     parents, children = _tree(G, _found(G, source, depth_limit))
     yield from zip(children, parents, strict=True)
 
@@ -105,6 +116,8 @@ def descendants_at_distance(G: GravelGraph, source: Any, distance: Any) -> set[A
     vertex = G.find(source)
     if vertex is None:
         raise networkx.NetworkXError(f"The node {source} is not in the graph.")
+    if everything_on_gpu():
+        return set(G.take(numpy.flatnonzero(distances(G, vertex) == distance))) if distance >= 0 else set()
     found = search(*G.forward, [vertex], last_level(G, distance))
     levels = dict(enumerate(_levels(found)))
     if distance not in levels:
@@ -115,12 +128,20 @@ def descendants_at_distance(G: GravelGraph, source: Any, distance: Any) -> set[A
 
 def descendants(G: GravelGraph, source: Any) -> set[Any]:
     """Return the nodes that can be reached from the source, without itself."""
-    return set(G.take(_found(G, source).order[1:]))
+    return _reached(G, source)
 
 
 def ancestors(G: GravelGraph, source: Any) -> set[Any]:
     """Return the nodes from which the source can be reached, without itself."""
-    return set(G.take(_found(G, source, reverse=True).order[1:]))
+    return _reached(G, source, reverse=True)
+
+
+def _reached(G: GravelGraph, source: Any, reverse: bool = False) -> set[Any]:
+    """Return the nodes that a search reaches beyond its source."""
+    if everything_on_gpu():
+        vertex = vertex_for_search(G, source)
+        return set(G.take(numpy.flatnonzero(distances(G, vertex, backward=reverse) > 0)))
+    return set(G.take(_found(G, source, reverse=reverse).order[1:]))
 
 
 def _found(G: GravelGraph, source: Any, limit: Any = None, reverse: bool = False) -> Found:

@@ -12,6 +12,7 @@ from gravel.kernels.betweenness import betweenness, edge_betweenness
 from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.distances.reciprocals import reciprocal_sums
+from gravel.networkx.device import many_on_gpu, rows_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import nodes_in, vertex_for_paths
 
@@ -60,14 +61,15 @@ def _arcs(rows: Rows) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
 
 
 def closeness_centrality(
-    G: GravelGraph, u: Any = None, distance: None = None, wf_improved: bool = True
+    G: GravelGraph, u: Any = None, distance: None = None, wf_improved: bool = True, *, sp: None = None
 ) -> Any:
     """Return the reciprocal of the mean distance to a node, for one or for all of them."""
     if u is None:
         vertices = numpy.arange(len(G))
     else:
         vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
-    sums = aggregate(*G.backward, vertices, symmetric=not G.directed)
+    rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
+    sums = aggregate(*rows, vertices, symmetric=not G.directed)
     values = closeness(sums, len(G), wf_improved=wf_improved).tolist()
     return values[0] if u is not None else dict(zip(G, values, strict=True))
 
@@ -76,6 +78,8 @@ def harmonic_centrality(
     G: GravelGraph, nbunch: Any = None, distance: None = None, sources: Any = None
 ) -> dict[Any, float]:
     """Return for each node the sum of reciprocal distances from all nodes, or from those in `sources`."""
+    if nbunch is None and sources is None and many_on_gpu(G, len(G)):
+        return _harmonic_on_gpu(G)
     wanted, starts = _some_nodes(G, nbunch), _some_nodes(G, sources)
     by_source = len(wanted) < len(starts)
     counted = numpy.zeros(len(G), numpy.bool_)
@@ -89,6 +93,13 @@ def harmonic_centrality(
     values = total[_vertices(G, wanted)].tolist()
     # A node that none reaches has the whole number 0 there.
     return {node: value or 0 for node, value in zip(wanted, values, strict=True)}
+
+
+def _harmonic_on_gpu(G: GravelGraph) -> dict[Any, float]:
+    """Add the reciprocals of a level at once, which rounds otherwise than one by one."""
+    rows = rows_on_gpu(G, backward=True)
+    found = aggregate(*rows, numpy.arange(len(G)), symmetric=not G.directed).reciprocal.tolist()
+    return {node: found[G.vertices[node]] or 0 for node in set(G)}
 
 
 def _some_nodes(G: GravelGraph, nbunch: Any) -> set[Any]:

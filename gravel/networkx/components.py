@@ -12,6 +12,7 @@ from typing import Any
 import networkx
 import numpy
 
+from gravel.networkx.device import distances, everything_on_gpu
 from gravel.networkx.graph import GravelGraph
 
 
@@ -67,6 +68,8 @@ def is_strongly_connected(G: GravelGraph) -> bool:
     from gravel.kernels.ordered.bfs import search
 
     _check_nodes(G)
+    if everything_on_gpu():
+        return all(bool((distances(G, 0, backward=backward) >= 0).all()) for backward in (False, True))
     return all(len(search(*rows, [0]).order) == len(G) for rows in (G.forward, G.backward))
 
 

@@ -8,10 +8,14 @@ import networkx
 import numpy
 from numpy.typing import NDArray
 
+from gravel.conversion.networkx import Rows
 from gravel.kernels.distances.eccentricity import eccentricities
 from gravel.kernels.distances.many import aggregate
+from gravel.kernels.placement.device_copies import on_host
+from gravel.networkx.device import many_on_gpu, rows_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import nodes_in
+from gravel.networkx.version import FROM_3_7
 
 NOT_STRONG = "Found infinite path length because the digraph is not strongly connected"
 NOT_CONNECTED = "Found infinite path length because the graph is not connected"
@@ -20,6 +24,7 @@ NOT_BOUNDED = "Cannot compute metric because graph is not connected."
 
 def eccentricity(G: GravelGraph, v: Any = None, sp: None = None, weight: None = None) -> Any:
     """Return the largest distance from one node, or from each of several or all of them as a dictionary."""
+    _check_nodes(G)
     if v is None:
         return dict(zip(G, _all(G).tolist(), strict=True))
     if v in G:
@@ -66,15 +71,20 @@ def average_shortest_path_length(G: GravelGraph, weight: None = None, method: st
         return 0
     sums = None
     if G.directed or G.is_connected:
-        sums = aggregate(*G.forward, numpy.arange(n), symmetric=not G.directed)
+        sums = aggregate(*_rows(G, n), numpy.arange(n), symmetric=not G.directed)
     if sums is None or int(sums.reached.min()) < n:
         strongly = "strongly " if G.directed else ""
         raise networkx.NetworkXError(f"Graph is not {strongly}connected.")
     return int(sums.total.sum()) / (n * (n - 1))
 
 
+def _check_nodes(G: GravelGraph) -> None:
+    if FROM_3_7 and not len(G):
+        raise networkx.NetworkXPointlessConcept("Cannot compute eccentricity of a null graph.")
+
+
 def _some(G: GravelGraph, vertices: list[int]) -> NDArray[numpy.int64]:
-    sums = aggregate(*G.forward, numpy.array(vertices, numpy.int64), symmetric=not G.directed)
+    sums = aggregate(*_rows(G, len(vertices)), numpy.array(vertices, numpy.int64), symmetric=not G.directed)
     if len(vertices) and int(sums.reached.min()) < len(G):
         raise networkx.NetworkXError(NOT_STRONG if G.directed else NOT_CONNECTED)
     found: NDArray[numpy.int64] = sums.eccentricity
@@ -91,9 +101,16 @@ def _all(G: GravelGraph) -> NDArray[numpy.int64]:
 
 def _for_goal(G: GravelGraph, goal: str, usebounds: bool) -> NDArray[numpy.int64]:
     """Return the eccentricities, exact where the goal needs them."""
+    if G.directed or not usebounds:
+        _check_nodes(G)
     if G.directed:
         return _all(G)
-    found: NDArray[numpy.int64] | None = eccentricities(*G.ascending, goal)
+    found = eccentricities(*(rows_on_gpu(G) if many_on_gpu(G, len(G)) else G.ascending), goal)
     if found is None:
         raise networkx.NetworkXError(NOT_BOUNDED if usebounds else NOT_CONNECTED)
-    return found
+    values: NDArray[numpy.int64] = on_host(found)
+    return values
+
+
+def _rows(G: GravelGraph, searches: int) -> Rows:
+    return rows_on_gpu(G) if many_on_gpu(G, searches) else G.forward

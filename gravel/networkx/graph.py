@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,34 +10,50 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows, is_range, nodes_of, rows_of
+from gravel.networkx.weights import Weights, weights_of
 
 
 class GravelGraph:
-    """What `convert_from_nx` makes of a NetworkX graph. It never changes and knows no attributes.
+    """What `convert_from_nx` makes of a NetworkX graph. It never changes.
 
     `forward` and `backward` are the rows of successors and of predecessors, the same for an undirected graph.
+    `weights` has the edge attributes that were converted, and no others are known.
     """
 
     __networkx_backend__ = "gravel"
 
     def __init__(
-        self, nodes: list[Hashable], forward: Rows, backward: Rows, *, directed: bool, multigraph: bool
+        self,
+        nodes: list[Hashable],
+        forward: Rows,
+        backward: Rows,
+        *,
+        directed: bool,
+        multigraph: bool,
+        weights: Mapping[Any, Weights],
     ) -> None:
         self.nodes = nodes
         self.forward = forward
         self.backward = backward
         self.directed = directed
         self.multigraph = multigraph
+        self.weights = weights
+        self.kept: dict[Any, Any] = {}  # what `gravel.networkx.device` has on a GPU
         self._is_range = is_range(nodes)
 
     @classmethod
-    def from_networkx(cls, graph: Any) -> GravelGraph:
-        """Convert a graph of NetworkX."""
+    def from_networkx(cls, graph: Any, defaults: Mapping[Any, Any] | None = None) -> GravelGraph:
+        """Convert a graph of NetworkX, with the edge attributes that have a default here as weights.
+
+        Raises NotImplementedError for weights that `gravel.networkx.weights` does not take.
+        """
         nodes = nodes_of(graph)
         directed = graph.is_directed()
         forward = rows_of(graph, nodes)
         backward = rows_of(graph, nodes, reverse=True) if directed else forward
-        return cls(nodes, forward, backward, directed=directed, multigraph=graph.is_multigraph())
+        weights = {name: weights_of(graph, name, default) for name, default in (defaults or {}).items()}
+        multigraph = graph.is_multigraph()
+        return cls(nodes, forward, backward, directed=directed, multigraph=multigraph, weights=weights)
 
     def is_directed(self) -> bool:
         """Say whether edges have a direction."""
@@ -84,9 +100,11 @@ class GravelGraph:
     def component(self) -> NDArray[Any]:
         """For each vertex the smallest vertex of its component, without regard to directions."""
         from gravel.kernels.components import components
+        from gravel.kernels.placement.device_copies import on_host
+        from gravel.networkx.device import everything_on_gpu, rows_on_gpu
 
-        found = components(*self.ascending, symmetric=not self.directed)
-        label: NDArray[Any] = found.component
+        rows = rows_on_gpu(self) if everything_on_gpu() else self.ascending
+        label: NDArray[Any] = on_host(components(*rows, symmetric=not self.directed).component)
         return label
 
     @cached_property

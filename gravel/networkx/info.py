@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 FUNCTIONS = {
@@ -28,6 +29,20 @@ FUNCTIONS = {
         "single_source_shortest_path_length",
         "single_target_shortest_path",
         "single_target_shortest_path_length",
+    ),
+    "weighted_paths": (
+        "all_pairs_dijkstra",
+        "all_pairs_dijkstra_path",
+        "all_pairs_dijkstra_path_length",
+        "bidirectional_dijkstra",
+        "dijkstra_path",
+        "dijkstra_path_length",
+        "multi_source_dijkstra",
+        "multi_source_dijkstra_path",
+        "multi_source_dijkstra_path_length",
+        "single_source_dijkstra",
+        "single_source_dijkstra_path",
+        "single_source_dijkstra_path_length",
     ),
     "all_paths": (
         "all_pairs_all_shortest_paths",
@@ -67,7 +82,14 @@ FUNCTIONS = {
 
 MODULE_OF = {name: module for module, names in FUNCTIONS.items() for name in names}
 
+WEIGHTS = "with `weight` the name of an edge attribute whose numbers are not negative"
+
 NOTES = {
+    **dict.fromkeys(FUNCTIONS["weighted_paths"], f"{WEIGHTS[0].upper()}{WEIGHTS[1:]}."),
+    **dict.fromkeys(
+        ("shortest_path", "shortest_path_length"),
+        f"Without `weight`, or {WEIGHTS}; not with Bellman-Ford then.",
+    ),
     **dict.fromkeys(
         ("bfs_edges", "bfs_tree", "bfs_predecessors", "bfs_successors"),
         "Without `sort_neighbors`. The whole search is done before the first result.",
@@ -75,8 +97,6 @@ NOTES = {
     "generic_bfs_edges": "Without `neighbors`. The whole search is done before the first result.",
     **dict.fromkeys(
         (
-            "shortest_path",
-            "shortest_path_length",
             "all_shortest_paths",
             "single_source_all_shortest_paths",
             "all_pairs_all_shortest_paths",
@@ -94,6 +114,10 @@ NOTES = {
 """What a function does not take; NetworkX runs it then."""
 
 
+DEVICES = ("auto", "cpu", "cuda")
+"""What `nx.config.backends.gravel.device` can be."""
+
+
 def get_info() -> dict[str, Any]:
     """Return what `networkx.backend_info` asks for."""
     return {
@@ -101,5 +125,6 @@ def get_info() -> dict[str, Any]:
         "project": "gravel",
         "package": "gravel",
         "short_summary": "Compiled, parallel traversal of large graphs.",
+        "default_config": {"device": os.environ.get("GRAVEL_NETWORKX_DEVICE", DEVICES[0])},
         "functions": {name: {"additional_docs": NOTES[name]} if name in NOTES else {} for name in MODULE_OF},
     }

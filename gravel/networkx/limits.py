@@ -11,11 +11,15 @@ from typing import Any
 import networkx
 
 from gravel.networkx.graph import GravelGraph
-from gravel.networkx.info import MODULE_OF
+from gravel.networkx.info import FUNCTIONS, MODULE_OF
+from gravel.networkx.weights import reason_against
+
+WEIGHTED = frozenset({*FUNCTIONS["weighted_paths"], "shortest_path", "shortest_path_length"})
+"""Functions that take the name of an edge attribute as weight."""
 
 REFUSED = {
-    "weight": "edge weights are not supported",
-    "distance": "edge weights are not supported",
+    "weight": "edge weights are not supported here",
+    "distance": "edge weights are not supported here",
     "sort_neighbors": "a Python function would have to order the neighbours of every node",
     "neighbors": "a Python function would have to return the neighbours of every node",
     "k": "samples of the sources are not supported",
@@ -37,6 +41,9 @@ LOCAL = frozenset(
 ALL_PAIRS = frozenset(
     {
         "all_pairs_all_shortest_paths",
+        "all_pairs_dijkstra",
+        "all_pairs_dijkstra_path",
+        "all_pairs_dijkstra_path_length",
         "all_pairs_shortest_path",
         "all_pairs_shortest_path_length",
         "average_shortest_path_length",
@@ -53,6 +60,17 @@ ALL_PAIRS = frozenset(
 )
 """Functions that search from every node, so that a conversion pays on small graphs."""
 
+PAIRS = frozenset(
+    {
+        "bidirectional_dijkstra",
+        "bidirectional_shortest_path",
+        "dijkstra_path",
+        "dijkstra_path_length",
+        "has_path",
+    }
+)
+"""Functions that look for one path."""
+
 CROSSOVER = {"all_pairs": 30, "converted": 200, "search": 1000, "pair": 2000}
 """Nodes from which on a call goes to gravel: a search from every node, one on a graph that is converted, one
 that has to convert it, and a path between two nodes of one that is converted.
@@ -67,24 +85,33 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
     """Say whether gravel's function takes these arguments, or why it does not."""
     given = _bound(name, args, kwargs)
     for parameter, reason in REFUSED.items():
-        if given.get(parameter) is not None and not (
-            parameter == "distance" and name == "descendants_at_distance"
-        ):
+        is_other = (parameter == "distance" and name == "descendants_at_distance") or (
+            parameter == "weight" and name in WEIGHTED
+        )
+        if given.get(parameter) is not None and not is_other:
             return f"{parameter} is given, and {reason}"
     if name == "average_shortest_path_length" and given.get("method") not in (None, "unweighted"):
         return "its method is not a breadth-first search"
     graph: Any = given.get("G")
     if name == "edge_betweenness_centrality" and graph.is_multigraph():
         return "parallel edges share the paths between their ends"
+    weight = _weight(name, given)
+    if weight is None and MODULE_OF[name] == "weighted_paths":
+        return "weight is None, so that edges have no weights"
+    if weight is not None and (callable(weight) or given.get("method") == "bellman-ford"):
+        return "weights are supported as edge attributes and in Dijkstra's algorithm"
     if isinstance(graph, GravelGraph):
-        return True
+        known = weight is None or weight in graph.weights
+        return known or f"the graph was converted without the weights {weight!r}"
     kind: Any = type(graph)
     if not _is_plain(kind):
         return f"{kind.__name__} finds neighbours by methods of its own"
     if hasattr(graph, "_graph"):
         # NetworkX clears the cache of a graph that changes, but not those of its views.
         graph.__networkx_cache__.get("backends", {}).pop("gravel", None)
-    return True
+    if weight is None or _is_converted(graph, weight):
+        return True
+    return reason_against(graph, weight) or True
 
 
 def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool | str:
@@ -92,7 +119,7 @@ def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
     given = _bound(name, args, kwargs)
     graph: Any = given.get("G")
     nodes = len(graph)
-    converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("gravel"))
+    converted = _is_converted(graph, _weight(name, given))
     if name in ALL_PAIRS:
         least = CROSSOVER["all_pairs"]
     elif converted:
@@ -104,10 +131,25 @@ def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
     return nodes >= least or f"the graph has {nodes} nodes; gravel is faster from about {least}"
 
 
+def _weight(name: str, given: Mapping[str, Any]) -> Any:
+    """Return the weight of a call, None for none."""
+    default = "weight" if MODULE_OF[name] == "weighted_paths" else None
+    return given.get("weight", default) if name in WEIGHTED else None
+
+
+def _is_converted(graph: Any, weight: Any) -> bool:
+    """Say whether NetworkX keeps a conversion of the graph, with the weight if there is one."""
+    kept = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("gravel", {})
+    graphs = [each for each in kept.values() if isinstance(each, GravelGraph)]
+    return any(weight is None or weight in each.weights for each in graphs)
+
+
 def _is_pair(name: str, given: Mapping[str, Any]) -> bool:
     if name in ("shortest_path", "shortest_path_length"):
         return given.get("source") is not None and given.get("target") is not None
-    return name in ("bidirectional_shortest_path", "has_path")
+    if name in ("single_source_dijkstra", "multi_source_dijkstra"):
+        return given.get("target") is not None
+    return name in PAIRS
 
 
 def _is_local(name: str, given: Mapping[str, Any]) -> bool:

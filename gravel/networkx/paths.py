@@ -1,4 +1,7 @@
-"""Shortest paths without weights, with the orders and exceptions of `networkx.algorithms.shortest_paths`."""
+"""Shortest paths, with the orders and exceptions of `networkx.algorithms.shortest_paths`.
+
+Edges have length 1 unless a weight is named.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import networkx
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.ordered.bfs import search
+from gravel.networkx import weighted_paths
+from gravel.networkx.device import distances, everything_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import last_level, vertex_for_paths
 
@@ -58,8 +63,7 @@ def bidirectional_shortest_path(G: GravelGraph, source: Any, target: Any) -> lis
     """Return a shortest path from the source to the target."""
     from gravel.kernels.ordered.bidirectional import path
 
-    first = vertex_for_paths(G, source, f"Source {source} is not in G")
-    last = vertex_for_paths(G, target, f"Target {target} is not in G")
+    first, last = _ends(G, source, target)
     found = path(G.forward, G.backward, first, last)
     if found is None:
         raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
@@ -69,17 +73,19 @@ def bidirectional_shortest_path(G: GravelGraph, source: Any, target: Any) -> lis
 def has_path(G: GravelGraph, source: Any, target: Any) -> bool:
     """Say whether there is a path from the source to the target."""
     try:
-        bidirectional_shortest_path(G, source, target)
+        _distance(G, source, target)
     except networkx.NetworkXNoPath:
         return False
     return True
 
 
 def shortest_path(
-    G: GravelGraph, source: Any = None, target: Any = None, weight: None = None, method: str = "dijkstra"
+    G: GravelGraph, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
     """Return one path, or paths from the source, to the target or between all nodes."""
     _check_method(method)
+    if weight is not None:
+        return _shortest_by_weight(G, source, target, weight)
     if source is None:
         if target is None:
             return all_pairs_shortest_path(G)
@@ -91,10 +97,12 @@ def shortest_path(
 
 
 def shortest_path_length(
-    G: GravelGraph, source: Any = None, target: Any = None, weight: None = None, method: str = "dijkstra"
+    G: GravelGraph, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
     """Return one distance, or distances from the source, to the target or between all nodes."""
     _check_method(method)
+    if weight is not None:
+        return _lengths_by_weight(G, source, target, weight)
     if source is None:
         if target is None:
             return all_pairs_shortest_path_length(G)
@@ -102,7 +110,44 @@ def shortest_path_length(
         return _lengths(G, G.backward, vertex, None)
     if target is None:
         return single_source_shortest_path_length(G, source)
-    return len(bidirectional_shortest_path(G, source, target)) - 1
+    return _distance(G, source, target)
+
+
+def _distance(G: GravelGraph, source: Any, target: Any) -> int:
+    """Return the distance between two nodes; raises as `bidirectional_shortest_path` does."""
+    if not everything_on_gpu():
+        return len(bidirectional_shortest_path(G, source, target)) - 1
+    first, last = _ends(G, source, target)
+    found = int(distances(G, first)[last])
+    if found < 0:
+        raise networkx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return found
+
+
+def _ends(G: GravelGraph, source: Any, target: Any) -> tuple[int, int]:
+    """Find the two nodes of a path; raises NodeNotFound."""
+    first = vertex_for_paths(G, source, f"Source {source} is not in G")
+    return first, vertex_for_paths(G, target, f"Target {target} is not in G")
+
+
+def _shortest_by_weight(G: GravelGraph, source: Any, target: Any, weight: Any) -> Any:
+    if source is None and target is None:
+        return weighted_paths.all_pairs_dijkstra_path(G, weight=weight)
+    if source is None:
+        return weighted_paths.paths_to(G, target, weight)
+    if target is None:
+        return weighted_paths.single_source_dijkstra_path(G, source, weight=weight)
+    return weighted_paths.bidirectional_dijkstra(G, source, target, weight)[1]
+
+
+def _lengths_by_weight(G: GravelGraph, source: Any, target: Any, weight: Any) -> Any:
+    if source is None and target is None:
+        return weighted_paths.all_pairs_dijkstra_path_length(G, weight=weight)
+    if source is None:
+        return weighted_paths.lengths_to(G, target, weight)
+    if target is None:
+        return weighted_paths.single_source_dijkstra_path_length(G, source, weight=weight)
+    return weighted_paths.dijkstra_path_length(G, source, target, weight)
 
 
 def _check_method(method: str) -> None:

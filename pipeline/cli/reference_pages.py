@@ -32,11 +32,12 @@ PACKAGES = {
     "gravel.kernels.bfs": "Breadth-first search",
     "gravel.kernels.sssp": "Shortest paths",
     "gravel.kernels.components": "Connected components",
+    "gravel.kernels.strong_components": "Strongly connected components",
 }
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    *("rows", "narrow", "weighted", "predecessor", "asked"),
+    *("rows", "narrow", "weighted", "predecessor", "asked", "back_offsets", "back_columns"),
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from gravel.stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
+from gravel.stages.traversal.strategy import PACKAGES, either
 
 __all__ = ["broken_promises"]
 
@@ -124,8 +125,8 @@ def _of_traversal(traversal: Traversal) -> Iterator[str]:
     import numpy
 
     n = traversal.vertex_count
-    if traversal.algorithm not in ("bfs", "sssp", "components"):
-        yield f"algorithm is {traversal.algorithm!r}, and bfs, sssp or components is expected"
+    if traversal.algorithm not in PACKAGES:
+        yield f"algorithm is {traversal.algorithm!r}, and {either([*PACKAGES])} is expected"
     if traversal.component is not None:
         yield from _indices("component", numpy.asarray(traversal.component), n, n)
     searches = 0 if traversal.sources is None else len(traversal.sources)

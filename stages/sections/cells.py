@@ -22,7 +22,12 @@ PLAIN = "csr"
 DEVICE, HOST = "device", "host"
 """Where rows lie unless a measurement says otherwise, on a GPU and on a CPU."""
 
-TITLES = {"bfs": "BFS", "sssp": "shortest paths", "components": "components"}
+TITLES = {
+    "bfs": "BFS",
+    "sssp": "shortest paths",
+    "components": "components",
+    "strong_components": "strong components",
+}
 
 PLACES = (HOST, DEVICE, "split", "pinned")
 

@@ -1,4 +1,4 @@
-"""Components of a graph: measured, and labelled in `symmetrize`'s numbering."""
+"""Components of a graph, weak or strong ones: measured, and labelled in `symmetrize`'s numbering."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gravel.kernels.strategy import COLUMNS, ENCODED
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.records import encoded_record, executed, placement_record, told
 from gravel.stages.traversal.strategy import checked_tuning, machine_name, strategies_for
+from gravel.stages.traversal.strong import prepared_strong
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -48,7 +49,8 @@ def find_components(
         ran = executed(ranked, backend)
         context.progress(1 + RUNS, 1 + RUNS, "runs")
     else:
-        find, preparing, notes, code = prepared_find(graph, strategy, tuning)
+        ready = prepared_strong if parameters.algorithm == "strong_components" else prepared_find
+        find, preparing, notes, code = ready(graph, strategy, tuning)
         ran = told(code, backend)
         for run in range(1 + RUNS):
             if backend == "cuda":
@@ -76,14 +78,14 @@ def find_components(
         **({"exchange": exchange} if exchange else {}),
     }
     traversal = Traversal(
-        algorithm="components",
+        algorithm=parameters.algorithm,
         component=sink.close(),
         vertex_count=graph.vertex_count,
         max_depth=None,
         converged=found.converged,
     )
     measurement = Measurement(
-        algorithm="components",
+        algorithm=parameters.algorithm,
         strategy=found.strategy,
         reason=reason,
         backend=backend,

@@ -103,6 +103,10 @@ def estimate(
         from gravel.stages.traversal import sssp
 
         return sssp.estimate(parameters, inputs, machine)
+    if parameters.algorithm == "strong_components":
+        from gravel.stages.traversal import strong
+
+        return strong.estimate(parameters, inputs, machine)
     graph = inputs["input"][0]
     need = _estimate(parameters, graph, machine)
     refusal = directed_refusal(parameters, graph.directed)

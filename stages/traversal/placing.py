@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.strategy import placements_of
+from gravel.stages.traversal.strategy import OF_ALL_VERTICES, placements_of
 
 if TYPE_CHECKING:
     from gravel.kernels.partition import PartitionedGraph
@@ -222,7 +222,7 @@ def width_of(vertices: int) -> int:
 
 def device_label_bytes(parameters: TraverseParameters, width: int) -> int:
     """Bytes of a vertex's labels on the device: distances alone, or keys (gravel.kernels.bfs.cuda.labels)."""
-    if parameters.algorithm == "components":
+    if parameters.algorithm in OF_ALL_VERTICES:
         return width
     return 4 if parameters.output == "distance" else 8 if width == 4 else 20
 
@@ -231,7 +231,7 @@ def label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
     """Bytes of a vertex's labels in a result; `tree` is what a predecessor takes."""
     if parameters.output == "checks":
         return 0
-    if parameters.algorithm == "components":
+    if parameters.algorithm in OF_ALL_VERTICES:
         return width
     return (4 if parameters.output != "predecessor" else 0) + (tree if parameters.output != "distance" else 0)
 
@@ -245,7 +245,7 @@ def batch_of(parameters: TraverseParameters) -> int:
 
 def search_count(parameters: TraverseParameters) -> int:
     """Count the searches, one for each source."""
-    if parameters.algorithm == "components":
+    if parameters.algorithm in OF_ALL_VERTICES:
         return 1
     sources: Any = parameters.sources
     if isinstance(sources, tuple):

@@ -28,8 +28,12 @@ PACKAGES = {
     "bfs": "gravel.kernels.bfs",
     "sssp": "gravel.kernels.sssp",
     "components": "gravel.kernels.components",
+    "strong_components": "gravel.kernels.strong_components",
 }
 """Where each algorithm's strategies live."""
+
+OF_ALL_VERTICES = ("components", "strong_components")
+"""Algorithms that label all vertices at once, without sources."""
 
 NEEDS_GPU = "needs a GPU"
 """How each reason begins for which something does not run on a CPU."""
@@ -71,7 +75,7 @@ def check_together(parameters: TraverseParameters) -> None:
     """Raise ValueError for a placement or an output that the strategy does not take, naming what fits."""
     _check(parameters, "placement", parameters.placement)
     # Components have labels of their own, and ranks check theirs whatever they are.
-    if parameters.algorithm != "components" and parameters.output != "checks":
+    if parameters.algorithm not in OF_ALL_VERTICES and parameters.output != "checks":
         _check(parameters, "output", parameters.output)
 
 
@@ -108,6 +112,11 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
         if refusal is not None:
             yield Refusal("algorithm", *refusal)
         return
+    if parameters.algorithm == "strong_components":
+        refusal = without_columns(kind)
+        if refusal is not None:
+            yield Refusal("algorithm", *refusal)
+            return
     components, distributed = parameters.algorithm == "components", kind == "DistributedGraph"
     if parameters.output == "checks" and not distributed:
         why = "only a search of a distributed graph may leave out labels"
@@ -163,13 +172,19 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
+    return _kept_by_none(kind, "weights, which algorithm sssp needs")
+
+
+def without_columns(kind: str) -> tuple[str, str] | None:
+    """Say why an artifact of this kind has no whole rows, and what to do; None where it has them."""
+    return _kept_by_none(kind, "whole rows as columns, which algorithm strong_components needs")
+
+
+def _kept_by_none(kind: str, what: str) -> tuple[str, str] | None:
     stages = {"CompressedGraph": "compress", "Partition": "partition", "DistributedGraph": "distribute"}
     if kind not in stages:
         return None
-    return (
-        f"{stages[kind]} keeps no weights, which algorithm sssp needs",
-        "traverse the graph that symmetrize or reorder made",
-    )
+    return f"{stages[kind]} keeps no {what}", "traverse the graph that symmetrize or reorder made"
 
 
 def either(names: Sequence[str]) -> str:

@@ -40,7 +40,9 @@ def verified_searches(
     return Verification(algorithm=traversal.algorithm, checks=list(records.values()), skipped=skipped)
 
 
-def verified_components(checks: Iterable[Check], on: str, whole: float | None = None) -> Verification:
+def verified_components(
+    checks: Iterable[Check], on: str, whole: float | None = None, *, algorithm: str = "components"
+) -> Verification:
     """Record the checks of components; `whole` is the share of vertices with their whole component's label.
 
     It is given where a traversal says that it left components in parts. Raises `VerificationFailed`.
@@ -55,7 +57,7 @@ def verified_components(checks: Iterable[Check], on: str, whole: float | None = 
             f"{100 * whole:.6g} % of the vertices have the label of their whole component"
         )
         skipped = [{"check": "edges_agree", "reason": reason, "whole": whole}]
-    return Verification(algorithm="components", checks=list(records.values()), skipped=skipped)
+    return Verification(algorithm=algorithm, checks=list(records.values()), skipped=skipped)
 
 
 def count_passed(

@@ -52,6 +52,17 @@ def _checked_searches(graph: Graph, traversal: Traversal) -> Iterator[list[Check
         )
 
 
+def verify_strong_components(context: Context, graph: Graph, traversal: Traversal) -> Verification:
+    """Check strongly connected components, on one thread; raises `VerificationFailed`."""
+    from gravel.kernels.verify.strong_components import check_strong_components
+
+    if context.machine.backend == "cuda":
+        context.log("verifying on the CPU, which alone checks strongly connected components")
+    rows = on_host(graph.row_offsets), on_host(graph.column_indices)
+    checks = check_strong_components(*rows, on_host(traversal.component))
+    return verified_components(checks, ON, algorithm=traversal.algorithm)
+
+
 def _verify_components(graph: Graph, traversal: Traversal) -> Verification:
     from gravel.kernels.verify import check_components, check_parts
 

@@ -29,6 +29,11 @@ PATH_BYTES = 24
 """Per vertex of `gravel.kernels.verify.sssp` beside what a breadth-first search takes: distances as they are
 stored and as 64 bits, and marks of several rules."""
 
+STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 16
+"""Of `gravel.kernels.verify.strong_components` per vertex beside what weak components take: labels of 64
+bits, rows of predecessors, a queue, members and where they begin, entering arcs, marks; and per arc beside
+two vertices: the order by which those rows are made."""
+
 SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
 
@@ -85,9 +90,9 @@ def estimate(
 
         return verifying(graph, traversal, machine, outputs)
     checked = _checked(graph, traversal)
-    if is_weighted(graph):
-        # The traversal may be one of shortest paths, which the CPU checks alone.
-        host = checked.host_bytes + 4 * graph.arcs + PATH_BYTES * graph.vertices
+    on_cpu_alone = _on_cpu_alone(graph, checked)
+    if on_cpu_alone:
+        host = checked.host_bytes + on_cpu_alone
         on_gpu = machine.backend == "cuda" and parameters.on != "cpu"
         batch = checked.planned(machine.device_memory) if on_gpu else None
         return Need(host, 0 if batch is None else batch.device_bytes, outputs)
@@ -102,6 +107,17 @@ def estimate(
     if parameters.on == "cuda":
         return Need(checked.host_bytes, 0, outputs, refusal=f"{why}; leave `on` out to verify on the CPU")
     return Need(checked.host_bytes, 0, outputs, note=f"on the CPU: {why}")
+
+
+def _on_cpu_alone(graph: Extent, checked: Checked) -> int:
+    """Count what checks beside that only the CPU makes, where the traversal may need them; else 0."""
+    if graph.directed and not checked.searches:
+        # They may be strongly connected components.
+        per_arc = STRONG_BYTES_PER_ARC + 2 * checked.width
+        return per_arc * graph.arcs + STRONG_BYTES * graph.vertices
+    if is_weighted(graph):
+        return 4 * graph.arcs + PATH_BYTES * graph.vertices
+    return 0
 
 
 def too_large(checked: Checked, room: int) -> str:

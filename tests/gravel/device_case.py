@@ -226,6 +226,18 @@ def _reordered(method: str) -> Callable[[Case], None]:
     return check
 
 
+def _strong(case: Case) -> None:
+    there = case.graph(directed=True)
+    found = there.components(connection="strong")
+    expected = gravel.graph(case.ends, directed=True, backend="cpu").components(connection="strong")
+    assert (found.strategy, expected.strategy) == ("forward_backward", "tarjan")
+    numpy.testing.assert_array_equal(found.component.numpy(), expected.component.numpy())
+    assert is_on_device(found.component.array)
+    there = there.reorder("degree")
+    found = there.components(connection="strong")
+    numpy.testing.assert_array_equal(found.component.numpy(), expected.component.numpy())
+
+
 ORDERS = (
     *("original", "random", "degree", "hub_sort", "hub_cluster", "degree_groups"),
     *("rcm", "rcm_by_degree", "community", "community_rcm", "auto"),
@@ -240,6 +252,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "strings": _strings,
     "numbered there": _numbered_there,
     "components": _components,
+    "strong components": _strong,
     "results": _results,
     "directed": _directed,
     "searches that follow": _searches_that_follow,

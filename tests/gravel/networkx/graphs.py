@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import warnings
 
 import networkx as nx
 
@@ -24,8 +25,14 @@ def graph(kind, names, nodes, edges, seed):
         chosen.shuffle(order)
     made.add_nodes_from(map(NAMES[names], order))
     for _ in range(edges if nodes else 0):
-        made.add_edge(*(NAMES[names](chosen.randrange(nodes)) for _ in range(2)))
+        made.add_edge(*(NAMES[names](chosen.randrange(nodes)) for _ in range(2)), **weights(chosen))
     return made
+
+
+def weights(chosen):
+    """Choose weights of an edge, with ties and zeros; some edges have none."""
+    given = {"hops": chosen.choice([0, 1, 1, 2, 5]), "cost": chosen.choice([0.0, 0.1, 0.2, 0.3, 1, 2.5])}
+    return {name: value for name, value in given.items() if chosen.random() < 0.8}
 
 
 def connected(kind, names, nodes, edges, seed):
@@ -71,6 +78,7 @@ def calls(made, seed):
             yield name, (source, target), {}
         yield name, (), {"source": b, "method": "bellman-ford"}
         yield name, (), {"source": b, "method": "unknown"}
+    yield from weighted_calls(a, b, c)
     for target, cutoff, seen in itertools.product((None, b), limits, (None, True)):
         yield "predecessor", (a,), {"target": target, "cutoff": cutoff, "return_seen": seen}
     yield "single_source_all_shortest_paths", (a,), {}
@@ -98,13 +106,37 @@ def calls(made, seed):
     yield "core_number", (), {}
 
 
+def weighted_calls(a, b, c):
+    """Yield calls of the functions that take weights."""
+    for weight in ("hops", "cost", "weight"):
+        for name in ("shortest_path", "shortest_path_length"):
+            for source, target in itertools.product((None, a), (None, b)):
+                yield name, (source, target), {"weight": weight}
+            yield name, (a, b), {"weight": weight, "method": "unknown"}
+        for name in ("dijkstra_path", "dijkstra_path_length", "bidirectional_dijkstra"):
+            for ends in ((a, b), (b, a), (a, a), (c, b)):
+                yield name, ends, {"weight": weight}
+        for suffix, cutoff in itertools.product(("", "_path", "_path_length"), (None, 1)):
+            yield f"multi_source_dijkstra{suffix}", ([a, b, a],), {"weight": weight, "cutoff": cutoff}
+            yield f"all_pairs_dijkstra{suffix}", (), {"weight": weight, "cutoff": cutoff}
+        for cutoff in (None, 0, 2.5, -1, 0.3, float("inf"), float("nan")):
+            given = {"weight": weight, "cutoff": cutoff}
+            for suffix in ("", "_path", "_path_length"):
+                yield f"single_source_dijkstra{suffix}", (a,), given
+            yield "single_source_dijkstra", (a, b), given
+            yield "multi_source_dijkstra", ({a, b}, c), given
+        yield "multi_source_dijkstra", ([],), {"weight": weight}
+
+
 def outcome(name, made, positional, named, backend):
     """Call a function and return what came of it, in its order (sets have none), or what NetworkX raises."""
     try:
-        value = getattr(nx, name)(made, *positional, backend=backend, **named)
-        if isinstance(value, nx.Graph):
-            return type(value), list(value.nodes(data=True)), list(value.edges(data=True))
-        return _listed(value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            value = getattr(nx, name)(made, *positional, backend=backend, **named)
+            if isinstance(value, nx.Graph):
+                return type(value), list(value.nodes(data=True)), list(value.edges(data=True))
+            return _listed(value)
     except Exception as error:
         return type(error), str(error) if isinstance(error, nx.NetworkXException) else ""
 

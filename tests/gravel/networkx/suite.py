@@ -21,6 +21,7 @@ DIRECT = (
     "networkx.algorithms.traversal.tests.test_bfs",
     "networkx.algorithms.shortest_paths.tests.test_unweighted",
     "networkx.algorithms.shortest_paths.tests.test_generic",
+    "networkx.algorithms.shortest_paths.tests.test_weighted",
     "networkx.algorithms.components.tests",
     "networkx.algorithms.tests.test_distance_measures",
     "networkx.algorithms.tests.test_core",
@@ -48,7 +49,7 @@ def run_suite(modules=DIRECT, timeout=280, without=None):
             "NETWORKX_TEST_BACKEND": "gravel",
             "NETWORKX_FALLBACK_TO_NX": "True",
             "GRAVEL_SUITE_COUNTS": str(counts),
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
             "MPLBACKEND": "agg",
         }
         done = subprocess.run(
@@ -83,4 +84,6 @@ def report(counts):
 
 
 if __name__ == "__main__":
-    print(*report(run_suite(sys.argv[1:] or DIRECT, timeout=3000)), sep="\n")
+    counts = run_suite(sys.argv[1:] or DIRECT, timeout=3000)
+    print(*report(counts), sep="\n")
+    sys.exit(bool(counts["failed"]))

@@ -5,15 +5,19 @@ import subprocess
 import sys
 import time
 import tomllib
+import warnings
+from fractions import Fraction
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import networkx as nx
+import numpy
 import pytest
 
 from gravel.networkx.backend import backend
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.limits import CROSSOVER
+from tests.gravel.networkx.graphs import KINDS
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,7 +36,8 @@ def ran(monkeypatch):
 
         return call
 
-    for name in ("bfs_edges", "bfs_tree", "connected_components", "diameter", "has_path", "shortest_path"):
+    names_of_calls = ["bfs_edges", "bfs_tree", "connected_components", "diameter", "has_path"]
+    for name in (*names_of_calls, "shortest_path", "single_source_dijkstra_path"):
         monkeypatch.setattr(backend, name, listed(name), raising=False)
     return names
 
@@ -73,7 +78,7 @@ def test_a_conversion_is_kept_until_the_graph_changes(monkeypatch):
     monkeypatch.setattr(
         GravelGraph,
         "from_networkx",
-        classmethod(lambda cls, graph: conversions.append(1) or convert(cls, graph)),
+        classmethod(lambda cls, *given: conversions.append(1) or convert(cls, *given)),
     )
     graph = nx.path_graph(5)
     for _ in range(3):
@@ -132,8 +137,9 @@ def test_one_setting_sends_calls_to_gravel(ran):
         assert len(list(nx.connected_components(graph))) == 1
         list(nx.bfs_edges(graph, 0, sort_neighbors=sorted))  # NetworkX runs it
         nx.shortest_path(graph, 0, 5)
-        nx.shortest_path(graph, 0, 5, weight="length")
-    assert ran == ["bfs_edges", "connected_components", "shortest_path"]
+        nx.shortest_path(graph, 0, 5, weight=lambda u, v, data: 1)  # and this
+        nx.single_source_dijkstra_path(graph, 0)
+    assert ran == ["bfs_edges", "connected_components", "shortest_path", "single_source_dijkstra_path"]
 
 
 def test_a_function_that_returns_a_graph_has_a_priority_of_its_own(ran):
@@ -155,7 +161,10 @@ def test_small_graphs_are_left_to_networkx(ran):
 def test_reasons_are_given():
     graph = nx.path_graph(4)
     for name, named, reason in [
-        ("shortest_path", {"weight": "length"}, "edge weights"),
+        ("shortest_path", {"weight": lambda u, v, data: 1}, "edge attributes"),
+        ("shortest_path", {"weight": "length", "method": "bellman-ford"}, "Dijkstra's algorithm"),
+        ("dijkstra_path", {"source": 0, "target": 1, "weight": None}, "no weights"),
+        ("average_shortest_path_length", {"weight": "length"}, "edge weights"),
         ("bfs_edges", {"source": 0, "sort_neighbors": sorted}, "Python function"),
         ("eccentricity", {"sp": {}}, "nothing to search"),
         ("diameter", {"e": {}}, "nothing to search"),
@@ -173,6 +182,48 @@ def test_reasons_are_given():
     assert "not converted" in backend.should_run("bfs_edges", (large(), 0), {"depth_limit": 2})
     assert backend.should_run("bfs_edges", (large(), 0), {}) is True
     assert backend.can_run("bfs_edges", (), {"G": graph, "source": 0}) is True
+
+
+@pytest.mark.parametrize(
+    ("weights", "reason"),
+    [
+        ([1, -2], "is -2;"),
+        ([0.5, float("nan")], "is nan;"),
+        ([1, None], "NoneType"),
+        ([1, Fraction(1, 3)], "Fraction"),
+        ([1, numpy.float32(0.1)], "float32"),
+        ([1 << 62, 1 << 62], "too large"),
+        ([0.5, (1 << 53) + 1], "too large"),
+    ],
+)
+def test_weights_that_networkx_alone_can_add(weights, reason):
+    for kind in KINDS:
+        graph = kind()
+        for i, weight in enumerate(weights):
+            graph.add_edge(i, i + 1, length=weight)
+        assert reason in backend.can_run("dijkstra_path", (graph, 0, 2, "length"), {})
+        with pytest.raises(NotImplementedError, match=reason):
+            backend.convert_from_nx(graph, edge_attrs={"length": 1})
+
+
+def test_weights_are_converted_once_and_with_what_changes():
+    graph = nx.cycle_graph(4)
+    graph[0][1]["length"] = 9
+    assert nx.shortest_path(graph, 0, 1, weight="length", backend="gravel") == [0, 3, 2, 1]
+    assert nx.dijkstra_path_length(graph, 0, 1, weight="length", backend="gravel") == 3
+    assert nx.dijkstra_path_length(graph, 0, 1, weight="other", backend="gravel") == 1
+    assert nx.shortest_path(graph, 0, 1, backend="gravel") == [0, 1]
+    assert len(graph.__networkx_cache__["backends"]["gravel"]) == 2  # neither is converted for no weights
+    graph.add_edge(0, 1, length=2)
+    assert nx.shortest_path(graph, 0, 1, weight="length", backend="gravel") == [0, 1]
+
+
+def test_an_infinite_weight_is_an_edge():
+    graph = nx.Graph()
+    graph.add_edge(0, 1, length=float("inf"))
+    assert nx.dijkstra_path(graph, 0, 1, weight="length", backend="gravel") == [0, 1]
+    found = nx.single_source_dijkstra_path_length(graph, 0, weight="length", backend="gravel")
+    assert found == {0: 0, 1: float("inf")}
 
 
 def test_a_converted_graph_is_searched_for_a_single_path():
@@ -231,6 +282,18 @@ def test_a_directed_graph_is_refused_by_undirected_functions_and_the_other_way_r
             getattr(nx, name)(undirected, backend="gravel")
     with pytest.raises(nx.NetworkXNotImplemented, match="multigraph"):
         nx.core_number(nx.MultiGraph([(0, 1)]), backend="gravel")
+
+
+def test_deprecations_are_those_of_networkx():
+    graph = nx.path_graph(3)
+    warned = []
+    for backend_name in ("gravel", "networkx"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert list(nx.bfs_predecessors(graph, 0, backend=backend_name)) == [(1, 0), (2, 1)]
+        warned.append([(each.category, str(each.message).strip(), each.filename) for each in caught])
+    assert warned[0] == warned[1]
+    assert len(warned[0]) == (nx.__version__ >= "3.7")
 
 
 def test_a_search_goes_on_with_the_graph_that_it_started_with():

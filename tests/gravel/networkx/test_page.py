@@ -1,12 +1,15 @@
 """docs/networkx.md lists the functions that there are and the limits that are in force."""
 
 import re
+import tomllib
 from pathlib import Path
 
+from gravel.networkx.device import GPU_FROM
 from gravel.networkx.info import MODULE_OF
 from gravel.networkx.limits import CROSSOVER
 
-PAGE = (Path(__file__).parents[3] / "docs" / "networkx.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
 
 
 def test_the_table_lists_every_function_that_gravel_has():
@@ -18,3 +21,11 @@ def test_the_table_lists_every_function_that_gravel_has():
 def test_the_limits_are_those_in_force():
     stated = [int(each.replace(",", "")) for each in re.findall(r"\| ([\d,]+) nodes \|", PAGE)]
     assert stated == list(CROSSOVER.values())
+    assert f"{GPU_FROM:,} or more" in PAGE
+
+
+def test_the_versions_are_those_that_are_tested():
+    allowed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    tested = re.search(r"for version in ([\d. ]+);", (ROOT / ".ci" / "run").read_text()).group(1).split()
+    assert f"Tested with NetworkX {' and '.join(tested)}." in PAGE
+    assert allowed["networkx"] == [f"networkx>={tested[0]},<4"]

@@ -1,0 +1,125 @@
+"""Where searches run: `nx.config.backends.gravel.device` is "auto", "cpu" or "cuda".
+
+With "cuda" all that gravel has for a GPU runs there. With "auto" many searches at once do, where one is there
+and they are work enough. Results whose order NetworkX defines are found on the CPU in any case.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import networkx
+import numpy
+from numpy.typing import NDArray
+
+from gravel.conversion.networkx import Rows
+from gravel.networkx.info import DEVICES
+
+if TYPE_CHECKING:
+    from gravel.networkx.graph import GravelGraph
+
+GPU_FROM = 10**11
+"""Searches times the sum of nodes and arcs from which on "auto" takes a GPU.
+
+Two cores of an Intel Xeon look at 4e9 arcs a second in such searches (`closeness_centrality` of 3,000 nodes
+in 0.017 s), so this is about half a minute there, and a GPU is ready in seconds.
+`python -m tests.benchmarks.networkx --part gpu` measures it.
+"""
+
+
+def many_on_gpu(G: GravelGraph, searches: int) -> bool:
+    """Say whether so many searches of a graph run on a GPU.
+
+    Raises ValueError for another setting than `DEVICES`, and RequestError for "cuda" without a GPU.
+    """
+    device = _setting()
+    if device != "auto":
+        return everything_on_gpu()
+    columns = G.forward.column_indices
+    work = searches * (len(G) + len(columns))
+    return work >= GPU_FROM and _is_usable(2 * (G.forward.row_offsets.nbytes + columns.nbytes))
+
+
+def everything_on_gpu() -> bool:
+    """Say whether a GPU is asked for; raises as `many_on_gpu` does."""
+    if _setting() != "cuda":
+        return False
+    from gravel import graphs
+
+    graphs.demand_gpu()
+    return True
+
+
+def rows_on_gpu(G: GravelGraph, *, backward: bool = False) -> Rows:
+    """Return ascending rows on the GPU, copied once for a graph."""
+    from gravel.kernels.inputs import csr
+    from gravel.kernels.placement.device_copies import on_device
+
+    key = "backward" if backward and G.directed else "forward"
+    if key not in G.kept:
+        rows = G.ascending if key == "forward" else csr(tuple(G.backward))
+        G.kept[key] = Rows(*map(on_device, rows))
+    found: Rows = G.kept[key]
+    return found
+
+
+def distances(G: GravelGraph, vertex: int, *, backward: bool = False) -> NDArray[Any]:
+    """Search from a vertex on the GPU; returns the distances in host memory, -1 for unreached."""
+    from gravel.kernels.bfs import prepare
+    from gravel.kernels.placement.device_copies import on_host
+
+    key = "search backward" if backward and G.directed else "search"
+    if key not in G.kept:
+        rows = rows_on_gpu(G, backward=backward)
+        G.kept[key] = prepare(*rows, output="distance", symmetric=not G.directed)
+    found: NDArray[Any] = on_host(G.kept[key].run(vertex).distance)
+    return found
+
+
+def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
+    """Return the lengths of shortest paths on the GPU, in host memory, -1 or inf for unreached.
+
+    None for weights that its kernel would round: it takes those of int32 and float32.
+    """
+    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.sssp import prepare
+
+    key = "lengths", weight
+    if key not in G.kept:
+        weights = _of_32_bits(G.weights[weight].forward)
+        G.kept[key] = None
+        if weights is not None:
+            rows = map(on_device, (*G.forward, weights))
+            G.kept[key] = prepare(*rows, predecessor=False)
+    search = G.kept[key]
+    return None if search is None else on_host(search.run(vertex).distance)
+
+
+def _of_32_bits(weights: NDArray[Any]) -> NDArray[Any] | None:
+    is_float = weights.dtype.kind == "f"
+    largest = float(numpy.finfo(numpy.float32).max) if is_float else (1 << 31) - 1
+    if not bool((weights <= largest).all()):
+        return None
+    found: NDArray[Any] = weights.astype(numpy.float32 if is_float else numpy.int32)
+    return found if bool((found == weights).all()) else None
+
+
+def _setting() -> str:
+    device: str = networkx.config.backends.gravel.device
+    if device not in DEVICES:
+        allowed = ", ".join(map(repr, DEVICES))
+        raise ValueError(f"nx.config.backends.gravel.device is {device!r}; it can be {allowed}")
+    return device
+
+
+def _is_usable(memory: int) -> bool:
+    """Say whether there is a GPU with so many bytes."""
+    from gravel import graphs
+    from gravel.memory import on_gpu, this_machine
+    from gravel.stages.errors import RequestError
+
+    try:
+        graphs.demand_gpu()
+    except RequestError:
+        return False
+    return on_gpu(this_machine()).device_memory >= memory

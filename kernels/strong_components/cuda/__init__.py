@@ -1,0 +1,1 @@
+"""Strongly connected components on CUDA."""

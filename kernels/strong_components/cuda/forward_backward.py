@@ -1,0 +1,54 @@
+"""Forward-backward search on CUDA, in one cooperative launch; see `forward_backward.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from gravel.kernels.components import ComponentsResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+
+SOURCE = "kernels/strong_components/forward_backward.cu"
+HUB, STATES = 4096, 10  # as in forward_backward.cu
+
+
+def device_bytes(vertices: int, arcs: int, width: int) -> int:
+    """State what a run takes beside both rows, labels included; `width` is the bytes of a vertex."""
+    return (7 * width + 4) * vertices + width * (arcs // HUB + 1) + 8 * (STATES + 1)
+
+
+def components(
+    row_offsets: Any, column_indices: Any, back_offsets: Any, back_columns: Any, *, block: int = 512
+) -> ComponentsResult:
+    """Label every vertex; see `gravel.kernels.strong_components`.
+
+    Parameters
+    ----------
+    row_offsets, column_indices, back_offsets, back_columns : the rows, CuPy.
+    block : threads of a block, a multiple of 32 up to 1024.
+
+    """
+    import cupy
+
+    if block % 32 or not 32 <= block <= 1024:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to 1024")
+    vertices, arcs, dtype = len(row_offsets) - 1, len(column_indices), column_indices.dtype
+    component = cupy.empty(vertices, dtype)
+    if vertices == 0:
+        return ComponentsResult(component, 0.0, "forward_backward")
+    kernel = load(SOURCE, VERTEX=vertex_macro(dtype)).get_function("forward_backward")
+    grid = (resident_blocks(kernel, block),), (block,)
+    arguments = (
+        *map(cupy.ascontiguousarray, (row_offsets, column_indices, back_offsets, back_columns)),
+        numpy.uint64(vertices),
+        component,
+        *(cupy.empty(vertices, dtype) for _ in range(4)),
+        cupy.empty(2 * vertices, dtype),
+        cupy.empty(arcs // HUB + 1, dtype),
+        cupy.empty(vertices, cupy.uint32),
+        cupy.zeros(STATES, cupy.uint64),
+        cupy.zeros(1, cupy.uint64),
+    )
+    taken = event_milliseconds(lambda: kernel(*grid, arguments))
+    return ComponentsResult(component, taken, "forward_backward")

@@ -1,0 +1,88 @@
+"""What finds strongly connected components, and the memory that it takes; `find_components` measures it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.strong_components import default_on
+from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
+from gravel.stages.errors import StageError
+from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.symmetrize import WORKING_BYTES
+from gravel.stages.symmetrize import device_bytes as building_bytes
+from gravel.stages.traversal.placing import width_of
+from gravel.stages.traversal.strategy import (
+    backend_of_search,
+    checked_tuning,
+    strategies_for,
+    without_columns,
+)
+
+if TYPE_CHECKING:
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.strategy import Ran
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+ALGORITHM = "strong_components"
+
+TARJAN_BYTES, FORWARD_BACKWARD_BYTES = 33, 25
+"""Per vertex of `gravel.kernels.strong_components.cpu`, beside three vertex numbers and the label."""
+
+
+def prepared_strong(
+    graph: SearchedGraph, strategy: str, tuning: dict[str, Any]
+) -> tuple[Callable[[], ComponentsResult], float, list[str], Ran]:
+    """Return what finds the components, the milliseconds to make it ready, sentences, and what it runs.
+
+    Raises `StageError` for a strategy that does not run here and for a constant that it does not have.
+    """
+    from gravel.kernels.strong_components import reversed_rows, strong_components
+
+    name = default_on(graph.backend) if strategy == "auto" else strategy
+    try:
+        constants, notes = checked_tuning(ALGORITHM, name, graph.backend, tuning)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    rows = graph.row_offsets, graph.columns
+    started = time.perf_counter()
+    back: tuple[Any, ...] = ()
+    if name != "tarjan":
+        back = rows if graph.symmetric else reversed_rows(*rows)
+        if graph.backend == "cuda":
+            import cupy
+
+            cupy.cuda.get_current_stream().synchronize()
+    taken = (time.perf_counter() - started) * 1e3
+    run = partial(strong_components, *rows, *back, strategy=name, **constants)
+    return run, taken, notes, strategies_for(ALGORITHM)[name].ran(graph.backend, constants)
+
+
+def estimate(
+    parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """State both rows, what making those of predecessors takes, and what finding the components takes."""
+    graph = inputs["input"][0]
+    n, m = graph.vertices, graph.arcs
+    width = width_of(n)
+    outputs = (
+        Extent(kind="Traversal", vertices=n, arcs=m, bytes=width * n, searches=0, directed=graph.directed),
+        Extent(kind="Measurement", bytes=0),
+    )
+    refusal = "; ".join(without_columns(graph.kind) or ())
+    rows = 8 * n + width * m
+    back = (2 * width + 8) * n if graph.kind == "Ordering" else 0
+    if backend_of_search(parameters, machine) == "cuda":
+        making = rows + building_bytes(n, m, m, width) + 16 * m if graph.directed else 0
+        on_device = rows + max(making, rows + device_bytes(n, m, width))
+        return Need(WORKING_BYTES + rows + width * n + back, on_device, outputs, refusal=refusal)
+    if parameters.strategy in ("auto", "tarjan"):
+        host = rows + (TARJAN_BYTES + 4 * width) * n
+    else:
+        # The ends of arcs are there until the rows of predecessors are.
+        making = rows + 3 * width * m if graph.directed else 0
+        host = rows + max(making, rows + (FORWARD_BACKWARD_BYTES + 4 * width) * n)
+    return Need(WORKING_BYTES + host + back, 0, outputs, refusal=refusal)

@@ -1,0 +1,112 @@
+"""traverse, algorithm strong_components: SciPy's labels in every order, verified, and what is refused."""
+
+from dataclasses import replace
+
+import numpy
+import pytest
+from pydantic import ValidationError
+
+from gravel.pipeline.plugins.validity import _of_traversal
+from gravel.stages.artifacts import EdgeList
+from gravel.stages.compress import STAGE as COMPRESS
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.reorder import STAGE as REORDER
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.verify import STAGE as VERIFY
+from gravel.stages.verify import VerifyParameters, verify
+from tests.kernels.test_strong_components import expected
+
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+STRATEGY = {"cpu": "tarjan", "cuda": "forward_backward"}
+
+
+def context(backend):
+    return PlainContext(Machine(backend=backend, threads=2, host_memory=1 << 32, device_memory=1 << 32))
+
+
+def graph_of(direction="as_given", seed=4):
+    chosen = numpy.random.default_rng(seed)
+    source, target = chosen.integers(0, 400, (2, 700)).astype(numpy.uint32)
+    edges = EdgeList(source=source, target=target, vertex_count=400, undirected=False)
+    return symmetrize(context("cpu"), SymmetrizeParameters(direction=direction), input=edges)
+
+
+def found(graph, backend="cpu", **parameters):
+    asked = TraverseParameters(algorithm="strong_components", **parameters)
+    return traverse(context(backend), asked, input=graph)
+
+
+def labels(graph):
+    return expected(numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices))
+
+
+def refusal(message):
+    return pytest.raises(StageError, match=message)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("strategy", ["auto", "forward_backward"])
+@pytest.mark.parametrize("direction", ["as_given", "reverse", "both"])
+@pytest.mark.parametrize("order", [None, "random"])
+def test_labels_are_those_of_scipy_and_pass(backend, strategy, direction, order):
+    graph = graph_of(direction)
+    given = graph
+    if order:
+        given = REORDER.run(context("cpu"), REORDER.parameters.model_validate({"method": order}), input=graph)
+    traversal, measurement = found(given, backend, strategy=strategy)
+    numpy.testing.assert_array_equal(traversal.component, labels(graph))
+    assert traversal.algorithm == measurement.algorithm == "strong_components"
+    assert measurement.strategy == (STRATEGY[backend] if strategy == "auto" else strategy)
+    assert measurement.ran["function"].startswith("gravel.kernels.strong_components.")
+    assert not list(_of_traversal(traversal))
+    verified = verify(context(backend), VerifyParameters(), graph=graph, traversal=traversal)
+    assert verified.algorithm == "strong_components"
+    assert {each["check"] for each in verified.checks} >= {"from_label", "to_label", "acyclic"}
+
+
+def test_wrong_labels_fail():
+    graph = graph_of()
+    traversal, _ = found(graph)
+    weak = traverse(context("cpu"), TraverseParameters(algorithm="components"), input=graph)[0]
+    for wrong in (weak.component, numpy.arange(400, dtype=numpy.uint32)):
+        given = replace(traversal, component=wrong)
+        with pytest.raises(VerificationFailed, match="the components"):
+            verify(context("cpu"), VerifyParameters(), graph=graph, traversal=given)
+
+
+def test_what_is_refused():
+    graph = graph_of()
+    packed = COMPRESS.run(context("cpu"), COMPRESS.parameters(codec="varint"), input=graph)
+    with refusal("compress keeps no whole rows"):
+        found(packed)
+    with pytest.raises(ValidationError, match="strong_components take no sources"):
+        TraverseParameters(algorithm="strong_components", sources=[1])
+    with pytest.raises(ValidationError, match="no strong_components strategy 'afforest'"):
+        TraverseParameters(algorithm="strong_components", strategy="afforest")
+    with pytest.raises(ValidationError, match="placement pinned do not go together"):
+        TraverseParameters(algorithm="strong_components", placement="pinned")
+
+
+@pytest.mark.parametrize("kind", ["CompressedGraph", "Partition", "DistributedGraph"])
+def test_a_plan_refuses_what_has_no_whole_rows(kind):
+    extent = Extent(kind=kind, vertices=100, arcs=1000, bytes=5000, directed=True)
+    asked = TraverseParameters(algorithm="strong_components")
+    need = STAGE.estimate(asked, {"input": (extent,)}, context("cpu").machine)
+    assert "keeps no whole rows" in need.refusal
+
+
+def test_memory_is_stated_for_both_rows_where_there_are_both():
+    machine = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
+    directed = Extent(kind="Graph", vertices=10**6, arcs=10**7, bytes=48 * 10**6, directed=True)
+    asked = TraverseParameters(algorithm="strong_components")
+    need = STAGE.estimate(asked, {"input": (directed,)}, machine)
+    rows = 8 * 10**6 + 4 * 10**7
+    assert need.device_bytes > 2 * rows
+    both_ways = STAGE.estimate(asked, {"input": (replace(directed, directed=False),)}, machine)
+    assert rows < both_ways.device_bytes < need.device_bytes
+    traversal = need.outputs[0]
+    checking = VERIFY.estimate(VerifyParameters(), {"graph": (directed,), "traversal": (traversal,)}, machine)
+    assert checking.host_bytes > 2 * rows + 8 * 10**7
