@@ -171,6 +171,9 @@ class CompressedGraph(Artifact):
     Of a `Partition`, the rows of all subgraphs stand one after the other, as `subgraphs` lists them: records
     of `rank`, `name` ("nn", "nd", "dn", "dd"), `rows` and `arcs`, in the order of the rows; `byte_offsets`
     then has one entry more than all of these rows, and `delegates`, `ranks` and `threshold` are set.
+
+    Arc i of the decoded rows has the weight `weights[i]`, where there are weights: integers of the graph in
+    the smallest type of their sign that holds them.
     """
 
     byte_offsets: Array  # (vertex_count + 1,) int64, of a partition (all rows + 1,)
@@ -188,6 +191,9 @@ class CompressedGraph(Artifact):
     threshold: int | None = None
     subgraphs: Json = None
     statistics: Json = field(default_factory=dict)  # bits per arc, ratio against 32-bit columns
+    weights: Array | None = None  # (arc_count,) int8, int16, int32, their unsigned kinds, or float32
+
+    added: ClassVar[dict[str, Any]] = {"weights": None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,9 +33,10 @@ STREAM = "stream"
 def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
     """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says.
 
-    Strategies that read columns alone decode them first. Rows of codec `csr` are columns.
+    Strategies that read columns alone decode them first, as shortest paths do. Rows of codec `csr` are
+    columns.
     """
-    if codec == "csr":
+    if codec == "csr" or parameters.algorithm == "sssp":
         return False
     if parameters.strategy == "auto" or placement == STREAMED:
         return True
@@ -49,7 +50,8 @@ def why_decoded(parameters: TraverseParameters, codec: str | None = None) -> str
     """Say that rows are decoded before the search, and why."""
     if codec == "csr":
         return COLUMNS
-    return f"{DECODED}: strategy {parameters.strategy} reads columns"
+    what = "sssp" if parameters.algorithm == "sssp" else f"strategy {parameters.strategy}"
+    return f"{DECODED}: {what} reads columns"
 
 
 def read_rows(stored: CompressedGraph) -> EncodedRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +150,8 @@ def read_graph(
         notes.append(decoded)
         # What does not lie on the device is not decoded there either.
         whole = placing is None or placing.plan.placement == "device"
-        plain = decompress(stored, backend=machine.backend if whole else "cpu")
+        # Weights are brought by what searches by them.
+        plain = decompress(replace(stored, weights=None), backend=machine.backend if whole else "cpu")
     else:
         plain = stored
     if isinstance(plain, Partition):

@@ -17,7 +17,6 @@ from gravel.kernels.verify.cuda.memory import (
     plan_searches,
 )
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.weights import is_weighted
 
 if TYPE_CHECKING:
     from gravel.stages.verifying.parameters import VerifyParameters
@@ -85,7 +84,7 @@ def estimate(
 
         return verifying(graph, traversal, machine, outputs)
     checked = _checked(graph, traversal)
-    if is_weighted(graph):
+    if graph.weighted:
         # The traversal may be one of shortest paths, which the CPU checks alone.
         host = checked.host_bytes + 4 * graph.arcs + PATH_BYTES * graph.vertices
         on_gpu = machine.backend == "cuda" and parameters.on != "cpu"
