@@ -233,6 +233,7 @@ def estimate(
             bytes=labels * count,
             searches=count,
             directed=graph.directed,
+            weighted=True,
         ),
         Extent(kind="Measurement", bytes=0),
     )
