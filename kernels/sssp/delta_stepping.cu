@@ -15,84 +15,17 @@
 // variants WORD: u32 u64
 // variants WEIGHT: u32 float
 
-#include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/sssp/arcs.cuh"
 
 using TREE = VERTEX;  // predecessors are below 2^31 where columns are u32
 
-constexpr i64 ALONE = 32;   // arcs that a lane relaxes before its warp helps
-constexpr i64 HUB = 4096;   // arcs from which a row is split over the grid
-constexpr u64 FEW = 2048;   // vertices of frontier and pile up to which one block works alone
+constexpr u64 FEW = 2048;  // vertices of frontier and pile up to which one block works alone
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile.
 enum { NEAR, OTHER, FAR, KEPT, HUBS, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, STATE = 16 };
 
 // What is left, as whoever leads the group saw it: all others may read counts while they still grow.
 enum { DONE, SMALL, LARGE };
-
-template <class T>
-__device__ __forceinline__ T now(const T* address) {
-    return *reinterpret_cast<const volatile T*>(address);
-}
-
-__device__ __forceinline__ WORD lengthened(WORD word, float weight) {
-    return WORD(__double_as_longlong(__longlong_as_double(i64(word)) + double(weight)));
-}
-
-__device__ __forceinline__ WORD lengthened(WORD word, u32 weight) { return word + WORD(weight); }
-
-// Those who work together: the whole grid, or the first block.
-struct Group {
-    u64 first, count;
-    u64* arrivals;  // null for a block
-
-    __device__ __forceinline__ void meet() const {
-        if (arrivals)
-            grid_barrier(arrivals);
-        else
-            __syncthreads();
-    }
-    __device__ __forceinline__ bool leads() const { return first == 0; }
-};
-
-// Calls visit(u, arc) for all arcs of the `size` vertices that `vertex` names, long rows by warps and the
-// longest by the whole group. Ends with a barrier. state[HUBS] is 0 before and after.
-template <class Vertex, class Visit>
-__device__ __forceinline__ void each_arc(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs, u64* state,
-                                         Vertex vertex, Visit visit) {
-    for (u64 base = group.first - lane_id(); base < size; base += group.count) {
-        u64 i = base + lane_id();
-        VERTEX u = 0;
-        bool live = i < size && vertex(i, u);
-        i64 at = live ? row_offsets[u] : 0, end = live ? row_offsets[u64(u) + 1] : 0;
-        if (end - at >= HUB) {
-            hubs[atomicAdd(&state[HUBS], 1ull)] = u;
-            at = end;
-        }
-        i64 stop = end - at < ALONE ? end : at + ALONE;
-        for (; at < stop; ++at) visit(u, at);
-        __syncwarp();
-        u32 left = __ballot_sync(ALL_LANES, at < end);
-        while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
-            i64 last = __shfl_sync(ALL_LANES, end, from);
-            VERTEX row = __shfl_sync(ALL_LANES, u, from);
-            for (i64 arc = __shfl_sync(ALL_LANES, at, from) + lane_id(); arc < last; arc += WARP) visit(row, arc);
-            __syncwarp();
-        }
-    }
-    group.meet();
-    u64 count = now(&state[HUBS]);
-    if (!count) return;
-    for (u64 i = 0; i < count; ++i) {
-        VERTEX u = now(&hubs[i]);
-        i64 end = row_offsets[u64(u) + 1];
-        for (i64 arc = row_offsets[u] + i64(group.first); arc < end; arc += i64(group.count)) visit(u, arc);
-    }
-    group.meet();
-    if (group.leads()) state[HUBS] = 0;
-    group.meet();
-}
 
 struct Search {
     const i64* row_offsets;
@@ -123,7 +56,7 @@ __device__ __forceinline__ void relax(const Search& s, const Group& group) {
     const VERTEX* frontier = s.front(side);
     VERTEX *next = s.front(side ^ 1), *far = s.pile(now(&s.state[PILE]));
     each_arc(
-        group, s.row_offsets, size, s.hubs, s.state,
+        group, s.row_offsets, size, s.hubs, &s.state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = now(&frontier[i]);
             return true;
@@ -232,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
     each_arc(
-        grid, row_offsets, vertices, hubs, state,
+        grid, row_offsets, vertices, hubs, &state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = VERTEX(i);
             return words[i] != unreached;
@@ -256,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         const VERTEX* from = queues + (round & 1) * vertices;
         VERTEX* found = queues + (round & 1 ^ 1) * vertices;
         each_arc(
-            grid, row_offsets, size, hubs, state,
+            grid, row_offsets, size, hubs, &state[HUBS],
             [&](u64 i, VERTEX& u) {
                 u = round == 2 ? VERTEX(i) : now(&from[i]);
                 return now(&step[u]) == round - 1;
