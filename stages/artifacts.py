@@ -357,6 +357,23 @@ class Centrality(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Paths(Artifact):
+    """Shortest paths between pairs of vertices, in the vertex numbers of `symmetrize`.
+
+    Path i leads from `source[i]` to `target[i]` over `vertex[offsets[i]:offsets[i + 1]]`, both ends included,
+    and is `distance[i]` long. Without a path that is -1, or inf of float64, and there are no vertices.
+    """
+
+    by: str  # "arcs" or "weights"
+    source: Array  # (pairs,) int64
+    target: Array  # (pairs,) int64
+    distance: Array  # (pairs,) int64 or float64
+    offsets: Array | None = None  # (pairs + 1,) int64
+    vertex: Array | None = None  # (vertices of all paths,) int64
+    vertex_count: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verification(Artifact):
     """The checks that a traversal passed: records of `check`, `passed`, `searches`, `detail` and `on`.
 
