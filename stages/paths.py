@@ -87,8 +87,8 @@ def paths(
     the sums from both ends, and inf without a path. Of several shortest paths the same one is found on every
     device. An order or another layout may find another one.
 
-    Raises `StageError` for a vertex that does not exist, for `by: weights` of a graph without weights, for
-    weights that are negative or NaN, and for memory that is too small for one pair.
+    Raises `StageError` for a vertex that does not exist, for `by: weights` of a graph without weights, and
+    for weights that are negative or NaN. It refuses memory that is too small for one pair, with the numbers.
     """
     import numpy
 
