@@ -192,6 +192,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("LONG", "verify.cuda.memory", "LONG"),
         *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
     ],
+    "kernels/sssp/delta_stepping.cu": [
+        *same("sssp.cuda.memory", "HUB STATE ROUND WIDE"),
+        ("ROOM", "sssp.cuda.memory", "room_of(4, 4)"),
+    ],
     "kernels/point_to_point/search.cu": [*same("point_to_point.cuda", "NEXT TOTAL STATE")],
     "kernels/verify/ranks/components.cu": [*same("verify.ranks.components_cuda", "NN ND DN DD")],
     "kernels/ids/bitmap.cu": [("32 * GROUP", "ids.cuda", "GROUP_BITS")],
