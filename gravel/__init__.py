@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gravel.graphs import Graph
     from gravel.labels import Labels
     from gravel.measures import Measure
+    from gravel.paths import Paths
     from gravel.running import Run, RunFailed, run
     from gravel.searches import Search
     from gravel.shortest_paths import ShortestPaths
@@ -25,6 +26,7 @@ __all__ = [
     "Labels",
     "Measure",
     "NotEnoughMemory",
+    "Paths",
     "Run",
     "RunFailed",
     "Search",
@@ -44,6 +46,7 @@ _MODULES = {
     "Labels": "labels",
     "Measure": "measures",
     "NotEnoughMemory": "errors",
+    "Paths": "paths",
     "Run": "running",
     "RunFailed": "running",
     "Search": "searches",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gravel.components import Components
     from gravel.measures import Measure, Progress
+    from gravel.paths import Paths
     from gravel.prepared import PreparedSearch
     from gravel.searches import Search
     from gravel.shortest_paths import ShortestPaths
@@ -203,6 +204,33 @@ class Graph:
             prepared = self._kept(key, prepare_paths(graph, output, strategy, tuning))
         found: ShortestPaths = prepared.run(source, vertex)
         return found
+
+    def distance(self, source: Any, target: Any, **asked: Any) -> int | float | None:
+        """Return the length of a shortest path between two vertices, None where there is none; as `paths`."""
+        return self.paths([source], [target], "distance", **asked).lengths()[0]
+
+    def path(self, source: Any, target: Any, **asked: Any) -> list[Any] | None:
+        """Return the ids on a shortest path, both ends included; None where there is none; as `paths`."""
+        return self.paths([source], [target], **asked)[0]
+
+    def paths(
+        self,
+        sources: Any,
+        targets: Any,
+        output: Literal["both", "distance"] = "both",
+        *,
+        by: str = "auto",
+        direction: Direction = "out",
+    ) -> Paths:
+        """Find shortest paths between pairs of vertices, searched from both ends, many side by side.
+
+        `sources` and `targets` are ids. `by` counts "arcs" or adds up "weights"; "auto" takes weights if any
+        are there. `output` and `direction` are as for `shortest_paths`; sums of float weights come from both
+        ends, and may round otherwise. Raises as `shortest_paths` does, also for lists of different lengths.
+        """
+        from gravel.paths import between
+
+        return between(self, sources, targets, output, by, direction)
 
     def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
         """Find the connected components.

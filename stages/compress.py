@@ -10,6 +10,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from gravel.stages.advice import AdviceParameters, is_measured, recorded, told
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.compressing.memory import EncodingSizes
+from gravel.stages.compressing.weights import packed_weights
+from gravel.stages.compressing.writing import ARCS_AT_ONCE
 from gravel.stages.device_rows import refusal
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
@@ -73,6 +75,9 @@ def compress(
     input: Graph | Partition,  # noqa: A002
 ) -> CompressedGraph:
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
+
+    Weights stay beside the rows, in the smallest type that holds them: integers in 1, 2 or 4 bytes, float32
+    as they are.
 
     On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
     range of rows at a time. If not even that fits a GPU, the CPU encodes. Statistics have the `order` of an
@@ -156,6 +161,7 @@ def _compressed(
             writer.add(stored.row_offsets, stored.column_indices, stored.vertex_count)
         described = {"permutation": stored.permutation if isinstance(stored, Ordering) else None}
     byte_offsets, stream = writer.close()
+    weights = packed_weights(context, stored.weights) if isinstance(stored, Graph) else None
     return CompressedGraph(
         byte_offsets=byte_offsets,
         stream=stream,
@@ -166,8 +172,10 @@ def _compressed(
         deduplicated=stored.deduplicated,
         loop_count=stored.loop_count,
         statistics=_statistics(stored.vertex_count, stored.arc_count, writer.rows, writer.bytes)
+        | ({} if weights is None else {"weight_bytes": weights.dtype.itemsize * stored.arc_count})
         | recorded(advice)
         | ({"order": {"method": stored.method, **stored.statistics}} if isinstance(stored, Ordering) else {}),
+        weights=weights,
         **described,
     )
 
@@ -277,16 +285,20 @@ def _estimate(
         trial_host, trial_device = trial_bytes(n, m, width)
         on_host += trial_host
         on_device = max(on_device, trial_device if machine.backend == "cuda" else 0)
+    weights = 4 * m if graph.weighted else 0
+    if weights:
+        on_host += 8 * min(m, ARCS_AT_ONCE) + sink_bytes(weights)
     most = most_per_arc * m
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(
         kind="CompressedGraph",
         vertices=n,
         arcs=m,
-        bytes=offsets + 8 + most,
+        bytes=offsets + 8 + most + weights,
         directed=graph.directed,
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,
+        weighted=graph.weighted,
     )
     note = ""
     if machine.backend == "cuda" and packed and not sizes.stated(machine.device_memory):
@@ -301,7 +313,7 @@ def _estimate(
 
 STAGE = Stage(
     name="compress",
-    version=4,
+    version=5,
     about="Packs neighbour lists into bytes: delta-varint, blocks of gaps, Elias-Fano, or CSR as it is.",
     parameters=CompressParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering", "Partition"), about="what to compress")},

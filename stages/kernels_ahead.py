@@ -25,6 +25,9 @@ U32 = {"VERTEX": "u32"}
 LABEL = {**U32, "LABEL": "u8"}
 """Levels that verification compares with are bytes, in searches of fewer than 255."""
 
+PATHS = {**U32, "WORD": "u32", "WEIGHT": "u32"}
+"""Weights are taken to be integers, of which no path is longer than int32 holds."""
+
 ENCODED = ("varint", "blocks", "elias_fano")
 
 
@@ -53,7 +56,8 @@ def _ingest(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 
 
 def _symmetrize(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
-    return (("kernels/csr/build.cu", U32),)
+    # Rows with weights are built on the host.
+    return () if asked.weights != "leave_out" else (("kernels/csr/build.cu", U32),)
 
 
 def _reorder(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
@@ -83,6 +87,10 @@ def _codec(codec: str) -> Kernel:
 
 
 def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.algorithm == "sssp":
+        if asked.backend == "cpu" or asked.strategy not in ("auto", "delta_stepping"):
+            return ()
+        return ("kernels/sssp/delta_stepping.cu", PATHS), ("kernels/cuda/wake.cu", {})
     if asked.backend == "cpu" or asked.strategy not in ("auto", "direction_optimizing"):
         return ()
     layout = made_by[0][1].codec if made_by and made_by[0][0] == "compress" else "csr"
@@ -120,9 +128,12 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if getattr(asked, "on", None) == "cpu":
         return ()
-    found = {each.algorithm for stage, each in made_by if stage == "traverse"}
-    if "strong_components" in found:
+    algorithms = {each.algorithm for stage, each in made_by if stage == "traverse"}
+    if "strong_components" in algorithms:
         return ()
-    if "components" in found:
+    if "components" in algorithms:
         return (("kernels/verify/cuda/components.cu", U32),)
-    return ("kernels/verify/cuda/rows.cu", LABEL), ("kernels/verify/cuda/vertices.cu", {})
+    rows = ("kernels/verify/cuda/rows.cu", LABEL)
+    if "sssp" in algorithms:
+        rows = ("kernels/verify/cuda/paths.cu", {**U32, "DISTANCE": "i32", "WEIGHT": "u32"})
+    return rows, ("kernels/verify/cuda/vertices.cu", {})

@@ -298,6 +298,7 @@ def _estimate(
                 arcs=arcs,
                 bytes=8 * (n + 1) + columns + weights,
                 directed=parameters.direction != "both",
+                weighted=parameters.weights != "leave_out",
             ),
         ),
     )

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.context import Context
-    from gravel.stages.stage import Extent
     from gravel.stages.symmetrize import SymmetrizeParameters
 
 MOST_VERTICES = 1 << 32
@@ -126,12 +125,3 @@ def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] |
         duplicates="keep",
         keep_loops=True,
     ).weights
-
-
-def is_weighted(graph: Extent) -> bool:
-    """Say whether a planned graph has weights, which are the only arrays that it may have beside its rows."""
-    width = 4 if graph.vertices < MOST_VERTICES else 8
-    rows = 8 * (graph.vertices + 1) + width * (
-        graph.arcs + (graph.vertices if graph.kind == "Ordering" else 0)
-    )
-    return graph.kind in ("Graph", "Ordering") and graph.arcs > 0 and graph.bytes >= rows + 4 * graph.arcs

@@ -12,12 +12,17 @@ DTYPES = (numpy.dtype(numpy.uint32), numpy.dtype(numpy.int32), numpy.dtype(numpy
 MAX_VERTICES_OF_UINT32 = (1 << 31) - 1
 """Predecessors of uint32 columns are int32."""
 
+INFINITY = 0x7FF0 << 48
+"""The bits of a float64 that is infinite."""
+
 MAX_INT32, MAX_INT64 = (1 << 31) - 1, (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class WeightedRows:
     """Checked rows; `weights` are uint32 or float32, and `mean_weight` is that of all arcs.
+
+    Without weights, which is None, every arc is 1 long.
 
     `words` is the dtype in which searches compare distances, uint32 or uint64, whose order is that of
     distances: integers themselves, or the bits of a float64 that is not negative.
@@ -42,12 +47,12 @@ class WeightedRows:
     @property
     def is_float(self) -> bool:
         """Whether weights are float32."""
-        return bool(self.weights.dtype == numpy.float32)
+        return self.weights is not None and bool(self.weights.dtype == numpy.float32)
 
     @property
     def unreached(self) -> int:
         """The word of a vertex that is not reached: the largest integer, or the bits of inf."""
-        return 0x7FF0 << 48 if self.is_float else (1 << (8 * self.words.itemsize)) - 1
+        return INFINITY if self.is_float else (1 << (8 * self.words.itemsize)) - 1
 
     @property
     def tree(self) -> numpy.dtype[Any]:

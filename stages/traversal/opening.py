@@ -105,7 +105,9 @@ def _read_decoded(
     if stored.codec == "csr" and stored.subgraphs is None and placement == "streamed":
         return read_columns(columns_as_stored(stored), permutation, machine, placing, [decoded])
     # What does not lie on the device is not decoded there either.
-    plain = decompress(stored, backend=machine.backend if placement == "device" else "cpu")
+    # Weights are brought by what searches by them.
+    backend = machine.backend if placement == "device" else "cpu"
+    plain = decompress(replace(stored, weights=None), backend=backend)
     if isinstance(plain, Partition):
         return read_partition(plain, permutation, machine, [decoded])
     return read_columns(plain, permutation, machine, placing, [decoded])

@@ -172,7 +172,7 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    return _kept_by_none(kind, "weights, which algorithm sssp needs")
+    return None if kind == "CompressedGraph" else _kept_by_none(kind, "weights, which algorithm sssp needs")
 
 
 def without_columns(kind: str) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """Times shortest paths, each search checked; on the CPU beside other libraries, with --cuda on a GPU.
 
     python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --peers
-    python -m tests.benchmarks.sssp kron20 kron21 shared/data/USA-road-NE.pace.gr.xz --cuda --widths 0.5 2 8
+    python -m tests.benchmarks.sssp kron20 shared/data/USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
 
 Kronecker graphs are those of Graph500 (edge factor 16), any other name is a file that `ingest` reads; all are
 symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
@@ -120,7 +120,9 @@ def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: b
         shown = " ".join(f"{key} {value:g}" for key, value in tuning.items())
         taken = f"{statistics.median(times):9.3f} ms, {min(times):.3f} to {max(times):.3f}"
         output = "tree" if predecessor else "distances"
-        print(f"  {strategy:15} {shown:10} {output:9} median {taken}; rounds {found.rounds}", flush=True)
+        wide = getattr(search, "rounds_of_the_grid", None)
+        rounds = f"{found.rounds} rounds" + (f", {wide} steps of the grid" if wide is not None else "")
+        print(f"  {strategy:15} {shown:10} {output:9} median {taken}; {rounds}", flush=True)
     return found.distance.get() if cuda else found.distance
 
 
@@ -132,6 +134,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--widths", type=float, nargs="+", default=[])
+    parser.add_argument("--blocks", type=int, nargs="+", default=[], help="threads of a block, with --cuda")
     parser.add_argument("--floats", action="store_true")
     parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--peers", action="store_true")
@@ -147,6 +150,8 @@ def main() -> None:
         last = measure(name, rows, sources, "delta_stepping", cuda=asked.cuda)
         for width in asked.widths:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, width=width)
+        for block in asked.blocks:
+            measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, block=block)
         if not asked.peers:
             continue
         measure(name, rows, sources, "dijkstra", cuda=False)

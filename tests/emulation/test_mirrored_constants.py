@@ -190,6 +190,15 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("RULES", "verify.cuda.tree", "RULES"),
         *same("verify.ranks.checker", "JUMPS LEAVES FOUND"),
     ],
+    "kernels/verify/cuda/paths.cu": [
+        ("LONG", "verify.cuda.memory", "LONG"),
+        *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
+    ],
+    "kernels/sssp/delta_stepping.cu": [
+        *same("sssp.cuda.memory", "HUB STATE ROUND WIDE"),
+        ("ROOM", "sssp.cuda.memory", "room_of(4, 4)"),
+    ],
+    "kernels/point_to_point/search.cu": [*same("point_to_point.cuda", "NEXT TOTAL STATE")],
     "kernels/verify/ranks/components.cu": [*same("verify.ranks.components_cuda", "NN ND DN DD")],
     "kernels/ids/bitmap.cu": [("32 * GROUP", "ids.cuda", "GROUP_BITS")],
     "kernels/order/rcm_wide.cu": [("CHUNK", "order.rcm_levels_cuda", "CHUNK")],

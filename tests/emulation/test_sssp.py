@@ -62,6 +62,35 @@ def test_frontiers_that_the_whole_grid_relaxes(dtype: Any) -> None:
     check(weighted("wide", n, pairs, weights), sources=[0, 3])
 
 
+@pytest.mark.parametrize("few", [1, 40, 1 << 20])
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+def test_frontiers_go_to_the_grid_and_back(monkeypatch: pytest.MonkeyPatch, dtype: Any, few: int) -> None:
+    """A path between stars: of some the leaves are too many for a block, of one the arcs."""
+    monkeypatch.setattr("gravel.kernels.sssp.cuda.delta_stepping.FEW_ARCS", few)
+    pairs, hub = [], 0
+    for leaves in (10, 3000, 300, 5000, 20):
+        pairs += [(hub, hub + 1 + i) for i in range(leaves)] + [(hub + leaves, hub + leaves + 1)]
+        pairs += [(hub + 1 + i, hub + leaves + 1) for i in range(leaves)]
+        hub += leaves + 1
+    rng = numpy.random.default_rng(few)
+    weights = rng.integers(0, 30, len(pairs)).astype(dtype)
+    graph = weighted("stars", hub + 1, pairs, weights)
+    for width in (0.3, 3.0, 100.0):
+        check(graph, sources=[0], width=width)
+
+
+def test_both_kinds_of_steps_are_taken() -> None:
+    graph = random_graph(26)
+    placed = [strict_cupy.on_device(each) for each in graph.rows]
+    search = prepare(*placed, block=grid_kernels.THREADS)
+    search.run(0)
+    assert search.rounds_of_the_grid == 0
+    assert search.run(0).rounds > 3
+    search._few = numpy.uint32(1)
+    search.run(0)
+    assert search.rounds_of_the_grid > 0
+
+
 def test_weights_that_cannot_be_name_their_arc() -> None:
     graph = weighted("", 6, [(0, 1), (3, 5), (4, 4)], numpy.array([1, -2, 2], numpy.int32))
     with pytest.raises(ValueError, match=r"the arc \(3, 5\) has the weight -2; "):
