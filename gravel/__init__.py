@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gravel.betweenness import EdgeMeasure
     from gravel.building import graph, load
     from gravel.components import Components
     from gravel.errors import NotEnoughMemory, UnknownVertex
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Components",
+    "EdgeMeasure",
     "Graph",
     "Labels",
     "Measure",
@@ -40,6 +42,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "Components": "components",
+    "EdgeMeasure": "betweenness",
     "Graph": "graphs",
     "Labels": "labels",
     "Measure": "measures",

@@ -14,6 +14,7 @@ from gravel.vertex_ids import Ids, vertex_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gravel.betweenness import EdgeMeasure
     from gravel.components import Components
     from gravel.measures import Measure, Progress
     from gravel.prepared import PreparedSearch
@@ -259,6 +260,46 @@ class Graph:
         from gravel.measures import extreme
 
         return extreme(self, "radius")
+
+    def betweenness(
+        self,
+        k: int | None = None,
+        *,
+        seed: int = 0,
+        normalized: bool = True,
+        endpoints: bool = False,
+        progress: Progress | None = None,
+    ) -> Measure:
+        """Compute betweenness: how many of the shortest paths between two others go through a vertex.
+
+        Of several shortest paths between two vertices, each counts for its part.
+
+        Parameters
+        ----------
+        k : search from so many vertices, drawn among those with edges, and estimate; by default from all.
+        seed : of the drawn vertices.
+        normalized : divide by the number of pairs of other vertices, so that 1 is the most.
+        endpoints : count a path for its ends, too.
+        progress : is called with the searches that are done and how many there are.
+
+        Raises as `closeness`, and ValueError for a `k` below 1 and for more than 10^308 shortest paths.
+        """
+        from gravel.betweenness import betweenness
+
+        return betweenness(self, k, seed, normalized, endpoints, progress)
+
+    def edge_betweenness(
+        self,
+        k: int | None = None,
+        *,
+        seed: int = 0,
+        normalized: bool = True,
+        progress: Progress | None = None,
+    ) -> EdgeMeasure:
+        """Compute how many shortest paths go through each edge; parameters and errors as `betweenness`."""
+        from gravel.betweenness import edge_betweenness
+
+        return edge_betweenness(self, k, seed, normalized, progress)
 
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
         """Return the graph with its rows in another order, such as "rcm", "degree" or "community".
