@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measures import Measure, Progress, fitting, plain_rows, since
+from gravel.measures import Measure, Progress, drawn, fitting, plain_rows, since
 from gravel.vertex_ids import Ids, listed
 
 if TYPE_CHECKING:
@@ -103,24 +103,11 @@ class _Sums:
         progress: Progress | None,
         **options: bool,
     ) -> None:
-        import numpy
-
         from gravel.kernels.betweenness.sums import betweenness as sums_of
-        from gravel.kernels.placement.device_copies import on_host
-        from gravel.stages.traversal.sources import draw_among
 
-        if k is not None and k < 1:
-            raise ValueError(f"k is {k}; it must be 1 or more, or None for all vertices")
         self.rows, self.permutation, memory = plain_rows(graph, name)
-        degrees = numpy.diff(on_host(self.rows[0]))
-        if self.permutation is not None:
-            degrees = degrees[self.permutation]
-        starts = candidates = numpy.flatnonzero(degrees)
-        if k is not None:
-            starts = numpy.sort(draw_among(candidates, k, seed))
-        self._share = len(starts) / max(1, len(candidates)) or 1.0
-        if self.permutation is not None:
-            starts = self.permutation[starts]
+        starts, candidates = drawn(self.rows[0], self.permutation, k, seed)
+        self._share = len(starts) / max(1, candidates) or 1.0
         rows = self.rows
         self._sums = fitting(lambda: sums_of(rows, rows, starts, memory=memory, progress=progress, **options))
         self._vertices = len(graph)

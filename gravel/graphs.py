@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from gravel.measured import MeasuredGraph
 from gravel.pipeline.core.errors import RequestError
 from gravel.vertex_ids import Ids, vertex_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gravel.betweenness import EdgeMeasure
     from gravel.components import Components
-    from gravel.measures import Measure, Progress
     from gravel.prepared import PreparedSearch
     from gravel.searches import Search
     from gravel.shortest_paths import ShortestPaths
@@ -47,7 +46,7 @@ class Info:
     layout: str
 
 
-class Graph:
+class Graph(MeasuredGraph):
     """A graph whose vertices have the caller's ids; `gravel.graph` makes one.
 
     It does not change: `reorder`, `compress` and `place` return another, which shares what it can.
@@ -209,97 +208,6 @@ class Graph:
         from gravel.components import find
 
         return find(self, strategy)
-
-    def closeness(
-        self, vertices: Any = None, *, wf_improved: bool = True, progress: Progress | None = None
-    ) -> Measure:
-        """Compute closeness: the reciprocal of the mean distance to the vertices that a vertex reaches.
-
-        Parameters
-        ----------
-        vertices : the ids to compute it for; all by default.
-        wf_improved : multiply by the share of the other vertices that it reaches, as NetworkX does.
-        progress : is called with the vertices that are done and how many there are.
-
-        Raises ValueError for a directed graph, for a vertex listed twice, and for rows that a GPU would read
-        in host memory; `UnknownVertex`; and `NotEnoughMemory` where the narrowest batch does not fit.
-        """
-        from gravel.measures import closeness
-
-        return closeness(self, vertices, wf_improved, progress)
-
-    def harmonic(self, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Compute harmonic centrality: the sum of 1 / distance over all other vertices; as `closeness`."""
-        from gravel.measures import harmonic
-
-        return harmonic(self, vertices, progress)
-
-    def neighbourhood(self, hops: int, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Count the vertices within so many hops, the vertex itself included; else as `closeness`."""
-        from gravel.measures import neighbourhood
-
-        return neighbourhood(self, hops, vertices, progress)
-
-    def eccentricity(self, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Compute eccentricities: the largest distance to a vertex of the same component.
-
-        For all vertices, few searches bound most of the others. Else as `closeness`.
-        """
-        from gravel.measures import eccentricity
-
-        return eccentricity(self, vertices, progress)
-
-    def diameter(self) -> int:
-        """Return the largest distance within a component; raises as `closeness`, and without vertices."""
-        from gravel.measures import extreme
-
-        return extreme(self, "diameter")
-
-    def radius(self) -> int:
-        """Return the smallest eccentricity; raises as `closeness`, and without vertices."""
-        from gravel.measures import extreme
-
-        return extreme(self, "radius")
-
-    def betweenness(
-        self,
-        k: int | None = None,
-        *,
-        seed: int = 0,
-        normalized: bool = True,
-        endpoints: bool = False,
-        progress: Progress | None = None,
-    ) -> Measure:
-        """Compute betweenness: how many of the shortest paths between two others go through a vertex.
-
-        Of several shortest paths between two vertices, each counts for its part.
-
-        Parameters
-        ----------
-        k : search from so many vertices, drawn among those with edges, and estimate; by default from all.
-        seed : of the drawn vertices.
-        normalized : divide by the number of pairs of other vertices, so that 1 is the most.
-        endpoints : count a path for its ends, too.
-        progress : is called with the searches that are done and how many there are.
-
-        Raises as `closeness`, and ValueError for a `k` below 1 and for more than 10^308 shortest paths.
-        """
-        from gravel.betweenness import betweenness
-
-        return betweenness(self, k, seed, normalized, endpoints, progress)
-
-    def edge_betweenness(
-        self,
-        k: int | None = None,
-        *,
-        seed: int = 0,
-        normalized: bool = True,
-        progress: Progress | None = None,
-    ) -> EdgeMeasure:
-        """Compute how many shortest paths go through each edge; parameters and errors as `betweenness`."""
-        from gravel.betweenness import edge_betweenness
-
-        return edge_betweenness(self, k, seed, normalized, progress)
 
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
         """Return the graph with its rows in another order, such as "rcm", "degree" or "community".

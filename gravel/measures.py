@@ -195,6 +195,26 @@ def plain_rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
     return (found[0], found[1]), None if permutation is None else on_host(permutation), memory
 
 
+def drawn(
+    row_offsets: Any, permutation: NDArray[Any] | None, k: int | None, seed: int
+) -> tuple[NDArray[Any], int]:
+    """Return vertices to search from, as the rows number them, and how many vertices have edges.
+
+    These are all with edges, or `k` of them that `seed` draws, the same in every order of the rows.
+    """
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.stages.traversal.sources import draw_among
+
+    if k is not None and k < 1:
+        raise ValueError(f"k is {k}; it must be 1 or more, or None for all vertices")
+    degrees = numpy.diff(on_host(row_offsets))
+    candidates = numpy.flatnonzero(degrees if permutation is None else degrees[permutation])
+    starts = candidates if k is None else numpy.sort(draw_among(candidates, k, seed))
+    return starts if permutation is None else permutation[starts], len(candidates)
+
+
 def fitting(work: Callable[[], Any]) -> Any:
     """Call what refuses memory by ValueError with its numbers."""
     from gravel.errors import NotEnoughMemory
