@@ -47,7 +47,7 @@ def edge_betweenness_centrality(
         order = numpy.argsort(listed)
         arcs = numpy.minimum(first, second) * n + numpy.maximum(first, second)
         edge_of = order[numpy.searchsorted(listed, arcs, sorter=order)]
-        total = numpy.bincount(edge_of, total, len(listed))
+        total = numpy.bincount(edge_of, total, len(listed)).astype(numpy.float64, copy=False)
     if n >= 2:
         total *= scale(n, normalized=normalized, directed=G.directed, of_arcs=True)
     return dict(zip(zip(G.take(tails), G.take(heads), strict=True), total.tolist(), strict=True))

@@ -63,7 +63,7 @@ def search_each(
     overflowed = -1
     for i in range(len(sources)):
         if overflowed < 0:
-            source = numpy.int64(sources[i])
+            source = int(sources[i])
             tail, depth = _forward(
                 row_offsets,
                 column_indices,
@@ -161,8 +161,8 @@ def _forward(
         into = 0
         for i in range(end, tail):
             v = numpy.int64(queue[i])
-            out += row_offsets[v + 1] - row_offsets[v]
-            into += back_offsets[v + 1] - back_offsets[v]
+            out += int(row_offsets[v + 1] - row_offsets[v])
+            into += int(back_offsets[v + 1] - back_offsets[v])
         unvisited -= into
         head = end
         depth += 1

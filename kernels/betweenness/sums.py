@@ -109,6 +109,7 @@ def betweenness(
     starts = numpy.arange(n) if sources is None else checked(sources, n)
     if not len(starts):
         return numpy.zeros(len(forward[1]) if of_arcs else n, numpy.float64)
+    starts = arranged(forward, backward, starts)
     sums = prepare(forward, backward, sources=len(starts), of_arcs=of_arcs, **options)
     for first in range(0, len(starts), sums.batch):
         last = min(first + sums.batch, len(starts))
@@ -116,6 +117,16 @@ def betweenness(
         if progress is not None:
             progress(last, len(starts))
     return sums.get()
+
+
+def arranged(forward: Rows, backward: Rows, sources: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+    """Return the sources in the order to search from them: on a GPU, those that run in step share batches."""
+    from gravel.kernels.distances.in_step import in_step
+
+    if backend_of(forward[0]) != "cuda" or forward[1] is not backward[1]:
+        return sources
+    order = in_step(*forward, sources)
+    return sources if order is None else sources[order]
 
 
 def scale(

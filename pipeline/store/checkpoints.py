@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import GravelError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.files import Files
+    from gravel.pipeline.store.files import LocalFiles
     from gravel.stages.checkpoints import Arrays
 
 FOLDER = "unfinished"
@@ -29,7 +29,7 @@ COST = 50
 class StoredCheckpoint:
     """The checkpoint of one recipe in a cache; `log` gets a line for what cannot be used."""
 
-    def __init__(self, files: Files, recipe: str, log: Callable[[str], None]) -> None:
+    def __init__(self, files: LocalFiles, recipe: str, log: Callable[[str], None]) -> None:
         self._files, self._log = files, log
         self._name = f"{FOLDER}/{recipe}"
         self._due = time.monotonic() + INTERVAL
@@ -68,7 +68,7 @@ def _packed(arrays: Arrays) -> bytes:
     whole = {name: array if array.flags.c_contiguous else array.copy() for name, array in arrays.items()}
     head = {name: [array.dtype.str, list(array.shape)] for name, array in whole.items()}
     parts: list[Any] = [json.dumps(head).encode() + b"\n"]
-    parts += [memoryview(array).cast("B") for array in whole.values() if array.size]
+    parts += [array.data.cast("B") for array in whole.values() if array.size]
     seal = blake3()
     for part in parts:
         seal.update(part)

@@ -26,10 +26,13 @@ def of_vertices(
     from gravel.kernels.distances import many
     from gravel.kernels.distances.aggregates import Aggregates
     from gravel.kernels.distances.closeness import closeness
+    from gravel.kernels.distances.in_step import in_step
 
     found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
     form = "none"
     if len(starts):
+        order = in_step(graph.row_offsets, graph.columns, starts)
+        sources = starts if order is None else starts[order]
         searches = many.prepare(
             graph.row_offsets,
             graph.columns,
@@ -45,13 +48,15 @@ def of_vertices(
                 array[:] = state[name]
 
         batches.run(
-            starts,
+            sources,
             searches.batch,
-            lambda first, last: searches.run(starts[first:last], found.part(first, last)),
+            lambda first, last: searches.run(sources[first:last], found.part(first, last)),
             lambda done: _sums(found.part(0, done)),
             restore,
             "sums of sources",  # they are the same in every form
         )
+        if order is not None:
+            found = found.back(order)
     value = {
         "closeness": lambda: closeness(found, graph.vertex_count),
         "harmonic": lambda: found.reciprocal,
@@ -121,12 +126,13 @@ def all_betweenness(
     """
     import numpy
 
-    from gravel.kernels.betweenness.sums import prepare, scale
+    from gravel.kernels.betweenness.sums import arranged, prepare, scale
 
     batches = Batches(context, len(sources))
     if not len(sources):
         return numpy.zeros(graph.vertex_count), batches, "none"
     rows = graph.row_offsets, graph.columns
+    sources = arranged(rows, rows, sources)
     sums = prepare(rows, rows, sources=len(sources), endpoints=parameters.endpoints, memory=memory)
     batches.run(
         sources,

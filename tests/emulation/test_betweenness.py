@@ -8,10 +8,11 @@ import numpy
 import pytest
 
 from gravel.kernels.betweenness import rows_cuda
-from gravel.kernels.betweenness.sums import betweenness
+from gravel.kernels.betweenness.sums import arranged, betweenness
+from gravel.kernels.distances import in_step
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_many_sources import random_rows
+from tests.kernels.test_many_sources import ascending, random_rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -48,3 +49,14 @@ def test_sums_are_those_of_the_cpu(deep, piece, form, monkeypatch):
         numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         again = betweenness(there, there_back, sources, deep=deep, **options)
         numpy.testing.assert_array_equal(found, again)
+
+
+def test_sources_in_step_have_the_same_sums(monkeypatch):
+    monkeypatch.setattr(in_step, "FEWEST", 2)
+    rows = ascending(random_rows(5, vertices=120))
+    there = tuple(map(on_device, rows))
+    sources = numpy.arange(120)
+    assert (arranged(there, there, sources) != sources).any()
+    assert (arranged(rows, rows, sources) == sources).all()
+    found = betweenness(there, there, sources, deep=False)
+    numpy.testing.assert_allclose(found, betweenness(rows, rows, sources), rtol=1e-12, atol=1e-12)
