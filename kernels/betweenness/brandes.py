@@ -163,7 +163,7 @@ def _forward(
             v = numpy.int64(queue[i])
             out += int(row_offsets[v + 1] - row_offsets[v])
             into += int(back_offsets[v + 1] - back_offsets[v])
-        unvisited -= into
+        unvisited = unvisited - into
         head = end
         depth += 1
 

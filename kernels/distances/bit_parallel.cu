@@ -39,7 +39,7 @@ __device__ __forceinline__ void take(const Group& group, const VERTEX* columns, 
             for (u32 i = 0; i < AHEAD; ++i) {
                 if (left) from = __ffs(left) - 1;
                 left &= left - 1;
-                rows[i] = group.load(frontier, __shfl_sync(group.lanes, neighbour, from));
+                rows[i] = group.load_wanted(frontier, __shfl_sync(group.lanes, neighbour, from), wanted);
             }
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i)
@@ -169,7 +169,7 @@ __device__ __forceinline__ void offer(const Group& group, const i64* row_offsets
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {
                 u32 from = first + i < here ? first + i : here - 1;
-                known[i] = group.load(seen, __shfl_sync(group.lanes, neighbour, group.first + from));
+                known[i] = group.load_wanted(seen, __shfl_sync(group.lanes, neighbour, group.first + from), row);
             }
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {

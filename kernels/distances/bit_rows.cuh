@@ -34,6 +34,13 @@ struct Group {
         for (u32 j = 0; j < OWN; ++j) row.word[j] = rows[at(vertex, j)];
         return row;
     }
+    // Words of no use are not read: a sector of 32 bytes where nobody wants a bit costs nothing.
+    __device__ __forceinline__ Row load_wanted(const u32* rows, u64 vertex, const Row& wanted) const {
+        Row row;
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) row.word[j] = wanted.word[j] ? rows[at(vertex, j)] : 0;
+        return row;
+    }
     __device__ __forceinline__ void store(u32* rows, u64 vertex, const Row& row) const {
 #pragma unroll
         for (u32 j = 0; j < OWN; ++j) rows[at(vertex, j)] = row.word[j];

@@ -2,8 +2,8 @@
 
 A vertex that is pulled reads its row until no source of the batch lacks it, and is read again at the next
 level for those that are a level behind. Sources at the same distance from the vertex of most arcs, and with
-about as many arcs, reach most of a skewed graph at the same level. Of all vertices of a Kronecker graph of scale 15 in
-batches of 512, pulls read 0.80 rows of bits for each arc of the graph, and 1.71 in a random order.
+about as many arcs, reach most of a skewed graph at the same level. Of all vertices of a Kronecker graph of
+scale 15 in batches of 512, pulls read 0.80 rows of bits for each arc of the graph; in a random order, 1.71.
 """
 
 from __future__ import annotations

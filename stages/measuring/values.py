@@ -57,12 +57,12 @@ def of_vertices(
         )
         if order is not None:
             found = found.back(order)
-    value = {
-        "closeness": lambda: closeness(found, graph.vertex_count),
-        "harmonic": lambda: found.reciprocal,
-        "eccentricity": lambda: found.eccentricity,
-        "neighbourhood": lambda: found.reached,
-    }[parameters.measure]()
+    value: NDArray[Any]
+    if parameters.measure == "closeness":
+        value = closeness(found, graph.vertex_count)
+    else:
+        name = {"harmonic": "reciprocal", "neighbourhood": "reached"}
+        value = getattr(found, name.get(parameters.measure, parameters.measure))
     return value, batches, form
 
 
