@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gravel.averages import Estimate
+    from gravel.betweenness import EdgeMeasure
     from gravel.building import graph, load
     from gravel.components import Components
+    from gravel.distances import Distances
     from gravel.errors import NotEnoughMemory, UnknownVertex
     from gravel.graphs import Graph
     from gravel.labels import Labels
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Components",
+    "Distances",
+    "EdgeMeasure",
+    "Estimate",
     "Graph",
     "Labels",
     "Measure",
@@ -42,6 +48,9 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "Components": "components",
+    "Distances": "distances",
+    "EdgeMeasure": "betweenness",
+    "Estimate": "averages",
     "Graph": "graphs",
     "Labels": "labels",
     "Measure": "measures",

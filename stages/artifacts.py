@@ -349,11 +349,26 @@ class Centrality(Artifact):
     `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i.
     """
 
-    measure: str  # "closeness", "harmonic", "eccentricity" or "neighbourhood"
+    measure: str  # "closeness", "harmonic", "eccentricity", "neighbourhood" or "betweenness"
     value: Array  # (vertices,) float64, or int64 of eccentricities and counts
     vertex: Array | None = None  # (vertices,) int64
     vertex_count: int
     hops: int | None = None  # of a neighbourhood
+    sources: int | None = None  # vertices that betweenness was searched from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batches(Artifact):
+    """How long the batches of a `Centrality` took: records of `sources`, `milliseconds` and `resumed`.
+
+    A batch that was `resumed` was searched by an earlier run, which did not end. `form` is how a batch
+    searched, such as "1024 together".
+    """
+
+    measure: str
+    backend: str
+    form: str
+    batches: Json
 
 
 @dataclass(frozen=True, kw_only=True)

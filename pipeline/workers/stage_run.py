@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.checkpoints import StoredCheckpoint
 from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
@@ -119,9 +120,16 @@ def _compute(
             loaded = tuple(_input(task, name, hand_over) for name in ids)
             inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
         downloaded = _download(task, services, log)
+    checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write)
     if task.in_memory or not task.keep:
         context = WorkerContext(
-            task.machine, task.scratch, None, services, log, keeps_device_arrays=task.on_device
+            task.machine,
+            task.scratch,
+            None,
+            services,
+            log,
+            keeps_device_arrays=task.on_device,
+            checkpoint=checkpoint,
         )
         with copies(downloaded.get):
             artifacts = _run(task, context, inputs, spans, hand_over, services)
@@ -129,7 +137,7 @@ def _compute(
         return replace(kept, remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
-        context = WorkerContext(task.machine, task.scratch, writer, services, log)
+        context = WorkerContext(task.machine, task.scratch, writer, services, log, checkpoint=checkpoint)
         artifacts = _run(task, context, inputs, spans, hand_over, services)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)

@@ -121,7 +121,13 @@ def draw_sources(row_offsets: NDArray[Any], count: int, seed: int) -> NDArray[An
     """
     import numpy
 
-    candidates = numpy.flatnonzero(row_offsets[1:] != row_offsets[:-1])
+    return draw_among(numpy.flatnonzero(row_offsets[1:] != row_offsets[:-1]), count, seed)
+
+
+def draw_among(candidates: NDArray[Any], count: int, seed: int) -> NDArray[Any]:
+    """Draw some of the vertices, without replacement; all of them where there are fewer."""
+    import numpy
+
     if len(candidates) <= count:
         return candidates
     generator = numpy.random.Generator(numpy.random.PCG64(seed))
