@@ -81,7 +81,7 @@ def _compiled(key: _Key) -> Any:
             refusal = too_old("the GPU", (int(version[:-1]), int(version[-1])))
             if refusal is not None:
                 raise RuntimeError(refusal)
-            text = read_source(path)
+            text = read_source(path, dict(macros))
             # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
             cooperative = waits_for_the_grid(path)
             if cooperative and not cupy.cuda.runtime.deviceGetAttribute(_COOPERATIVE_LAUNCH, device):

@@ -91,7 +91,8 @@ def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], .
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
-        yield f"{indent}{click.style(name, fg='cyan')}: {type_text(info.annotation)} ({default})"
+        kind = type_text(info.annotation, *info.metadata)
+        yield f"{indent}{click.style(name, fg='cyan')}: {kind} ({default})"
         for line in (info.description or "").splitlines():
             yield f"{indent}    {line.strip()}"
         for inner in models_in(info.annotation):

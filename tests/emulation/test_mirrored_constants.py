@@ -118,17 +118,17 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
     "kernels/components/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
-    "kernels/layouts/blocks.cu": [
-        ("UNIT_ARCS", "layouts.blocks_cpu", "BLOCK_ARCS"),
+    "kernels/layouts/blocks/write.cu": [
+        ("UNIT_ARCS", "layouts.blocks.cpu", "BLOCK_ARCS"),
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
-        ("OFFSET_BITS", "layouts.blocks_cpu", "OFFSET_BITS"),
+        ("OFFSET_BITS", "layouts.blocks.cpu", "OFFSET_BITS"),
         *same("layouts.bits", "CLASS_BITS LAST_EXACT WIDE_BITS WIDE_BASE LAST_BASE"),
     ],
-    "kernels/layouts/elias_fano.cu": [
+    "kernels/layouts/elias_fano/write.cu": [
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
-        ("SAMPLE_BITS", "layouts.elias_fano_cpu", "SAMPLE_BITS"),
+        ("SAMPLE_BITS", "layouts.elias_fano.cpu", "SAMPLE_BITS"),
     ],
-    "kernels/varint/varint.cu": [*same("varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
+    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
         *same("generate.communities", "BUNDLE HEADER PER_LEVEL DRAWS"),
@@ -212,8 +212,8 @@ def said_by_python(module: str, expression: str) -> Any:
 
 def refusals(kernel: str, assertions: Sequence[str]) -> str:
     """Give what the compiler says against some assertions behind a kernel's text."""
-    text = read_source(kernel)
-    macros = next(iter(covering_variants(text)))
+    macros = next(iter(covering_variants(read_source(kernel))))
+    text = read_source(kernel, macros)
     defined = [option for option in compiler_options(text, macros) if option.startswith("-D")]
     asserted = "".join(f'static_assert({each}, "");\n' for each in assertions)
     command = [

@@ -23,6 +23,8 @@ from gravel.kernels.advice.search import grow, looked_at
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.layouts import LAYOUTS
+from gravel.kernels.layouts.layout import Costs
+from gravel.kernels.layouts.registry import layout_of
 from gravel.kernels.order import apply, permutation
 from tests.zoo import zoo
 
@@ -334,7 +336,7 @@ def test_a_graph_that_fits_stays_plain():
 def test_levels_of_encoded_rows_take_longer():
     plain, packed = cost(Workload()), cost(Workload(), "varint", 8.0)
     more = packed.parts["levels"] - plain.parts["levels"]
-    assert more == pytest.approx(model.NEAR_LEVEL["varint"] * GRAPH.levels)
+    assert more == pytest.approx(model.costs_of("varint").near_level * GRAPH.levels)
     components = Workload("components")
     assert cost(components, "varint", 8.0).parts["levels"] == cost(components).parts["levels"]
 
@@ -362,12 +364,15 @@ def test_one_search_pays_for_no_order():
     assert "less than any order costs" in advice.reason
 
 
+def bytes_alone(layout: str) -> Costs:
+    return replace(layout_of(layout).costs, far_level=0.0, decoded=1e12)
+
+
 @pytest.fixture
 def link_bound(monkeypatch):
     """Let nothing but bytes over the link decide."""
     monkeypatch.setattr(model, "LEVEL", 0.0)
-    monkeypatch.setattr(model, "FAR_LEVEL", dict.fromkeys(model.FAR_LEVEL, 0.0))
-    monkeypatch.setattr(model, "DECODED", dict.fromkeys(model.DECODED, 1e12))
+    monkeypatch.setattr(model, "costs_of", bytes_alone)
 
 
 @pytest.mark.parametrize(("arcs", "layout"), [(7_600_000, "csr"), (3_713_309_708, "blocks")])

@@ -1,5 +1,7 @@
 """reorder: the same graph under other numbers, with statistics that tell what the numbers are worth."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,8 @@ from pydantic import ValidationError
 from gravel.kernels.advice import model
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
+from gravel.kernels.layouts.layout import Costs
+from gravel.kernels.layouts.registry import layout_of
 from gravel.kernels.order import METHODS, apply, permutation, statistics
 from gravel.kernels.placement.pinned import PinnedRefused
 from gravel.stages.artifacts import Graph, Ordering
@@ -363,8 +367,10 @@ def advised(graph, **advice):
 
 
 def test_auto_records_what_it_chose_and_why(monkeypatch):
-    monkeypatch.setattr(model, "DECODED", dict.fromkeys(model.DECODED, 1e12))  # so that bytes decide
-    monkeypatch.setattr(model, "FAR_LEVEL", dict.fromkeys(model.FAR_LEVEL, 0.0))
+    def bytes_alone(layout: str) -> Costs:
+        return replace(layout_of(layout).costs, far_level=0.0, decoded=1e12)
+
+    monkeypatch.setattr(model, "costs_of", bytes_alone)
     graph = kron_graph(14)
     ordering, messages = advised(graph, searches=10**9, placement="pinned", layout="varint")
     assert ordering.method == "degree"
