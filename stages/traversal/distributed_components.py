@@ -30,6 +30,7 @@ class ComponentsTask:
     backend: str
     threads: int
     runs: int
+    barrier_seconds: float
     check: bool
     labels: bool
 
@@ -68,7 +69,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     if task.backend == "cuda":
         from gravel.stages.traversal.distributed_rank import find_on_gpu
 
-        return find_on_gpu(named, held, task.runs, finish)
+        return find_on_gpu(named, held, task.runs, finish, barrier_seconds=task.barrier_seconds)
     return _find_on_cpu(named, held, task.runs, finish)
 
 
@@ -175,7 +176,12 @@ def find_distributed(
     from gravel.stages.traversal.distributed_rank import ready_as_rank
     from gravel.stages.traversal.ranked_components import told_by_ranks
     from gravel.stages.traversal.records import told
-    from gravel.stages.traversal.strategy import backend_of_search, machine_name, refuse_choice
+    from gravel.stages.traversal.strategy import (
+        backend_of_search,
+        barrier_limit,
+        machine_name,
+        refuse_choice,
+    )
 
     refuse_elsewhere(parameters)
     refuse_choice(parameters.strategy, parameters.tuning)
@@ -185,6 +191,7 @@ def find_distributed(
         backend=backend,
         threads=min(context.machine.threads, parameters.threads or context.machine.threads),
         runs=1 + RUNS,
+        barrier_seconds=barrier_limit(parameters.tuning),
         check=checks,
         labels=not checks,
     )

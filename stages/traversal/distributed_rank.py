@@ -197,7 +197,12 @@ def _facts(held: Held, task: RankTask) -> dict[str, Any]:
 
 
 def find_on_gpu(
-    gang: RankContext, held: Held, runs: int, finish: Callable[[RankComponents, list[float]], Answer]
+    gang: RankContext,
+    held: Held,
+    runs: int,
+    finish: Callable[[RankComponents, list[float]], Answer],
+    *,
+    barrier_seconds: float,
 ) -> Answer:
     """Find components as one rank, so many times; `finish` gets the last labels, on the GPU, and all times.
 
@@ -221,7 +226,14 @@ def find_on_gpu(
     cupy.get_default_memory_pool().free_all_blocks()
     share = held.share
     try:
-        rank = PeerComponents(gang, share.part, share.delegates, share.vertex_count, symmetric=True)
+        rank = PeerComponents(
+            gang,
+            share.part,
+            share.delegates,
+            share.vertex_count,
+            symmetric=True,
+            time_limit=barrier_seconds,
+        )
     except ValueError as error:
         raise StageError(str(error), hint="distribute the graph over more ranks") from None
     times = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.graph import ON_CPU
+from gravel.stages.traversal.strategy import barrier_limit
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -48,13 +49,13 @@ def prepare_components(
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
     assert graph.partition is not None
-    stored, ranks = graph.stored, graph.partition.ranks
+    stored, ranks, seconds = graph.stored, graph.partition.ranks, barrier_limit(parameters.tuning)
     delegates = stored is not None and stored.scheme == "delegates"
     gang = ranks > 1 and context.reserved >= ranks and delegates
     if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
-        return prepare_on_gpus(context, graph, gang=gang)
+        return prepare_on_gpus(context, graph, gang=gang, barrier_seconds=seconds)
     if gang:
-        return GangComponents(context, graph), []
+        return GangComponents(context, graph, seconds), []
     notes = []
     if ranks > 1 and delegates:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
@@ -73,6 +74,7 @@ class ComponentsTask:
     arrays: Mapping[str, Any]
     threads: int
     runs: int
+    barrier_seconds: float
     backend: str = "cpu"
 
 
@@ -119,7 +121,7 @@ class GangComponents:
     backend = "cpu"
     prepare_milliseconds = 0.0
 
-    def __init__(self, context: Context, graph: SearchedGraph) -> None:
+    def __init__(self, context: Context, graph: SearchedGraph, barrier_seconds: float) -> None:
         assert graph.partition is not None
         assert graph.stored is not None
         self._context = context
@@ -136,6 +138,7 @@ class GangComponents:
                 arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
                 threads=context.machine.threads,
                 runs=0,
+                barrier_seconds=barrier_seconds,
                 backend=self.backend,
             )
             for rank in range(ranks)
@@ -176,7 +179,9 @@ def component_bytes(graph: Extent, ranks: int) -> int:
     return shared // max(1, ranks) + int(BYTES_PER_NODE * DELEGATE_SHARE * graph.vertices)
 
 
-def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tuple[Any, list[str]]:
+def prepare_on_gpus(
+    context: Context, graph: SearchedGraph, *, gang: bool, barrier_seconds: float
+) -> tuple[Any, list[str]]:
     """Make a partition ready on GPUs; returns sentences on what could not be as asked, too.
 
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
@@ -186,7 +191,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     if gang:
-        return GpuGangComponents(context, graph), []
+        return GpuGangComponents(context, graph, barrier_seconds), []
     ranks, told = graph.partition.ranks, storage(graph.partition)
     extent = Extent(
         "Partition",
@@ -202,7 +207,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
             hint=f"find components with {ranks} GPUs, one for each rank, or with backend: cpu",
         )
     try:
-        found = OnOneGpu(graph)
+        found = OnOneGpu(graph, barrier_seconds)
     except ValueError as error:
         raise StageError(str(error)) from None
     notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
@@ -215,14 +220,14 @@ class OnOneGpu:
     backend = "cuda"
     reason = "the graph is partitioned by degree separation"
 
-    def __init__(self, graph: SearchedGraph) -> None:
+    def __init__(self, graph: SearchedGraph, barrier_seconds: float) -> None:
         import time
 
         from gravel.kernels.partition.cuda.components import CudaComponents
 
         started = time.perf_counter()
         assert graph.partition is not None
-        self._search = CudaComponents(graph.partition, symmetric=graph.symmetric)
+        self._search = CudaComponents(graph.partition, symmetric=graph.symmetric, time_limit=barrier_seconds)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
@@ -261,7 +266,14 @@ def find_on_gpu(gang: RankContext, task: ComponentsTask) -> RankAnswer:
             hint="leave `backend: cuda` out",
         )
     part, delegates = load_part(task)
-    rank = PeerComponents(gang, part, delegates, task.vertex_count, symmetric=task.symmetric)
+    rank = PeerComponents(
+        gang,
+        part,
+        delegates,
+        task.vertex_count,
+        symmetric=task.symmetric,
+        time_limit=task.barrier_seconds,
+    )
     times = []
     try:
         for _ in range(task.runs):

@@ -25,6 +25,9 @@ PACKAGES = {
 }
 """Where each algorithm's strategies live."""
 
+BARRIER_SECONDS = "barrier_seconds"
+"""The option of ranks that components take, too."""
+
 NEEDS_GPU = "needs a GPU"
 """How each reason begins for which something does not run on a CPU."""
 
@@ -164,11 +167,23 @@ def _kind_name(kind: Any) -> str:
 
 def refuse_choice(strategy: str, tuning: Mapping[str, Any] | None = None) -> None:
     """Raise `StageError` where a choice was made for a partition that it does not have."""
-    if strategy != "auto" or tuning:
+    if strategy != "auto" or (tuning or {}).keys() - {BARRIER_SECONDS}:
         raise StageError(
             f"strategy {strategy!r} was asked for, and a partition has no other strategy",
             hint="leave strategy and tuning out, or traverse the graph that was partitioned",
         )
+
+
+def barrier_limit(tuning: Mapping[str, Any]) -> float:
+    """Read how long ranks wait for each other; raises `StageError` for a limit that cannot be."""
+    from gravel.kernels.partition import waiting
+
+    seconds = float(tuning.get(BARRIER_SECONDS, waiting.BARRIER_SECONDS))
+    try:
+        waiting.check_barrier_seconds(seconds)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return seconds
 
 
 def nearest_text(name: str, known: list[str]) -> str:

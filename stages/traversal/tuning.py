@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from gravel.kernels.strategy import strategies_in
 from gravel.stages.stage import Fault
-from gravel.stages.traversal.strategy import PACKAGES, checked_value, constants, nearest_text
+from gravel.stages.traversal.strategy import BARRIER_SECONDS, PACKAGES, checked_value, constants, nearest_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,8 +80,10 @@ def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]
             for backend in ("cpu", "cuda"):
                 for constant, kind in constants(each, backend).items():
                     found.setdefault(constant, {}).setdefault(name, []).append(kind)
-    if strategy == "auto" and algorithm == "bfs":
+    if strategy == "auto" and algorithm != "sssp":
         for constant, kind in _options_of_ranks():
+            if algorithm == "components" and constant != BARRIER_SECONDS:
+                continue
             found.setdefault(constant, {}).setdefault("auto", []).append(kind)
     return found
 

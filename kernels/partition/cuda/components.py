@@ -15,10 +15,11 @@ from gravel.kernels.partition.components import RankComponents
 from gravel.kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
 from gravel.kernels.partition.cuda.components_memory import ComponentsMemory
 from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from gravel.kernels.partition.cuda.memory import seen_from_afar
 from gravel.kernels.partition.cuda.search import MOST_HERE, WIDE, make_peers
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
 
 
 def _widest(part: RankGraph) -> int:
@@ -44,7 +45,7 @@ class CudaComponents:
         *,
         symmetric: bool,
         devices: Sequence[int] | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
         blocks: int | None = None,
     ) -> None:
         import cupy
@@ -70,6 +71,7 @@ class CudaComponents:
             for part in graph.parts
         ]
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
+        self._time_limit = time_limit
         choices = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
         self._launches = [
             self._on(
@@ -116,7 +118,7 @@ class CudaComponents:
             end.synchronize()
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(lambda launch: launch.point.reset())
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         taken = max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
         self.told = tuple(self._on_each(ComponentsLaunch.told))
         return ComponentsResult(self._on(0, self._collect), taken, "partition")
@@ -145,9 +147,9 @@ class PeerComponents:
         vertex_count: int,
         *,
         symmetric: bool,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        self._gang = gang
+        self._gang, self._time_limit = gang, time_limit
         wide = max(gang.all_gather(_widest(part))) >= WIDE
         self._memory = ComponentsMemory(
             part,
@@ -184,7 +186,7 @@ class PeerComponents:
         if any(self._gang.all_gather(self._launch.point.aborted)):
             self._launch.point.reset()
             self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         taken = float(cupy.cuda.get_elapsed_time(start, end))
         told = self._launch.told()
         # Ranks read every other rank's labels of delegates, one each, in every round.

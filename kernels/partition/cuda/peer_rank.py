@@ -13,7 +13,7 @@ from gravel.kernels.partition.cuda.encoded import layout_of
 from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from gravel.kernels.partition.cuda.launch import Launch
 from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
@@ -22,6 +22,7 @@ from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_stag
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels
+from gravel.kernels.partition.waiting import given_up
 
 
 class PeerRank:
@@ -34,7 +35,7 @@ class PeerRank:
     ----------
     part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
-    time_limit : seconds that a device waits for the others at one meeting.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.
@@ -52,7 +53,7 @@ class PeerRank:
         options: SearchOptions,
         tree: bool,
         max_depth: int | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         placing: Placing | None = None,
     ) -> None:
         self._gang = gang
@@ -98,6 +99,7 @@ class PeerRank:
             "OFFSET": "u64" if wide else "u32",
             "TREE": self._tree,
         }
+        self._time_limit = options.barrier_seconds if time_limit is None else time_limit
         self._launch = Launch(
             macros,
             self._mapping.rows,
@@ -108,7 +110,7 @@ class PeerRank:
             point=point,
             options=options,
             symmetric=symmetric,
-            time_limit=time_limit,
+            time_limit=self._time_limit,
             placed=placing is not None,
             layout=layout,
             numbers=numbers,
@@ -139,7 +141,7 @@ class PeerRank:
         if any(self._gang.all_gather(self._launch.point.aborted)):
             self._launch.reset()
             self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         if self._launch.grow():
             return self.run(source, on_device=on_device)
         taken = self._launch.milliseconds(start, end)

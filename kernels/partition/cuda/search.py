@@ -14,7 +14,7 @@ from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.encoded import layout_of
 from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
 from gravel.kernels.partition.cuda.launch import Launch, Level
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from gravel.kernels.partition.cuda.memory import RankMemory, seen_from_afar, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
@@ -22,6 +22,7 @@ from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_stag
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph, arc_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.partition.waiting import given_up
 
 MOST_HERE = 16
 """Ranks of a device, as the kernel says."""
@@ -53,7 +54,7 @@ class CudaPartitionSearch:
         max_depth: int | None = None,
         symmetric: bool = False,
         options: SearchOptions | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         blocks: int | None = None,
         placing: Placing | None = None,
     ) -> None:
@@ -91,8 +92,9 @@ class CudaPartitionSearch:
             "OFFSET": "u64" if wide else "u32",
             "TREE": self._tree,
         }
+        self._time_limit = self.options.barrier_seconds if time_limit is None else time_limit
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
-        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": self._time_limit, "blocks": blocks}
         choices |= {"placed": placing is not None, "layout": layout}
         self._launches = [
             self._on(place, lambda place=place: self._prepare_launch(place, macros, **choices))
@@ -221,7 +223,7 @@ class CudaPartitionSearch:
             end.synchronize()
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(Launch.reset)
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         if any(self._on_each(Launch.grow)):
             return self._search(source)
         times = zip(self._launches, events, strict=True)
@@ -279,7 +281,7 @@ def prepare(
     max_depth: int | None = None,
     symmetric: bool = False,
     options: SearchOptions | None = None,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = None,
     placing: Placing | None = None,
 ) -> CudaPartitionSearch:
     """Make a partitioned graph ready for searches on GPUs, as `gravel.kernels.partition.prepare` does on the
@@ -289,7 +291,7 @@ def prepare(
     ----------
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
     output, max_depth, symmetric, options : as `gravel.kernels.partition.prepare`.
-    time_limit : seconds that a device waits for the others.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 
     """

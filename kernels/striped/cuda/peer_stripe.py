@@ -7,7 +7,8 @@ import numpy
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.waiting import given_up
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import MOST_ARCS, StripeMemory
 from gravel.kernels.striped.layout import StripedRank
@@ -25,7 +26,7 @@ class PeerStripe:
     ----------
     part, vertex_count, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
     output : "distance", "predecessor" or "both".
-    time_limit : seconds that a device waits for the others at one meeting.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
 
     """
 
@@ -38,7 +39,7 @@ class PeerStripe:
         output: str,
         options: StripedOptions,
         max_depth: int | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
     ) -> None:
         self._gang = gang
         self._max_depth = max_depth
@@ -58,6 +59,7 @@ class PeerStripe:
             "OFFSET": "u64" if wide else "u32",
             "TREE": self._memory.labels.tree,
         }
+        self._time_limit = options.barrier_seconds if time_limit is None else time_limit
         self._launch = Launch(
             macros,
             self._mapping.rows,
@@ -67,7 +69,7 @@ class PeerStripe:
             vertex_count=vertex_count,
             point=point,
             options=options,
-            time_limit=time_limit,
+            time_limit=self._time_limit,
         )
 
     def wake(self) -> None:
@@ -89,7 +91,7 @@ class PeerStripe:
         if any(self._gang.all_gather(self._launch.point.aborted)):
             self._launch.point.reset()
             self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         if self._launch.grow():
             return self.run(source)
         taken = float(cupy.cuda.get_elapsed_time(start, end))

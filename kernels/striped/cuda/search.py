@@ -10,10 +10,11 @@ import numpy
 
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import vertex_macro
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.meeting import MeetingPoint
 from gravel.kernels.partition.cuda.memory import seen_from_afar
 from gravel.kernels.partition.cuda.search import MOST_HERE, make_peers
 from gravel.kernels.partition.search import check_output, predecessor_dtype
+from gravel.kernels.partition.waiting import given_up
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import FIELDS, LONGEST, MOST_ARCS, StripeMemory
 from gravel.kernels.striped.layout import StripedGraph
@@ -41,7 +42,7 @@ class CudaStripedSearch:
         output: str = "both",
         max_depth: int | None = None,
         options: StripedOptions | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         longest: int = LONGEST,
         blocks: int | None = None,
     ) -> None:
@@ -77,8 +78,14 @@ class CudaStripedSearch:
             "OFFSET": "u64" if wide else "u32",
             "TREE": self._memory[0].labels.tree,
         }
+        self._time_limit = self.options.barrier_seconds if time_limit is None else time_limit
         self._points = [self._on(place, MeetingPoint) for place in range(count)]
-        choices = {"time_limit": time_limit, "blocks": blocks, "options": self.options, "longest": longest}
+        choices = {
+            "time_limit": self._time_limit,
+            "blocks": blocks,
+            "options": self.options,
+            "longest": longest,
+        }
         self._launches = [
             self._on(place, lambda place=place: self._prepare_launch(place, macros, **choices))
             for place in range(count)
@@ -147,7 +154,7 @@ class CudaStripedSearch:
             end.synchronize()
         if any(self._on_each(lambda launch: launch.point.aborted)):
             self._on_each(lambda launch: launch.point.reset())
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         if any(self._on_each(Launch.grow)):
             return self._search(source)
         return max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
@@ -175,7 +182,7 @@ def prepare(
     output: str = "both",
     max_depth: int | None = None,
     options: StripedOptions | None = None,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = None,
 ) -> CudaStripedSearch:
     """Make a striped graph ready for searches on GPUs, as `gravel.kernels.striped.prepare` does on the CPU.
 
@@ -184,7 +191,7 @@ def prepare(
     devices : of this process; the current one by default. Ranks are dealt to them in ascending runs.
     output, max_depth, options : as `gravel.kernels.striped.prepare`; a history of more entries than a block
         has room for raises ValueError.
-    time_limit : seconds that a device waits for the others.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
 
     """
     return CudaStripedSearch(
