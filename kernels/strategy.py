@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -28,6 +28,7 @@ class Ran:
 
     function: str
     options: Mapping[str, Any]
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # of the options: see gravel.kernels.tuned
 
 
 @dataclass(frozen=True)

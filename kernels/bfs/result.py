@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -83,10 +83,13 @@ class Search(Protocol):
         ...
 
 
-def ran_with(search: Search, ran: Ran) -> Ran:
-    """Put what a search decided itself in the place of constants that were left to it."""
+def ran_with(search: Search, ran: Ran, tuned: Mapping[str, Any] | None = None) -> Ran:
+    """Put what a search decided itself in the place of constants that were left to it.
+
+    `tuned` says which of the constants the machine had measured.
+    """
     decided = getattr(search, "decided", {})
-    return replace(ran, options={**ran.options, **decided})
+    return replace(ran, options={**ran.options, **decided}, tuned=tuned or {})
 
 
 @runtime_checkable

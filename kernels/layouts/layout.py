@@ -92,8 +92,6 @@ class Layout:
     """
 
     name: str
-    about: str
-    """One sentence for whoever chooses among layouts."""
     cpu: str
     """Where its `CpuCodec` is, as "module:name"."""
     cuda: str

@@ -57,6 +57,11 @@ def default_text(info: FieldInfo) -> str:
     return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
 
 
+def field_type(info: FieldInfo) -> str:
+    """Write the type of a parameter as people read it."""
+    return type_text(info.annotation, *info.metadata)
+
+
 def type_text(annotation: Any, *metadata: Any) -> str:
     """Write a parameter's type as people read it: `csr | varint`, `integer`, `list of integer`.
 

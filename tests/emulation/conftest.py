@@ -21,5 +21,6 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     for launch in (*device_launches, "probes.links.peer", "probes.reductions"):
         monkeypatch.setattr(f"gravel.kernels.{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"gravel.kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)  # which checkpoints are found with
     for module in ("order.renumber_cuda", "partition.cuda.slots"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

@@ -172,7 +172,6 @@ __device__ __forceinline__ bool next_neighbour(const Rows& rows, Cursor& cursor,
 
 BACKWARDS = Layout(
     name="backwards",
-    about="`backwards` keeps the columns of a row from the last to the first.",
     cpu=f"{__name__}:CODEC",
     cuda=f"{__name__}:CODEC",
     headers={"rows.cuh": ROWS, "cursor.cuh": CURSOR},

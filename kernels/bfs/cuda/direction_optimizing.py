@@ -41,6 +41,8 @@ def prepare(
     symmetric: bool,
     max_depth: int | None = None,
     alpha: float | None = None,
+    alpha_hubs_first: float = HUBS_FIRST,
+    alpha_any_order: float = ANY_ORDER,
     beta: float = 24.0,
     floor: float = 1.0,
     flood: float = 1.0,
@@ -61,8 +63,9 @@ def prepare(
     ----------
     alpha, beta : go bottom-up when the frontier's arcs times alpha exceed the unvisited arcs, and back when
         its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; beta as in GAP).
-        By default alpha is HUBS_FIRST or ANY_ORDER, best on Kronecker graphs of scale 22 and 24 on an H200:
-        bottom-up levels end sooner where rows begin with hubs.
+    alpha_hubs_first, alpha_any_order : alpha by default, by the order of the vertices. These are best on
+        Kronecker graphs of scale 22 and 24 on an H200: bottom-up levels end sooner where rows begin with
+        hubs.
     floor : stay top-down while the frontier has fewer arcs than this times the words of the bitmap, which
         a bottom-up level reads in any case.
     flood : fill no queue in a top-down level whose frontier has more arcs than this times those words.
@@ -86,7 +89,8 @@ def prepare(
         output=output,
         symmetric=symmetric,
         max_depth=max_depth,
-        tuning=(alpha, beta, floor, flood, patience, team_blocks, team_capacity, team_limit),
+        alphas=(alpha, alpha_hubs_first, alpha_any_order),
+        tuning=(beta, floor, flood, patience, team_blocks, team_capacity, team_limit),
         shared_kilobytes=shared_kilobytes,
         words_per_open=words_per_open,
         block=block,
@@ -109,7 +113,8 @@ class DirectionOptimizing(LevelLoopSearch):
         output: str,
         symmetric: bool,
         max_depth: int | None,
-        tuning: tuple[float | None, float, float, float, int, int, int, int],
+        alphas: tuple[float | None, float, float],
+        tuning: tuple[float, float, float, int, int, int, int],
         shared_kilobytes: int,
         words_per_open: float,
         block: int,
@@ -157,9 +162,10 @@ class DirectionOptimizing(LevelLoopSearch):
         # The limit belongs to the kernel, which searches with other settings share.
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
-        alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
+        beta, floor, flood, patience, team_blocks, capacity, limit = tuning
+        alpha = alphas[0]
         if alpha is None:
-            alpha = HUBS_FIRST if hubs_first else ANY_ORDER
+            alpha = alphas[1 if hubs_first else 2]
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31

@@ -30,7 +30,6 @@ from gravel.kernels.layouts.layout import Costs, EncodingMemory, Layout
 
 BLOCKS = Layout(
     name="blocks",
-    about="`blocks`, for GPUs, packs 256 neighbours at a time as short gaps or as high and low parts.",
     cpu="gravel.kernels.layouts.blocks.cpu:CODEC",
     cuda="gravel.kernels.layouts.blocks.cuda:CODEC",
     encoding_kernels=(("kernels/layouts/blocks/write.cu", {"VERTEX": "u32"}),),

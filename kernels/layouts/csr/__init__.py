@@ -11,7 +11,6 @@ def _none(arcs: int, bits: int) -> int:
 
 CSR = Layout(
     name="csr",
-    about="`csr` keeps the columns.",
     cpu="gravel.kernels.layouts.csr.codec:CODEC",
     cuda="gravel.kernels.layouts.csr.codec:CODEC",
     arrays=("row_offsets", "column_indices"),

@@ -19,7 +19,6 @@ from gravel.kernels.layouts.layout import EncodingMemory, Layout
 
 ELIAS_FANO = Layout(
     name="elias_fano",
-    about="The size of `elias_fano` does not depend on the order of vertices.",
     cpu="gravel.kernels.layouts.elias_fano.cpu:CODEC",
     cuda="gravel.kernels.layouts.elias_fano.cuda:CODEC",
     encoding_kernels=(("kernels/layouts/elias_fano/write.cu", {"VERTEX": "u32"}),),

@@ -21,7 +21,6 @@ def _groups(arcs: int, bits: int) -> int:
 
 VARINT = Layout(
     name="varint",
-    about="`varint` packs gaps between sorted neighbours into 7-bit groups.",
     cpu="gravel.kernels.layouts.varint.cpu:CODEC",
     cuda="gravel.kernels.layouts.varint.cuda:CODEC",
     arrays=("byte_offsets", "stream", "checkpoints"),
