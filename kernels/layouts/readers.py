@@ -45,7 +45,7 @@ class StreamRows(_Rows):
     """
 
     layout: ClassVar[str]
-    word: ClassVar[Any]
+    word: ClassVar[Any] = numpy.uint32  # of bit strings; of bytes uint8
     count_rows: ClassVar[Any]
     read_rows: ClassVar[Any] = None
     read_one: ClassVar[Any] = None

@@ -130,9 +130,8 @@ class GpuBench:
         from gravel.kernels.bfs import prepare
 
         offsets, columns, sources = graph_of(constant.graph)
-        search: Any = prepare(
-            offsets, columns, strategy=constant.strategy, output="distance", symmetric=True, **given
-        )
+        named: dict[str, Any] = {"output": "distance", "symmetric": True, **given}
+        search: Any = prepare(offsets, columns, strategy=constant.strategy, **named)
 
         def run() -> float:
             if hasattr(search, "run_many"):

@@ -315,7 +315,6 @@ class BlocksRows(StreamRows):
     """Rows as words of blocks; see `gravel.kernels.layouts.blocks`."""
 
     layout = "blocks"
-    word = numpy.uint32
     count_rows = _count
     read_rows = _read
 

@@ -149,7 +149,6 @@ class EliasFanoRows(StreamRows):
     """Rows as words of Elias-Fano sequences; see `gravel.kernels.layouts.elias_fano`."""
 
     layout = "elias_fano"
-    word = numpy.uint32
     count_rows = _count
     read_rows = _read
 
