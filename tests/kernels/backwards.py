@@ -22,8 +22,9 @@ from gravel.kernels.layouts.streams import BROKEN, FITS, OUT_OF_RANGE, check_off
 
 def _reversed(offsets: Any, numbers: Any) -> Any:
     module = array_module(numbers)
-    row = module.repeat(module.arange(len(offsets) - 1), module.diff(offsets))
-    return numbers[offsets[row] + offsets[row + 1] - 1 - module.arange(len(numbers))]
+    place = module.arange(len(numbers))
+    row = module.searchsorted(offsets, place, side="right") - 1
+    return numbers[offsets[row] + offsets[row + 1] - 1 - place]
 
 
 @serial

@@ -17,7 +17,7 @@ from gravel.kernels.layouts import decode, encode
 from gravel.kernels.layouts.readers import readable
 from gravel.kernels.layouts.registry import layouts, register
 from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.strategy import strategies_in
+from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.stages.advice import OrderAdviceParameters
 from gravel.stages.compress import CompressParameters
 from gravel.stages.compressing.decoding import decompress
@@ -26,7 +26,7 @@ from gravel.stages.stage import Machine
 from gravel.stages.verify import STAGE as VERIFY
 from gravel.stages.verify import VerifyParameters
 from tests.kernels.backwards import BACKWARDS, registered
-from tests.kernels.conformance import check, csr_of, sources_of
+from tests.kernels.conformance import check, csr_of, fetch, place, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_encoded import check as check_ranks
 from tests.stages.placement_case import packed, run, stored
@@ -49,13 +49,15 @@ def graphs() -> Iterator[Any]:
     yield fast_csr(rmat(7, 8), symmetric=True, index=numpy.uint64)
 
 
-def test_rows_come_back(layout: str) -> None:
+@pytest.mark.parametrize("side", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_rows_come_back(layout: str, side: str) -> None:
     for offsets, columns in graphs():
-        rows = encode(layout, offsets, columns)
+        rows = encode(layout, *place(side, offsets, columns))
         for found, given in zip(decode(rows), (offsets, columns), strict=True):
-            assert numpy.array_equal(found, given)
+            assert numpy.array_equal(fetch(found), given)
         if len(columns) > 1:
-            assert not numpy.array_equal(rows.arrays["stream"][: columns.nbytes], columns.view(numpy.uint8))
+            stream = fetch(rows.arrays["stream"])[: columns.nbytes]
+            assert not numpy.array_equal(stream, columns.view(numpy.uint8))
 
 
 def test_damaged_rows_are_refused(layout: str) -> None:
@@ -66,21 +68,35 @@ def test_damaged_rows_are_refused(layout: str) -> None:
         readable(rows)
 
 
-@pytest.mark.parametrize("name", [name for name in BFS if BFS[name].cpu])
+def on_each(strategies: dict[str, Strategy]) -> Any:
+    """Every strategy on every backend that has code for it."""
+    sides = {"cpu": (), "cuda": (pytest.mark.gpu,)}
+    given = [
+        pytest.param(name, side, marks=marks, id=f"{name}-{side}")
+        for name, each in strategies.items()
+        for side, marks in sides.items()
+        if each.target(side)
+    ]
+    return pytest.mark.parametrize(("name", "side"), given)
+
+
+@on_each(BFS)
 @pytest.mark.parametrize("output", ["both", "distance"])
-def test_every_search(layout: str, name: str, output: str) -> None:
+def test_every_search(layout: str, name: str, side: str, output: str) -> None:
     for csr in graphs():
-        made = prepare(encode(layout, *csr), strategy=name, symmetric=True, output=output)
+        rows = encode(layout, *place(side, *csr))
+        made = prepare(rows, strategy=name, symmetric=True, output=output)
         for source in sources_of(len(csr[0]) - 1, 2):
             check(made.run(source), csr, source, output)
 
 
-@pytest.mark.parametrize("name", [name for name in COMPONENTS if COMPONENTS[name].cpu])
-def test_components(layout: str, name: str) -> None:
+@on_each(COMPONENTS)
+def test_components(layout: str, name: str, side: str) -> None:
     for csr in graphs():
-        found = prepare_components(encode(layout, *csr), strategy=name, symmetric=True).run()
+        rows = encode(layout, *place(side, *csr))
+        found = prepare_components(rows, strategy=name, symmetric=True).run()
         if name != "afforest_single_pass":  # which may leave parts of components
-            assert numpy.array_equal(found.component, scipy_components(*csr))
+            assert numpy.array_equal(fetch(found.component), scipy_components(*csr))
 
 
 def test_ranks(layout: str) -> None:
