@@ -42,12 +42,25 @@ def tuning_faults(parameters: Searching) -> Iterator[Fault]:
         listed = f"it has {', '.join(known) or 'none'}"
     for name, value in parameters.tuning.items():
         if name in known:
-            why = _unfit(name, value, known[name])
+            why = _unfit(name, value, known[name]) or _out_of_range(name, value)
             if why is not None:
                 yield Fault(("tuning", name), value, why)
         else:
             near = nearest_text(name, list(known))
             yield Fault(("tuning", name), value, f"{whose} constant {name!r}{near}; {listed}")
+
+
+def _out_of_range(name: str, value: Any) -> str | None:
+    """Say why ranks cannot wait for so long; None for another constant."""
+    if name != BARRIER_SECONDS:
+        return None
+    from gravel.kernels.partition.waiting import check_barrier_seconds
+
+    try:
+        check_barrier_seconds(float(value))
+    except ValueError as error:
+        return str(error).partition("; ")[2]
+    return None
 
 
 def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:

@@ -44,3 +44,5 @@ def test_a_workflow_may_state_it(algorithm: str) -> None:
     assert not [*tuning_faults(TraverseParameters(algorithm=algorithm, tuning=asked))]
     [fault] = tuning_faults(TraverseParameters(algorithm=algorithm, tuning={"barrier_secs": 60.0}))
     assert "did you mean 'barrier_seconds'?" in str(fault)
+    [fault] = tuning_faults(TraverseParameters(algorithm=algorithm, tuning={"barrier_seconds": 0.0}))
+    assert "it is above 0 and at most 3600" in str(fault)
