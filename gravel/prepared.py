@@ -78,7 +78,7 @@ def searched_with(graph: Graph, **asked: Any) -> tuple[SearchedGraph, TraversePa
 def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
     from pydantic import ValidationError
 
-    from gravel.stages.traversal.sizes import MOST_SEARCHES
+    from gravel.stages.traversal.placing import MOST_SEARCHES
     from gravel.stages.traverse import TraverseParameters, VertexSources
 
     placement = "auto" if graph._placement == "host" else graph._placement
@@ -98,8 +98,8 @@ def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
 def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
     """Bring the graph to where it is searched, once it is known that labels and queues fit."""
     from gravel.stages.traversal.need import estimate
+    from gravel.stages.traversal.opening import open_graph
     from gravel.stages.traversal.placing import extent_of
-    from gravel.stages.traversal.reading import read_searched
 
     extent = extent_of(graph._stored)
     need = estimate(parameters, {"input": (extent,)}, graph._machine)
@@ -111,7 +111,7 @@ def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
     key = parameters.algorithm, parameters.strategy
     found: SearchedGraph | None = graph._searched.get(key)
     if found is None:
-        found = called(read_searched, parameters, graph._stored, graph._machine)
+        found = called(open_graph, parameters, graph._stored, graph._machine)
         for other in list(graph._searched)[: 1 - MAX_READ]:
             graph._searched.pop(other, None)
         graph._searched[key] = found

@@ -1,23 +1,21 @@
 """Named ways of doing one job (searching, finding components), each on the CPU, on CUDA or on both.
 
-A package of strategies holds one thin module per strategy that defines `STRATEGY`. Such a module imports
-nothing heavy: the implementations are named as `module:function` and loaded when they are asked for. On a
-backend a strategy has a function of its own or none: no two names stand for the same code.
+A package of strategies has a table of them, its module `strategies`. The table imports nothing heavy:
+implementations are named as `module:function` and loaded when they are asked for. On a backend a strategy has
+a function of its own or none: no two names stand for the same code.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 GIVEN = (
     *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
-    *("weighted", "predecessor"),
+    *("weighted", "predecessor", "asked"),
 )
 """Parameters of an implementation that are no constants of the strategy."""
 
@@ -31,18 +29,38 @@ class Ran:
     tuned: Mapping[str, Any] = field(default_factory=dict)  # of the options: see gravel.kernels.tuned
 
 
+COLUMNS, ENCODED = "columns", "encoded"
+"""Layouts of rows: columns as they are, and rows that are decoded where they are read."""
+
+
 @dataclass(frozen=True)
 class Strategy:
-    """One strategy; `cpu` and `cuda` name its `prepare` function, or are None where there is none."""
+    """One strategy: where it comes from, what it takes and what it gives.
+
+    `cpu` and `cuda` name its function for rows that are columns, and `encoded_cpu` and `encoded_cuda` that
+    for encoded rows, which are decoded first where there is none. `placements` are where rows may lie that a
+    GPU searches; a CPU has them in its memory, or streamed where that is among them.
+    """
 
     name: str
     about: str
     source: str  # paper and section, or "gravel"
     cpu: str | None = None
     cuda: str | None = None
+    encoded_cpu: str | None = None
+    encoded_cuda: str | None = None
     directed: bool = True  # whether it accepts graphs that are not symmetric
     outputs: Sequence[str] = ("distance", "predecessor", "both")
+    placements: Sequence[str] = ("device", "pinned")
     counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
+    automatic: Sequence[str] = ()  # backends where `auto` may stand for it
+    queues_arcs: bool = False  # whether its queues hold all arcs of a level
+
+    def on(self, layout: str) -> Strategy:
+        """Return the strategy for rows of a layout: `cpu` and `cuda` are its functions for those."""
+        if layout == COLUMNS:
+            return self
+        return replace(self, cpu=self.encoded_cpu, cuda=self.encoded_cuda, counts=())
 
     def target(self, backend: str) -> str | None:
         """Name the implementation for `cpu` or `cuda`, as `module:function`."""
@@ -58,26 +76,33 @@ class Strategy:
         loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
         return loaded
 
-    def ran(self, backend: str, given: Mapping[str, Any], without: Collection[str] = GIVEN) -> Ran:
-        """Return what a call with these constants executes: the function, and all constants in force."""
+    def ran(self, backend: str, given: Mapping[str, Any], search: Any = None) -> Ran:
+        """Return what a call with these constants executes: the function, and all constants in force.
+
+        Constants that the `search` which it made has `decided` itself stand in the place of those given.
+        """
         parameters = inspect.signature(self.load(backend)).parameters
-        defaults = {name: each.default for name, each in parameters.items() if name not in without}
+        defaults = {name: each.default for name, each in parameters.items() if name not in GIVEN}
         options = {name: given.get(name, default) for name, default in defaults.items()}
-        return Ran(self.target(backend) or "", options)
+        return Ran(self.target(backend) or "", options | getattr(search, "decided", {}))
 
 
-@cache
-def strategies_in(package: str) -> dict[str, Strategy]:
-    """All strategies of a package by name, for example `strategies_in("gravel.kernels.bfs")`."""
-    path = importlib.import_module(package).__path__
-    found = {}
-    for module in pkgutil.iter_modules(path):
-        if module.ispkg or module.name.startswith("_"):
-            continue
-        strategy = getattr(importlib.import_module(f"{package}.{module.name}"), "STRATEGY", None)
-        if isinstance(strategy, Strategy):
-            found[strategy.name] = strategy
+def table(*strategies: Strategy) -> Mapping[str, Strategy]:
+    """Make a table by name; raises ValueError for a name that stands twice."""
+    found = {each.name: each for each in strategies}
+    if len(found) != len(strategies):
+        raise ValueError("a name stands twice in the table of strategies")
     return found
+
+
+def strategies_in(package: str, layout: str = COLUMNS) -> dict[str, Strategy]:
+    """Return the strategies of a package's table that search rows of a layout, by name.
+
+    For example `strategies_in("gravel.kernels.bfs")`, or `strategies_in("gravel.kernels.bfs", ENCODED)`.
+    """
+    listed: Mapping[str, Strategy] = importlib.import_module(f"{package}.strategies").STRATEGIES
+    on_layout = {name: each.on(layout) for name, each in listed.items()}
+    return {name: each for name, each in on_layout.items() if each.cpu or each.cuda}
 
 
 def backend_of(array: Any) -> str:

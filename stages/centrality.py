@@ -61,8 +61,7 @@ def centrality(context: Context, parameters: CentralityParameters, *, input: Gra
     from gravel.kernels.jit import set_threads
     from gravel.stages.artifacts import Centrality
     from gravel.stages.errors import StageError
-    from gravel.stages.traversal.graph import read_graph
-    from gravel.stages.traversal.sources import check_sources, draw_sources
+    from gravel.stages.traversal.opening import check_sources, draw_sources, read_graph
 
     if not input.symmetric:
         raise StageError(

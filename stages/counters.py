@@ -10,9 +10,8 @@ from pydantic import ByteSize, Field, model_validator
 
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.need import estimate
-from gravel.stages.traversal.spreading import batched
-from gravel.stages.traversal.strategy import without_cpu_code
-from gravel.stages.traversal.tuning import tuning_faults
+from gravel.stages.traversal.spread import batched
+from gravel.stages.traversal.strategy import strategy_names, tuning_faults, without_cpu_code
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ CHILD_DEVICE = 600 << 20
 class CountersParameters(Parameters):
     """How to search, and how long the tool may take."""
 
-    strategy: str = "auto"
+    strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names("bfs")]})
     """The strategy, as in `traverse`; one that searches many sources at once is refused."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
     """Constants of the strategy by name."""

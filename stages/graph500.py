@@ -10,9 +10,8 @@ from pydantic import Field, field_validator, model_validator
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Stage
 from gravel.stages.symmetrize import device_bytes
 from gravel.stages.traversal.device_need import search_bytes
-from gravel.stages.traversal.spreading import batched
-from gravel.stages.traversal.strategy import cannot_run, checked_strategy
-from gravel.stages.traversal.tuning import tuning_faults
+from gravel.stages.traversal.spread import batched
+from gravel.stages.traversal.strategy import cannot_run, checked_strategy, strategy_names, tuning_faults
 from gravel.stages.traverse import RandomSources, TraverseParameters
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Graph500Parameters(Parameters):
     setup: Literal["each_search", "once"] = "each_search"
     """When to build structures of the graph, such as first neighbours. `each_search` builds them within the
     time of every search, as the rules ask. `once` builds them before the searches."""
-    strategy: str = "auto"
+    strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names("bfs")]})
     """The name of a strategy, or `auto`."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
     """Constants of the strategy by name."""
@@ -97,7 +96,7 @@ def graph500(context: Context, parameters: Graph500Parameters) -> tuple[Measurem
     each search (kernel 2) and its validation are timed separately. Raises
     `VerificationFailed` at the first search that breaks a rule.
     """
-    from gravel.stages.traversal.graph500 import run_benchmark
+    from gravel.stages.graph500_steps import run_benchmark
 
     return run_benchmark(context, parameters)
 

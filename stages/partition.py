@@ -176,7 +176,7 @@ def load_partition(stored: Partition) -> PartitionedGraph:
         from gravel.kernels import striped
 
         facts = {"vertex_count": stored.vertex_count, "arc_count": stored.arc_count}
-        return striped.as_partition(striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts))
+        return striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts)
     return from_arrays(
         stored.arrays,
         stored.delegates,

@@ -12,7 +12,7 @@ from gravel.stages.artifacts import Graph
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.device_need import search_bytes
 from gravel.stages.traversal.need import COMPILED_BFS
-from gravel.stages.traversal.strategy import checked_strategy, without_cpu_code
+from gravel.stages.traversal.strategy import checked_strategy, strategy_names, without_cpu_code
 from gravel.stages.traverse import RandomSources
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ProbeParameters(Parameters):
     atomic). The default is all of them, and `label` for `gather_and_lookup`."""
     schedules: tuple[Literal["oversubscribed", "stealing"], ...] = Field(("oversubscribed",), min_length=1)
     """How blocks get tiles of rows: one block for each tile, or resident blocks that steal the next one."""
-    strategy: str = "auto"
+    strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names("bfs")]})
     """The strategy that finds the levels. It is not measured, and all strategies find the same levels."""
     sources: RandomSources = RandomSources(random=4)
     """`{random: k, seed: s}`: the searches whose levels are used."""
@@ -82,8 +82,7 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     """
     from gravel.kernels.jit import set_threads
     from gravel.stages.probing import probe_all
-    from gravel.stages.traversal.graph import read_graph
-    from gravel.stages.traversal.sources import draw_sources
+    from gravel.stages.traversal.opening import draw_sources, read_graph
 
     set_threads(context.machine.threads)
     graph = read_graph(input, context.machine)

@@ -83,6 +83,10 @@ def _no_faults(parameters: Any) -> tuple[Fault, ...]:
     return ()
 
 
+def _fits_any_kind(parameters: Any, kinds: Mapping[str, Sequence[str]]) -> tuple[Fault, ...]:
+    return ()
+
+
 def _can_always(parameters: Any, backend: str) -> CannotRun | None:
     return None
 
@@ -128,6 +132,8 @@ class Stage:
     cuda: bool = False  # has a CUDA implementation
     cannot_run: Callable[[Any, str], CannotRun | None] = _can_always  # with these parameters, on this backend
     faults: Callable[[Any], Iterable[Fault]] = _no_faults  # what the parameters' model does not check
+    kind_faults: Callable[[Any, Mapping[str, Sequence[str]]], Iterable[Fault]] = _fits_any_kind
+    """What parameters ask that inputs of these kinds, by slot, do not have."""
     ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
     source_ids: Callable[[Any], tuple[int | str, ...]] = _no_ids  # file ids named by the parameters

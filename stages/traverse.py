@@ -13,12 +13,19 @@ from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Graph, Pa
 from gravel.stages.presets import filled
 from gravel.stages.stage import FileInput, Parameters, Slot, Stage
 from gravel.stages.traversal.need import estimate
-from gravel.stages.traversal.placing import check_placement
 from gravel.stages.traversal.records import prepared
-from gravel.stages.traversal.spreading import batched
+from gravel.stages.traversal.spread import batched
 from gravel.stages.traversal.sssp import refuse_parameters
-from gravel.stages.traversal.strategy import cannot_run, checked_strategy
-from gravel.stages.traversal.tuning import tuning_faults
+from gravel.stages.traversal.strategy import (
+    PACKAGES,
+    cannot_run,
+    check_together,
+    checked_strategy,
+    kind_faults,
+    refuse,
+    strategy_names,
+    tuning_faults,
+)
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Traversal
@@ -94,7 +101,7 @@ class TraverseParameters(Parameters):
     algorithm: Literal["bfs", "sssp", "components"] = "bfs"
     """`bfs` finds distances and predecessors from each source, `sssp` those of shortest paths by weights, and
     `components` the component of every vertex."""
-    strategy: str = "auto"
+    strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names(*PACKAGES)]})
     """The name of a strategy, or `auto`, which chooses by graph and backend and reports why."""
     paper: str | None = None
     """Use the settings of a paper: merrill2012, topc2015, flexbfs, pan2018 or moschou2024. Other parameters
@@ -152,7 +159,7 @@ class TraverseParameters(Parameters):
             raise ValueError(f"components take no {told}; only a bfs does")
         if self.algorithm == "sssp":
             refuse_parameters(self)
-        check_placement(self)
+        check_together(self)
         if self.sources_over == "workers" and (batched(self) or self.statistics):
             told = "statistics are" if self.statistics else f"{self.strategy} is"
             raise ValueError(f"sources over workers are searched one by one; {told} for one worker")
@@ -185,17 +192,17 @@ def traverse(
     does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
     """
     from gravel.stages.errors import StageError
-    from gravel.stages.traversal.reading import read_searched
-    from gravel.stages.traversal.sources import sources_of
-    from gravel.stages.traversal.spread import refuse_workers, search_spread, workers_for
+    from gravel.stages.traversal.opening import open_graph, sources_of
+    from gravel.stages.traversal.spread import search_spread, workers_for
 
+    refuse(parameters, input)
     if parameters.algorithm != "components" and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
             "the sources are file ids, and no ids of an input file are known here",
             hint="name internal indices instead: sources: {vertices: [...]}",
         )
     if parameters.algorithm != "components" and isinstance(parameters.sources, VertexSources):
-        from gravel.stages.traversal.sources import check_sources
+        from gravel.stages.traversal.opening import check_sources
 
         check_sources(parameters.sources.vertices, input.vertex_count)
     if parameters.algorithm == "sssp":
@@ -204,23 +211,20 @@ def traverse(
         return find_paths(context, parameters, input)
     if isinstance(input, DistributedGraph):
         if parameters.algorithm == "components":
-            from gravel.stages.traversal.distributed_components import find_distributed
+            from gravel.stages.ranks.distributed import find_distributed
 
             return find_distributed(context, parameters, input)
-        from gravel.stages.traversal.distributed import search_distributed
+        from gravel.stages.ranks.distributed import search_distributed
 
-        refuse_workers(parameters, "distributed")
         return search_distributed(context, parameters, input)
-    if parameters.output == "checks":
-        raise StageError(
-            "only a search of a distributed graph may leave out labels",
-            hint="ask for another output, and verify the labels",
-        )
-    workers, why = workers_for(context, parameters, input)
+    workers, why = 1, ""
+    # A worker alone without a GPU has nobody to deal sources to, nor a reason to tell why it does not.
+    if context.reserved > 1 or context.machine.backend == "cuda" or parameters.sources_over == "workers":
+        workers, why = workers_for(context, parameters, input)
     if workers > 1 and not isinstance(input, Partition):
         traversal, measurement = search_spread(context, parameters, input, workers, why)
         return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
-    graph = read_searched(parameters, input, context.machine)
+    graph = open_graph(parameters, input, context.machine)
     if parameters.transport != "auto" and graph.partition is None:
         graph.notes.append(f"transport {parameters.transport} is for partitions, and was left out")
     if parameters.sources_over == "workers":
@@ -276,6 +280,7 @@ STAGE = Stage(
     cuda=True,
     cannot_run=cannot_run,
     faults=tuning_faults,
+    kind_faults=kind_faults,
     source_ids=_source_ids,
     ids_file=_ids_file,
     files=_files,

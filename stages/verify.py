@@ -84,11 +84,11 @@ def _verify_graph(
 
 
 def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Traversal) -> Verification:
-    from gravel.stages.traversal.checked import checks_over_ranks
     from gravel.stages.verifying.checks import verified_components, verified_searches
+    from gravel.stages.verifying.ranks import checks_over_ranks
 
     if traversal.algorithm == "components":
-        from gravel.stages.traversal.distributed_components import checks_of_components
+        from gravel.stages.verifying.ranks import checks_of_components
 
         return verified_components(checks_of_components(context, graph, traversal), "ranks")
     if traversal.sources is None:

@@ -1,14 +1,15 @@
 """Breadth-first search: `prepare` a graph once, `run` it from many sources; `bfs` does both for one.
 
-Each strategy is a thin module of this package with its `.cu` file beside it; see `gravel.kernels.strategy`.
+`gravel.kernels.bfs.strategies` is the table of strategies.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gravel.kernels.bfs.choice import Choice, choose
-from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search, ran_with
+from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from gravel.kernels.strategy import backend_of, strategies_in
 from gravel.kernels.tuned import applied
 
@@ -44,11 +45,13 @@ def prepare(
     """
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
-    from gravel.kernels.inputs import sides  # which imports NumPy
-
-    row_offsets, column_indices = sides(row_offsets, column_indices)
-    backend = backend_of(row_offsets)
     choice = strategy
+    # Rows that are streamed may be anything that can be sliced.
+    if "streamed" not in (choice, getattr(choice, "strategy", None)):
+        from gravel.kernels.inputs import sides  # which imports NumPy
+
+        row_offsets, column_indices = sides(row_offsets, column_indices)
+    backend = backend_of(row_offsets)
     if isinstance(choice, str):
         choice = choose(row_offsets, column_indices, symmetric=symmetric, strategy=choice)
     chosen = strategies_in("gravel.kernels.bfs")[choice.strategy]
@@ -60,7 +63,7 @@ def prepare(
         row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **constants
     )
     search.strategy, search.reason = choice.strategy, choice.reason
-    search.ran = ran_with(search, chosen.ran(backend, constants), measured.record(tuning))
+    search.ran = replace(chosen.ran(backend, constants, search), tuned=measured.record(tuning))
     search.prepare_milliseconds += choice.milliseconds
     return search
 

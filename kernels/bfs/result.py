@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from gravel.kernels.strategy import Ran
@@ -81,15 +81,6 @@ class Search(Protocol):
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers per-source initialisation and the traversal."""
         ...
-
-
-def ran_with(search: Search, ran: Ran, tuned: Mapping[str, Any] | None = None) -> Ran:
-    """Put what a search decided itself in the place of constants that were left to it.
-
-    `tuned` says which of the constants the machine had measured.
-    """
-    decided = getattr(search, "decided", {})
-    return replace(ran, options={**ran.options, **decided}, tuned=tuned or {})
 
 
 @runtime_checkable

@@ -24,11 +24,10 @@ What to call::
 
     graph = partition(row_offsets, column_indices, ranks=4, threshold=64)     # -> PartitionedGraph
     graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
-    search = prepare(graph, symmetric=True, options=SearchOptions())          # -> gravel.kernels.bfs.Search
-    result = search.run(source)                                               # ->
-    gravel.kernels.bfs.BFSResult result = components(graph, symmetric=True)                                #
-    -> ComponentsResult row_offsets, column_indices = assemble(graph)                             # the graph
-    again
+    search = PartitionSearch(graph, symmetric=True, options=SearchOptions())  # a gravel.kernels.bfs.Search
+    result = search.run(source)                                               # -> BFSResult
+    result = components(graph, symmetric=True)                                # -> ComponentsResult
+    row_offsets, column_indices = assemble(graph)                             # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
 Results are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.
@@ -39,11 +38,10 @@ from __future__ import annotations
 from gravel.kernels.partition.assemble import assemble
 from gravel.kernels.partition.census import Census, Division, take_census
 from gravel.kernels.partition.components import components, components_of_rank
-from gravel.kernels.partition.distribute import build_rank, partition, separate
+from gravel.kernels.partition.distribute import partition
 from gravel.kernels.partition.layout import (
     PartitionedGraph,
     RankGraph,
-    Separation,
     Subgraph,
     from_arrays,
     to_arrays,
@@ -51,7 +49,7 @@ from gravel.kernels.partition.layout import (
 from gravel.kernels.partition.machines import Machine
 from gravel.kernels.partition.model import Prediction, Searching, predict
 from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.partition.search import PartitionSearch, prepare, search_rank
+from gravel.kernels.partition.search import PartitionSearch, search_rank
 from gravel.kernels.partition.storage import RankSize, rank_size, storage, storage_of
 from gravel.kernels.partition.threshold import choose_threshold, suggest, suggest_threshold
 
@@ -66,20 +64,16 @@ __all__ = [
     "RankSize",
     "SearchOptions",
     "Searching",
-    "Separation",
     "Subgraph",
     "assemble",
-    "build_rank",
     "choose_threshold",
     "components",
     "components_of_rank",
     "from_arrays",
     "partition",
     "predict",
-    "prepare",
     "rank_size",
     "search_rank",
-    "separate",
     "storage",
     "storage_of",
     "suggest",

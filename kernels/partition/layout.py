@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 SUBGRAPHS = ("nn", "nd", "dn", "dd")
 NORMAL = numpy.uint32(0xFFFFFFFF)
-"""What `Separation.delegate_index` holds for a normal vertex."""
+"""Stands for no local id, of which there are fewer."""
 
 
 class Subgraph(NamedTuple):
@@ -38,16 +38,6 @@ class RankGraph:
         """Give the subgraph called nn, nd, dn or dd."""
         found: Subgraph = getattr(self, name)
         return found
-
-
-@dataclass(frozen=True)
-class Separation:
-    """Which vertices are delegates: all that is needed to place any arc."""
-
-    ranks: int
-    threshold: int
-    delegates: NDArray[Any]  # vertices, ascending, in the dtype of column_indices
-    delegate_index: NDArray[Any]  # (vertices,) uint32, NORMAL for a normal vertex
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,9 @@ class SearchOptions:
 
     A visit turns backward when its counted forward work is above `*_backward` times the estimated backward
     work, and forward again when it is below `*_forward` times that. The estimate takes parents to be anywhere
-    in a row; on GPUs delegates with most arcs come first, and a parent is found soon. So of 0.1 to 0.001 one
-    H200 was fastest with 0.01: Kronecker 22, 24 and 26 took 2 to 10 % less time than with 0.1 (means of 8 and
-    16 sources), which had been faster than the paper's 0.5. CPUs take 1 to 10 % longer with it than with 0.1
-    (Kronecker 18 and 20, one and four ranks). A turn back takes a tenth of what a turn there takes, so that
-    no visit swings.
+    in a row; on GPUs delegates with most arcs come first, and a parent is found soon. So
+    the factors are smaller than the paper's 0.5; docs/tuning.md has what supports them. A turn back takes a
+    tenth of what a turn there takes, so that no visit swings.
 
     Raises ValueError for what cannot be.
     """

@@ -37,11 +37,6 @@ class LevelRecord:
     local_exchange_milliseconds: float = 0.0  # of the exchange, that within the rank's group
     local_vertex_bytes: int = 0  # of those sent, within the group
 
-    @property
-    def remote_exchange_milliseconds(self) -> float:
-        """Of the exchange, that between groups; all of it where there are none."""
-        return max(0.0, self.exchange_milliseconds - self.local_exchange_milliseconds)
-
 
 @dataclass(frozen=True)
 class RankLabels:
@@ -118,7 +113,7 @@ def search_program(
             reduce.stop()
         visit.start()
         was = normal, delegates
-        normal, delegates = state.settle(found)
+        normal, delegates = state.commit(found)
         visit.stop()
         exchange.start()
         frontier = delegates + sum((yield from gather(end, normal)))

@@ -8,7 +8,7 @@ same thresholds, the powers of the square root of 2 of a census. Of those that k
 
 it takes the one for which `gravel.kernels.partition.model.predict` gives the least time of a search,
 
-    local work + masks + normal vertices + meetings
+    local work + masks + normal vertices + barriers
 
 on p ranks. 4 n / p, a tenth and "several tens of MBs" are from Pan, Pearce, Owens 2018 (sections V-A and
 VI-B), n / 16 is gravel's. The paper sweeps thresholds instead, and finds a wide range near the best.

@@ -3,7 +3,7 @@
 // do, all meet, and then either every rank reads the masks of all others (no rounds) or they follow a schedule in place
 // (kernels/partition/rounds_of_masks.cuh). `clock` has the nanoseconds of the first block before and after all turns.
 
-#include "kernels/partition/meeting.cuh"
+#include "kernels/partition/device_barrier.cuh"
 #include "kernels/partition/rounds_of_masks.cuh"
 
 // Of a rank: its mask, which others read, what it is before a reduction, and what it is afterwards. The fields are in
@@ -24,26 +24,26 @@ __device__ __forceinline__ void read_all(const Masks* masks, u64 ranks, u64 word
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2)
-    reductions(const Meeting* meeting, const Masks* masks, const u64* here, const u32* schedule, u64* clock, u64 here_count,
+    reductions(const Barrier* barrier, const Masks* masks, const u64* here, const u32* schedule, u64* clock, u64 here_count,
                u64 ranks, u64 words, u64 rounds, u64 turns) {
-    const Meeting& m = *meeting;
-    if (threadIdx.x == 0) open_meetings(m);
-    if (!meet(m, true)) return;
+    const Barrier& m = *barrier;
+    if (threadIdx.x == 0) open_barrier(m);
+    if (!synchronise(m, true)) return;
     if (global_thread() == 0) clock[0] = nanoseconds();
     for (u64 turn = 0; turn < turns; ++turn) {
         for (u64 k = 0; k < here_count; ++k) {
             const Masks& own = masks[here[k]];
             for (u64 i = global_thread(); i < words; i += global_threads()) own.mask[i] = own.before[i];
         }
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         for (u64 round = 0; round < rounds; ++round) {
             for (u64 k = 0; k < here_count; ++k)
                 take_masks(masks[here[k]].mask, schedule, round * ranks + here[k], words,
                            [&](u32 from) { return masks[from].mask; });
-            if (!meet(m, true)) return;
+            if (!synchronise(m, true)) return;
         }
         for (u64 k = 0; !rounds && k < here_count; ++k) read_all(masks, ranks, words, masks[here[k]].after);
-        if (!rounds && !meet(m, true)) return;
+        if (!rounds && !synchronise(m, true)) return;
     }
     if (global_thread() == 0) clock[1] = nanoseconds();
 }

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Endpoint, Program, run_in_lock_step
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
-from gravel.kernels.partition.cuda.search import make_peers
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.partition.cuda.devices import make_peers
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.reductions import Algorithm, reduction_rounds
@@ -56,7 +56,7 @@ class SideBySide:
     """Ranks on GPUs of this process, in ascending runs; the same GPU may be named several times.
 
     A GPU that is named several times runs as many launches at once, each with its share of the blocks, so
-    that their meetings and reads are those between devices, at the speed of one memory.
+    that their barriers and reads are those between devices, at the speed of one memory.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SideBySide:
                 mask, after = (cupy.zeros(self._words, numpy.uint64) for _ in range(2))
                 self._arrays.append((mask, before, after))
         table = numpy.array([[array.data.ptr for array in each] for each in self._arrays], numpy.uint64)
-        self._points = [self._on(place, MeetingPoint) for place in range(count)]
+        self._points = [self._on(place, DeviceBarrier) for place in range(count)]
         pointers = [point.pointer for point in self._points]
         shared = len(set(devices)) < count
         self._launches = []

@@ -149,13 +149,10 @@ def graph_of(name: str) -> tuple[Any, Any, tuple[int, ...]]:
     import numpy
 
     from gravel.kernels.csr import build
-    from gravel.kernels.order import apply, permutation
 
     source, target, vertices = GRAPHS[name]()
     rows = build(cupy.asarray(source), cupy.asarray(target), vertices)
     offsets, columns = rows.row_offsets, rows.column_indices
-    if name.endswith("by degree"):
-        offsets, columns = apply(offsets, columns, permutation("degree", offsets, columns))
     linked = numpy.flatnonzero(numpy.diff(cupy.asnumpy(offsets)))
     drawn = numpy.random.default_rng(1).choice(linked, SOURCES, replace=False)
     return offsets, columns, tuple(int(each) for each in drawn)
@@ -178,7 +175,6 @@ def _grid(dims: tuple[int, ...]) -> tuple[Any, Any, int]:
 
 GRAPHS: dict[str, Callable[[], tuple[Any, Any, int]]] = {
     "Kronecker": _kronecker,
-    "Kronecker, by degree": _kronecker,
     "grid": lambda: _grid(GRID),
     "3-D grid": lambda: _grid(GRID_3D),
 }

@@ -52,15 +52,9 @@ CONSTANTS: tuple[Constant, ...] = (
     *_of(
         "direction_optimizing",
         "direction_optimizing",
-        "Kronecker, by degree",
-        alpha_hubs_first=(25.0, 6.0, 12.0, 50.0),
-        beta=(24.0, 12.0, 48.0),
-    ),
-    *_of(
-        "direction_optimizing",
-        "direction_optimizing",
         "Kronecker",
-        alpha_any_order=(12.0, 6.0, 25.0, 50.0),
+        alpha=(25.0, 6.0, 12.0, 50.0),
+        beta=(24.0, 12.0, 48.0),
     ),
     *_of("multi_source", "multi_source", "Kronecker", alpha=(16.0, 4.0, 64.0)),
     # From how many arcs on a level is the whole grid's.

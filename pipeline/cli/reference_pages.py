@@ -30,14 +30,13 @@ MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 
 PACKAGES = {
     "gravel.kernels.bfs": "Breadth-first search",
-    "gravel.kernels.bfs.rows": "Breadth-first search of encoded rows",
     "gravel.kernels.sssp": "Shortest paths",
     "gravel.kernels.components": "Connected components",
 }
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    *("rows", "narrow", "weighted", "predecessor"),
+    *("rows", "narrow", "weighted", "predecessor", "asked"),
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 
@@ -92,6 +91,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "cell": lambda text: text.replace("|", "\\|").replace("\n", " "),
+        "backends": _backends,
         "constants": _constants,
         "default_text": default_text,
         "doc": lambda documented: inspect.getdoc(documented) or "",
@@ -118,7 +118,22 @@ def _kinds(slot: Slot) -> str:
     return f"several of {kinds}" if slot.many and kinds != "anything" else kinds
 
 
-def _constants(strategy: Strategy, backend: str) -> list[str]:
+def _backends(strategy: Strategy) -> str:
+    return " and ".join(name for name, code in (("CPU", strategy.cpu), ("CUDA", strategy.cuda)) if code)
+
+
+def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:
+    """Yield where a strategy has constants of its own, and those."""
+    from gravel.kernels.strategy import COLUMNS, ENCODED
+
+    for layout, rows in ((COLUMNS, ""), (ENCODED, ", encoded rows")):
+        code = strategy.on(layout)
+        for backend in ("cpu", "cuda"):
+            if code.target(backend) and (found := _constants_of(code, backend)):
+                yield f"{backend.upper()}{rows}", found
+
+
+def _constants_of(strategy: Strategy, backend: str) -> list[str]:
     return [
         f"`{name}` = " + ("chosen by the device or graph" if each.default is None else f"`{each.default}`")
         for name, each in inspect.signature(strategy.load(backend)).parameters.items()

@@ -82,6 +82,10 @@ def _entries(found: Sequence[Draft], names: list[str], faults: Faults) -> dict[s
         draft = drafts[name]
         axes = axes_of(draft)
         if axes is not None:
-            variants = make_variants(draft, axes)
+            kinds = {
+                slot: [drafts[given.entry].entry.stage.outputs[given.output] for given in wires[name][slot]]
+                for slot in wires[name]
+            }
+            variants = make_variants(draft, axes, kinds)
             entries[name] = replace(draft.entry, inputs=wires[name], axes=axes, variants=variants)
     return entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +34,13 @@ class _Step:
     context: dict[str, Any]
 
 
-def validate(draft: Draft, data: dict[str, Json], also: Iterable[str]) -> Parameters | list[Problem]:
+def validate(
+    draft: Draft, data: dict[str, Json], also: Iterable[str], kinds: Mapping[str, Sequence[str]]
+) -> Parameters | list[Problem]:
     """Validate filled-in parameters against the stage's model.
 
-    `also` are the other keys that an entry of this stage may have, for hints. Returns the parameters, or
+    `also` are the other keys that an entry of this stage may have, for hints, and `kinds` those of its inputs
+    by slot. Returns the parameters, or
     what is wrong with them.
     """
     stage, node, source = draft.entry.stage, draft.parameters, draft.scope.source
@@ -54,7 +57,7 @@ def validate(draft: Draft, data: dict[str, Json], also: Iterable[str]) -> Parame
         steps = list(_switches(data, parameters, ()))
         steps += [
             _Step(fault.path, (), None, "one_of", fault.message, fault.value, {})
-            for fault in stage.faults(parameters)
+            for fault in (*stage.faults(parameters), *stage.kind_faults(parameters, kinds))
         ]
         if not steps:
             return parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from pydantic import ValidationError
 
 from gravel.pipeline.plugins.reserved_keys import RESERVED
@@ -37,8 +39,13 @@ def axes_of(draft: Draft) -> tuple[str, ...] | None:
     return values.axes_behind(wanted) if sound else None
 
 
-def make_variants(draft: Draft, axes: tuple[str, ...]) -> dict[tuple[int, ...], Variant]:
-    """Fill in and validate the parameters for each choice; faults are noted and leave their variant out."""
+def make_variants(
+    draft: Draft, axes: tuple[str, ...], kinds: Mapping[str, Sequence[str]]
+) -> dict[tuple[int, ...], Variant]:
+    """Fill in and validate the parameters for each choice; faults are noted and leave their variant out.
+
+    `kinds` are those of the entry's inputs by slot.
+    """
     found: dict[tuple[int, ...], Variant] = {}
     entry, scope, values = draft.entry, draft.scope, draft.scope.values
     also = [*RESERVED, *entry.stage.inputs]
@@ -59,14 +66,16 @@ def make_variants(draft: Draft, axes: tuple[str, ...]) -> dict[tuple[int, ...], 
                 message = f"the variants of {entry.name!r} have more than {MAX_VALUES:,} values"
                 scope.fault(entry.location, message)
                 return found
-            variant = _variant(draft, filled.value, also)
+            variant = _variant(draft, filled.value, also, kinds)
             if variant is not None:
                 found[choice] = variant
     return found
 
 
-def _variant(draft: Draft, data: dict[str, Json], also: list[str]) -> Variant | None:
-    checked = validate(draft, data, also)
+def _variant(
+    draft: Draft, data: dict[str, Json], also: list[str], kinds: Mapping[str, Sequence[str]]
+) -> Variant | None:
+    checked = validate(draft, data, also, kinds)
     if isinstance(checked, list):
         draft.scope.faults.add_all(checked)
         return None

@@ -91,14 +91,13 @@ def _searched(
     from gravel.stages.context import PlainContext
     from gravel.stages.counting.gathered import add_gathered
     from gravel.stages.traversal.bfs import prepare_search, search_all
-    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.opening import open_graph, sources_of
+    from gravel.stages.traversal.placing import batch_of
     from gravel.stages.traversal.records import prepared
-    from gravel.stages.traversal.sizes import batch_of
-    from gravel.stages.traversal.sources import sources_of
 
     plain = PlainContext(context.machine, context.scratch)  # its labels are not kept
     asked = parameters.searched()
-    graph = read_searched(asked, stored, context.machine)
+    graph = open_graph(asked, stored, context.machine)
     sources = sources_of(asked, graph)
     measurement = search_all(plain, graph, sources, asked)[1]
     starts = (sources if graph.permutation is None else graph.permutation[sources]).tolist()

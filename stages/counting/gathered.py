@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
-from gravel.stages.traversal.counts import add_statistics
+from gravel.stages.traversal.records import add_statistics
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search

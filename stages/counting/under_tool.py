@@ -28,8 +28,8 @@ def main(folder: Path) -> None:
 
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import prepare_search
-    from gravel.stages.traversal.reading import read_searched
-    from gravel.stages.traversal.sizes import batch_of
+    from gravel.stages.traversal.opening import open_graph
+    from gravel.stages.traversal.placing import batch_of
 
     asked = json.loads((folder / ASKED).read_text())
     # Whoever started this process may be gone.
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     cupy.cuda.Device(asked["device"]).use()
     machine = Machine(**asked["machine"])
     parameters = CountersParameters.model_validate_json(asked["parameters"]).searched()
-    graph = read_searched(parameters, read_stored(folder / GRAPH), machine)
+    graph = open_graph(parameters, read_stored(folder / GRAPH), machine)
     search, _ = prepare_search(PlainContext(machine, folder), graph, parameters, batch=batch_of(parameters))
     first = [_labels(search.run(start)) for start in asked["starts"]]
     same = True

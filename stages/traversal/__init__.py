@@ -1,1 +1,1 @@
-"""What `traverse` is made of: the graph in memory, its sources, the searches and the components."""
+"""What `traverse` is made of: a graph opened for a search, its strategy, the searches and their labels."""

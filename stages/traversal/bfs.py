@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from gravel.kernels.strategy import COLUMNS, ENCODED
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.encoded import encoded_record, prepare_encoded
-from gravel.stages.traversal.records import executed, placement_record
-from gravel.stages.traversal.sizes import batch_of
-from gravel.stages.traversal.strategy import checked_tuning, machine_name, refuse_choice
+from gravel.stages.traversal.placing import batch_of
+from gravel.stages.traversal.records import encoded_record, executed, placement_record
+from gravel.stages.traversal.strategy import checked_tuning, machine_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.bfs import BFSResult, Search
-    from gravel.kernels.placement import Placed
+    from gravel.kernels.bfs import BFSResult, Choice, Search
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.context import Context
     from gravel.stages.stage import Machine
@@ -53,9 +52,8 @@ def search_all(
     import numpy
 
     from gravel.stages.artifacts import Measurement
-    from gravel.stages.traversal.counts import add_statistics
     from gravel.stages.traversal.labels import LabelWriter
-    from gravel.stages.traversal.ordering import OrderTimes, order_times
+    from gravel.stages.traversal.records import OrderTimes, add_statistics, order_times
 
     permutation = graph.permutation
     starts = (sources if permutation is None else permutation[sources].astype(numpy.int64)).tolist()
@@ -151,79 +149,64 @@ def prepare_search(
     `batch` is how many searches come at once, if that is known: a strategy with labels for each of a batch
     makes room for no more.
     """
-    strategy, tuning = parameters.strategy, parameters.tuning
     if graph.partition is not None:
-        from gravel.stages.traversal.partitioned import prepare_ranks
+        from gravel.stages.ranks.searches import prepare_ranks
 
-        refuse_choice(strategy)
         return prepare_ranks(context, graph, parameters)
-    from gravel.kernels.bfs import choose, prepare
+    from gravel.kernels import bfs
 
-    if graph.rows is not None:
-        try:
-            return prepare_encoded(graph, graph.rows, parameters)
-        except ValueError as error:
-            raise StageError(str(error)) from None
-    if graph.placed is not None and (strategy in ("auto", "host_rows") or graph.placement == "streamed"):
-        return _prepare_placed(graph, graph.placed, parameters)
+    given: dict[str, Any] = {
+        "output": parameters.output,
+        "symmetric": graph.symmetric,
+        "max_depth": parameters.max_depth,
+    }
+    layout = COLUMNS if graph.rows is None else ENCODED
     try:
-        choice = choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
-        constants, notes = checked_tuning("gravel.kernels.bfs", choice.strategy, graph.backend, tuning)
+        choice = _choice(graph, parameters)
+        constants, notes = checked_tuning("bfs", choice.strategy, graph.backend, parameters.tuning, layout)
         if choice.strategy == "multi_source" and batch is not None:
             constants["batch"] = batch
-        search = prepare(
-            graph.row_offsets,
-            graph.columns,
-            strategy=choice,
-            output=parameters.output,
-            symmetric=graph.symmetric,
-            max_depth=parameters.max_depth,
-            statistics=statistics,
-            **constants,
-        )
+        given |= {"strategy": choice} | _planned(graph) | constants
+        if graph.rows is not None:
+            from gravel.kernels.bfs import rows
+
+            return rows.prepare(graph.rows, **given), notes
+        search = bfs.prepare(graph.row_offsets, graph.columns, statistics=statistics, **given)
     except ValueError as error:
         raise StageError(str(error)) from None
     return search, notes
 
 
-def _prepare_placed(
-    graph: SearchedGraph, placed: Placed, parameters: TraverseParameters
-) -> tuple[Search, list[str]]:
-    """Return a search of pinned or streamed rows and sentences about what it leaves out.
+def _choice(graph: SearchedGraph, parameters: TraverseParameters) -> Choice:
+    """Choose the strategy for rows as they lie; raises ValueError for one that does not search them."""
+    from gravel.kernels import bfs
 
-    Raises `StageError` for a strategy or a tuning constant that does not fit.
-    """
-    from gravel.kernels.strategy import strategies_in
+    strategy = parameters.strategy
+    if graph.placed is not None and graph.placement == "streamed":
+        # Rows that were to be pinned, for host_rows, are streamed where the system pins no memory.
+        if strategy not in ("auto", "host_rows", "streamed"):
+            raise ValueError(f"strategy {strategy!r} does not search rows of placement streamed")
+        asked = "asked for" if strategy == "streamed" else graph.placed.plan.reason
+        return bfs.Choice("streamed", asked, 0.0)
+    if graph.placed is not None and strategy == "auto":
+        return bfs.Choice("host_rows", graph.placed.plan.reason, 0.0)
+    if graph.rows is not None:
+        from gravel.kernels.bfs import rows
 
-    plan = placed.plan
-    name = "streamed" if plan.placement == "streamed" else "host_rows"
-    if parameters.strategy not in ("auto", "host_rows", "streamed"):
-        raise StageError(
-            f"strategy {parameters.strategy!r} does not search rows of placement {plan.placement}",
-            hint=f"leave strategy out, or ask for {name}",
-        )
-    planned: dict[str, Any] = {}
+        return rows.choose(symmetric=graph.symmetric, strategy=strategy)
+    return bfs.choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
+
+
+def _planned(graph: SearchedGraph) -> dict[str, Any]:
+    """Return the constants that follow from where rows lie."""
+    if graph.placed is None:
+        return {}
+    plan = graph.placed.plan
     if plan.placement == "streamed":
-        planned = {"buffer_bytes": plan.buffer_bytes}
-    elif plan.placement == "split":
-        planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
-    strategy = strategies_in("gravel.kernels.bfs")[name]
-    try:
-        constants, notes = checked_tuning("gravel.kernels.bfs", name, graph.backend, parameters.tuning)
-        search: Search = strategy.load(graph.backend)(
-            graph.row_offsets,
-            graph.columns,
-            output=parameters.output,
-            symmetric=graph.symmetric,
-            max_depth=parameters.max_depth,
-            **(planned | constants),
-        )
-    except ValueError as error:
-        raise StageError(str(error)) from None
-    search.strategy = name
-    search.ran = strategy.ran(graph.backend, planned | constants)
-    search.reason = plan.reason if parameters.strategy == "auto" else "asked for"
-    return search, notes
+        return {"buffer_bytes": plan.buffer_bytes}
+    if plan.placement == "split":
+        return {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
+    return {}
 
 
 def _over_link(result: BFSResult) -> dict[str, Any]:
@@ -259,8 +242,7 @@ def timed(
 
     `starts` are the sources in the numbering that is searched. With `warm` one search comes before the clock.
     """
-    from gravel.stages.traversal.counts import reached
-    from gravel.stages.traversal.partitioned import told_by_ranks
+    from gravel.stages.traversal.records import reached, told_by_ranks
 
     records: list[dict[str, Any]] = []
     for source, result in zip(sources, _results(graph, search, starts, warm), strict=True):

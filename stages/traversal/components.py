@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.strategy import COLUMNS, ENCODED
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.encoded import encoded_record
-from gravel.stages.traversal.records import components_ran, executed, placement_record, told
-from gravel.stages.traversal.strategy import checked_tuning, machine_name, refuse_choice
+from gravel.stages.traversal.records import encoded_record, executed, placement_record, told
+from gravel.stages.traversal.strategy import checked_tuning, machine_name, strategies_for
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -40,9 +40,8 @@ def find_components(
     exchange: dict[str, Any] = {}
     backend, reason = graph.backend, "asked for" if strategy != "auto" else "it is the default"
     if graph.partition is not None:
-        from gravel.stages.traversal.ranked_components import prepare_components
+        from gravel.stages.ranks.components import prepare_components
 
-        refuse_choice(strategy, tuning)
         ranked, notes = prepare_components(context, graph, parameters)
         found, times, exchange = ranked.several(1 + RUNS)
         backend, reason, preparing = ranked.backend, ranked.reason, ranked.prepare_milliseconds
@@ -146,10 +145,10 @@ def prepared_find(
     elif graph.placed and graph.placed.plan.heads and name == "afforest":
         plan = graph.placed.plan
         rows, planned = _as_rows(graph), {"rounds": plan.heads, "keep": plan.keep}
-    package = "gravel.kernels.components" if rows is None else "gravel.kernels.components.rows"
+    layout = COLUMNS if rows is None else ENCODED
     try:
-        constants, notes = checked_tuning(package, name, graph.backend, tuning)
-        ran = components_ran(package, name, graph.backend, planned | constants)
+        constants, notes = checked_tuning("components", name, graph.backend, tuning, layout)
+        ran = strategies_for("components", layout)[name].ran(graph.backend, planned | constants)
         if rows is not None:
             from gravel.kernels.components.rows import prepare
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.strategy import ENCODED, backend_of
+from gravel.stages.errors import StageError
+from gravel.stages.traversal.graph import SearchedGraph, extra_ends, first_offsets, has_loops_or_duplicates
+from gravel.stages.traversal.strategy import strategies_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.bfs import Search
-    from gravel.kernels.bfs.choice import Choice
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.placement import Placed
     from gravel.stages.artifacts import CompressedGraph
-    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.stage import Machine
     from gravel.stages.traversal.placing import Placing
     from gravel.stages.traverse import TraverseParameters
 
@@ -31,25 +33,80 @@ STREAM = "stream"
 
 
 def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
-    """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says.
+    """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says."""
+    return not why_decoded(parameters, placement, codec)
+
+
+def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
+    """Say why a compressed graph is decoded before the search; nothing where it is searched as it is.
 
     Strategies that read columns alone decode them first. Rows of codec `csr` are columns.
     """
     if codec == "csr":
-        return False
-    if parameters.strategy == "auto" or placement == STREAMED:
-        return True
-    from gravel.kernels.strategy import strategies_in
-
-    package = "gravel.kernels.bfs.rows" if parameters.algorithm == "bfs" else "gravel.kernels.components.rows"
-    return parameters.strategy in strategies_in(package)
-
-
-def why_decoded(parameters: TraverseParameters, codec: str | None = None) -> str:
-    """Say that rows are decoded before the search, and why."""
-    if codec == "csr":
         return COLUMNS
+    if parameters.strategy == "auto" or placement == STREAMED:
+        return ""
+    if parameters.strategy in strategies_for(parameters.algorithm, ENCODED):
+        return ""
     return f"{DECODED}: strategy {parameters.strategy} reads columns"
+
+
+def read_encoded(
+    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
+) -> SearchedGraph:
+    """Read the rows of a compressed graph as they are stored, and bring them to where they are searched.
+
+    Raises `StageError` for rows that are damaged, or whose lists are not sorted.
+    """
+    try:
+        return _read_encoded(stored, permutation, machine, placing)
+    except ValueError as error:
+        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
+
+
+def _read_encoded(
+    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
+) -> SearchedGraph:
+    from gravel.kernels.placement import Placed
+
+    if not stored.sorted:
+        raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
+    in_parts = placing is not None and placing.plan.placement == STREAMED
+    whole = machine.backend == "cuda" and (placing is None or placing.plan.placement == "device")
+    there = rows_on_device(stored) if whole else None
+    rows = there or (streamed_rows(stored) if in_parts else read_rows(stored))
+    notes, placed = [f"rows of layout {rows.layout} were searched as they are"], None
+    if whole and there is None:
+        rows, placed = on_device(rows, placing)
+    offsets = row_offsets_of(rows, in_parts=in_parts)
+    ends = None
+    if has_loops_or_duplicates(stored):
+        on_gpu = backend_of(offsets) == "cuda"
+        deduplicated = stored.deduplicated
+        ends = edge_ends_on_device(rows, offsets, deduplicated=deduplicated) if on_gpu else edge_ends_of(rows)
+    if machine.backend == "cuda" and not whole:
+        rows, placed = on_device(rows, placing)
+    elif in_parts and placing is not None:
+        placed = Placed(placing.plan, {STREAM: rows.arrays[STREAM]})
+    if placed is not None:
+        notes += [*placed.notes] or [placed.described()]
+        placed = None if placed.plan.placement == "device" else placed
+    return SearchedGraph(
+        vertex_count=stored.vertex_count,
+        arc_count=stored.arc_count,
+        symmetric=stored.symmetric,
+        backend=machine.backend,
+        first_offsets=first_offsets(offsets, permutation),
+        extra_ends=extra_ends(ends, offsets, permutation),
+        permutation=permutation,
+        row_offsets=on_host(offsets),
+        columns=None,
+        partition=None,
+        notes=notes,
+        compressed=stored,
+        placed=placed,
+        rows=rows,
+    )
 
 
 def read_rows(stored: CompressedGraph) -> EncodedRows:
@@ -235,61 +292,3 @@ def _several(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRow
     else:
         arrays = {"byte_offsets": offsets - begin, STREAM: pad(rows.arrays[STREAM][begin:end])}
     return replace(rows, arrays=arrays, vertex_count=len(offsets) - 1, first_row=first)
-
-
-def encoded_record(graph: SearchedGraph) -> dict[str, Any]:
-    """Return the layout of rows that were searched as they are, and their bytes, for a measurement."""
-    if graph.partition is not None and graph.compressed is not None:
-        from gravel.kernels.partition.encoded import encoded_bytes
-
-        size = sum(encoded_bytes(part) for part in graph.partition.parts)
-        return {"layout": graph.compressed.codec, "row_bytes": size}
-    return {} if graph.rows is None else {"layout": graph.rows.layout, "row_bytes": graph.rows.nbytes}
-
-
-def prepare_encoded(
-    graph: SearchedGraph, rows: EncodedRows, parameters: TraverseParameters
-) -> tuple[Search, list[str]]:
-    """Return a search of encoded rows and sentences about what it leaves out.
-
-    Raises ValueError for a strategy or a tuning constant that does not fit, and for bytes that are no rows.
-    """
-    from gravel.kernels.bfs.choice import Choice
-    from gravel.kernels.bfs.rows import choose, prepare
-    from gravel.stages.traversal.strategy import checked_tuning
-
-    choice = choose(symmetric=graph.symmetric, strategy=parameters.strategy)
-    planned: dict[str, Any] = {}
-    if graph.placed is not None:
-        plan = graph.placed.plan
-        if plan.placement == STREAMED:
-            planned = {"buffer_bytes": plan.buffer_bytes}
-            choice = streamed_choice(parameters, plan.reason)
-        elif parameters.strategy == "auto":
-            choice = Choice("host_rows", plan.reason, 0.0)
-        if plan.placement == "split":
-            planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
-    constants, notes = checked_tuning(
-        "gravel.kernels.bfs.rows", choice.strategy, graph.backend, parameters.tuning
-    )
-    search = prepare(
-        rows,
-        strategy=choice,
-        output=parameters.output,
-        symmetric=graph.symmetric,
-        max_depth=parameters.max_depth,
-        **(planned | constants),
-    )
-    return search, notes
-
-
-def streamed_choice(parameters: TraverseParameters, reason: str) -> Choice:
-    """Name the strategy of streamed rows; raises ValueError for one that needs them whole.
-
-    Rows that were to be pinned, for `host_rows`, are streamed where the system pins no memory.
-    """
-    from gravel.kernels.bfs.choice import Choice
-
-    if parameters.strategy not in ("auto", "host_rows", "streamed"):
-        raise ValueError(f"strategy {parameters.strategy!r} does not search rows of placement streamed")
-    return Choice("streamed", reason if parameters.strategy != "streamed" else "asked for", 0.0)

@@ -1,7 +1,8 @@
-"""Any kind of stored graph, in memory and ready for a search."""
+"""A graph in memory, ready for a search, and how one of plain columns is read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,7 @@ from gravel.kernels.placement.device_copies import on_host
 from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.encoded import DECODED
-from gravel.stages.traversal.placing import COLUMNS, place_columns
-from gravel.stages.traversal.sizes import COUNTED_AT_ONCE
+from gravel.stages.traversal.placing import COLUMNS, COUNTED_AT_ONCE, place_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from gravel.kernels.placement import Placed
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.placing import Placing
-
-ON_CPU = "the partition was searched on the CPU; `backend: cuda` asks for GPUs"
 
 
 @dataclass(frozen=True)
@@ -96,6 +93,11 @@ class SearchedGraph:
         """Where the rows lie, as `gravel.kernels.placement.plan` calls it; a CPU has them on the host."""
         return "host" if self.placed is None else self.placed.plan.placement
 
+    @property
+    def striped(self) -> bool:
+        """Whether it is a partition without delegates, whose vertices are dealt in turn."""
+        return self.stored is not None and self.stored.scheme == "striped"
+
     def host_columns(self) -> NDArray[Any]:
         """Return the columns in host memory, copied from the device or decoded where they are there alone."""
         if self.compressed is not None:
@@ -108,124 +110,21 @@ class SearchedGraph:
         return columns
 
 
-def read_graph(
-    stored: Graph | CompressedGraph | Partition,
-    machine: Machine,
-    placing: Placing | None = None,
-    *,
-    encoded: bool = False,
-    encoded_ranks: bool = False,
-    decoded: str = DECODED,
-) -> SearchedGraph:
-    """Read a stored graph, and bring it to the machine's backend.
-
-    `placing` says where its rows go there; without it, on the device of a GPU. The rows of a compressed graph
-    are left as they are with `encoded`, and those of a compressed partition with `encoded_ranks`; else they
-    are decoded, which the note `decoded` says.
-    Raises `StageError` when a compressed graph is damaged.
-    """
-    import numpy
-
-    notes = []
-    permutation = getattr(stored, "permutation", None)
-    if permutation is not None:
-        permutation = numpy.asarray(permutation)
-    plain: Graph | Partition
-    if isinstance(stored, CompressedGraph) and stored.subgraphs is None and encoded:
-        try:
-            return _read_encoded(stored, permutation, machine, placing)
-        except ValueError as error:
-            raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
-    if isinstance(stored, CompressedGraph) and encoded_ranks:
-        notes.append(f"rows of layout {stored.codec} were searched as they are, by each rank its own")
-        return _read_partition(stored, permutation, machine, notes)
-    if isinstance(stored, CompressedGraph) and stored.codec == "csr" and _in_parts(stored, placing):
-        from gravel.stages.traversal.byte_columns import columns_as_stored
-
-        notes.append(decoded)
-        plain = columns_as_stored(stored)
-    elif isinstance(stored, CompressedGraph):
-        from gravel.stages.compressing.decoding import decompress
-
-        notes.append(decoded)
-        # What does not lie on the device is not decoded there either.
-        whole = placing is None or placing.plan.placement == "device"
-        plain = decompress(stored, backend=machine.backend if whole else "cpu")
-    else:
-        plain = stored
-    if isinstance(plain, Partition):
-        return _read_partition(plain, permutation, machine, notes)
-    return _read_csr(plain, permutation, machine, notes, placing)
-
-
-def _in_parts(stored: CompressedGraph, placing: Placing | None) -> bool:
-    return stored.subgraphs is None and placing is not None and placing.plan.placement == "streamed"
-
-
-def _read_encoded(
-    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
-) -> SearchedGraph:
-    from gravel.kernels.placement import Placed
-    from gravel.stages.traversal.encoded import (
-        STREAM,
-        STREAMED,
-        edge_ends_of,
-        edge_ends_on_device,
-        on_device,
-        read_rows,
-        row_offsets_of,
-        rows_on_device,
-        streamed_rows,
-    )
-
-    if not stored.sorted:
-        raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
-    in_parts = placing is not None and placing.plan.placement == STREAMED
-    whole = machine.backend == "cuda" and (placing is None or placing.plan.placement == "device")
-    there = rows_on_device(stored) if whole else None
-    rows = there or (streamed_rows(stored) if in_parts else read_rows(stored))
-    notes, placed = [f"rows of layout {rows.layout} were searched as they are"], None
-    if whole and there is None:
-        rows, placed = on_device(rows, placing)
-    offsets = row_offsets_of(rows, in_parts=in_parts)
-    ends = None
-    if _has_loops_or_duplicates(stored):
-        on_gpu = backend_of(offsets) == "cuda"
-        deduplicated = stored.deduplicated
-        ends = edge_ends_on_device(rows, offsets, deduplicated=deduplicated) if on_gpu else edge_ends_of(rows)
-    if machine.backend == "cuda" and not whole:
-        rows, placed = on_device(rows, placing)
-    elif in_parts and placing is not None:
-        placed = Placed(placing.plan, {STREAM: rows.arrays[STREAM]})
-    if placed is not None:
-        notes += [*placed.notes] or [placed.described()]
-        placed = None if placed.plan.placement == "device" else placed
-    return SearchedGraph(
-        vertex_count=stored.vertex_count,
-        arc_count=stored.arc_count,
-        symmetric=stored.symmetric,
-        backend=machine.backend,
-        first_offsets=_first_offsets(offsets, permutation),
-        extra_ends=_extra_ends(ends, offsets, permutation),
-        permutation=permutation,
-        row_offsets=on_host(offsets),
-        columns=None,
-        partition=None,
-        notes=notes,
-        compressed=stored,
-        placed=placed,
-        rows=rows,
-    )
-
-
-def _read_csr(
+def read_columns(
     plain: Graph,
     permutation: NDArray[Any] | None,
     machine: Machine,
-    notes: list[str],
     placing: Placing | None,
+    notes: Sequence[str] = (),
 ) -> SearchedGraph:
+    """Read a graph of columns, and bring it to where it is searched.
+
+    `placing` says where its rows go; without it, on the device of a GPU. Raises `StageError` where lists are
+    not sorted.
+    """
     import numpy
+
+    notes = [*notes]
 
     if not plain.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
@@ -252,14 +151,14 @@ def _read_csr(
         offsets = on_device(offsets)
         columns = on_device(columns) if whole else columns
     offsets_there = offsets if whole else host_offsets
-    ends = _edge_ends(plain, offsets_there, columns, placed)
+    ends = edge_ends_of_columns(plain, offsets_there, columns, placed)
     return SearchedGraph(
         vertex_count=plain.vertex_count,
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend=machine.backend,
-        first_offsets=_first_offsets(offsets if permutation is not None else host_offsets, permutation),
-        extra_ends=_extra_ends(ends, offsets_there, permutation),
+        first_offsets=first_offsets(offsets if permutation is not None else host_offsets, permutation),
+        extra_ends=extra_ends(ends, offsets_there, permutation),
         permutation=permutation,
         row_offsets=offsets,
         columns=columns,
@@ -270,42 +169,7 @@ def _read_csr(
     )
 
 
-def _read_partition(
-    plain: Partition | CompressedGraph,
-    permutation: NDArray[Any] | None,
-    machine: Machine,
-    notes: list[str],
-) -> SearchedGraph:
-    from gravel.stages.partition import load_partition
-    from gravel.stages.traversal.encoded_ranks import read_encoded_ranks
-
-    if machine.backend == "cuda":
-        notes.append(ON_CPU)
-    loaded = load_partition(plain) if isinstance(plain, Partition) else read_encoded_ranks(plain)
-    offsets = partition_offsets(loaded)
-    ends = None
-    if isinstance(plain, Partition) and _has_loops_or_duplicates(plain):
-        from gravel.kernels.partition import assemble
-
-        ends = _edge_ends(plain, *assemble(loaded))
-    return SearchedGraph(
-        vertex_count=plain.vertex_count,
-        arc_count=plain.arc_count,
-        symmetric=plain.symmetric,
-        backend="cpu",
-        first_offsets=_first_offsets(offsets, permutation),
-        extra_ends=_extra_ends(ends, offsets, permutation),
-        permutation=permutation,
-        row_offsets=None,
-        columns=None,
-        partition=loaded,
-        stored=plain if isinstance(plain, Partition) else None,
-        compressed=None if isinstance(plain, Partition) else plain,
-        notes=notes,
-    )
-
-
-def _first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[Any]:
+def first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[Any]:
     """Make the row offsets in `symmetrize`'s numbering from those of the numbering that is searched."""
     found: Any
     if permutation is None:
@@ -322,7 +186,7 @@ def _first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[An
     return found  # type: ignore[no-any-return]
 
 
-def _extra_ends(ends: Any | None, offsets: Any, permutation: NDArray[Any] | None) -> Any | None:
+def extra_ends(ends: Any | None, offsets: Any, permutation: NDArray[Any] | None) -> Any | None:
     """Take arcs from ends of distinct edges per vertex, in `symmetrize`'s numbering, where they lie."""
     if ends is None:
         return None
@@ -336,14 +200,24 @@ def _extra_ends(ends: Any | None, offsets: Any, permutation: NDArray[Any] | None
     return extra[permutation]
 
 
-def _has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool:
+def permutation_of(stored: Graph | CompressedGraph | Partition) -> NDArray[Any] | None:
+    """Return the permutation, old -> new, of a graph that was renumbered, on the host."""
+    import numpy
+
+    permutation = getattr(stored, "permutation", None)
+    return None if permutation is None else numpy.asarray(permutation)
+
+
+def has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool:
+    """Whether an undirected graph's arcs do not tell its distinct edges."""
     return plain.symmetric and (plain.loop_count > 0 or not plain.deduplicated)
 
 
-def _edge_ends(
+def edge_ends_of_columns(
     plain: Graph | Partition, offsets: Any, columns: Any, placed: Placed | None = None
 ) -> Any | None:
-    if not _has_loops_or_duplicates(plain):
+    """Count the ends of distinct edges per vertex, where the columns lie; None where arcs tell them."""
+    if not has_loops_or_duplicates(plain):
         return None
     from gravel.kernels.level_statistics import edge_ends
 
@@ -366,18 +240,60 @@ def _edge_ends(
     return edge_ends(offsets, columns)
 
 
-def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:
-    """Count the arcs of every vertex over all ranks, summed up as the row offsets of the whole graph."""
+class ByteColumns:
+    """Columns in an array of bytes, uint8 (arcs * itemsize,), which is read where a slice is asked for."""
+
+    def __init__(self, stream: Any, dtype: Any) -> None:
+        import numpy
+
+        self.dtype = numpy.dtype(dtype)
+        self._stream = stream
+
+    def __len__(self) -> int:
+        return int(len(self._stream) // self.dtype.itemsize)
+
+    def __getitem__(self, wanted: slice) -> NDArray[Any]:
+        import numpy
+
+        first, last, _ = wanted.indices(len(self))
+        out = numpy.empty(max(0, last - first), self.dtype)
+        self.read_into(out, first)
+        return out
+
+    def read_into(self, out: NDArray[Any], first: int = 0) -> None:
+        """Read the columns from `first` on into `out`."""
+        import numpy
+
+        from gravel.kernels.placement.pinned import fill
+
+        fill(out.view(numpy.uint8), self._stream, first * self.dtype.itemsize)
+
+
+def columns_as_stored(stored: CompressedGraph) -> Graph:
+    """Give back a graph of codec `csr` whose columns stay where they are stored.
+
+    Raises `StageError` where there are not as many bytes as the graph has columns.
+    """
     import numpy
 
-    from gravel.kernels.partition.layout import row_lengths
+    from gravel.kernels.index import index_dtype
 
-    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
-    degrees = offsets[1:]
-    delegates = graph.delegates.astype(numpy.int64)
-    for part in graph.parts:
-        own = degrees[part.rank :: graph.ranks]
-        own += row_lengths(part.nn) + row_lengths(part.nd)
-        degrees[delegates] += row_lengths(part.dn) + row_lengths(part.dd)
-    numpy.cumsum(degrees, out=degrees)
-    return offsets
+    n, dtype = stored.vertex_count, numpy.dtype(index_dtype(stored.vertex_count))
+    byte_offsets = on_host(stored.byte_offsets)
+    size = stored.arc_count * dtype.itemsize
+    if len(byte_offsets) != n + 1 or len(stored.stream) != size or int(byte_offsets[-1]) != size:
+        raise StageError(
+            f"the stream has {len(stored.stream)} bytes; {stored.arc_count} columns of {dtype} were expected",
+            hint="the compressed graph is damaged; compress it again",
+        )
+    columns: Any = ByteColumns(stored.stream, dtype)
+    return Graph(
+        row_offsets=byte_offsets // dtype.itemsize,
+        column_indices=columns,
+        vertex_count=n,
+        arc_count=stored.arc_count,
+        symmetric=stored.symmetric,
+        sorted=stored.sorted,
+        deduplicated=stored.deduplicated,
+        loop_count=stored.loop_count,
+    )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gravel.kernels.bfs import BFSResult
     from gravel.kernels.relabel_cuda import LabelsBack
-    from gravel.stages.context import Context, Sink
+    from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
 
 
@@ -60,6 +60,37 @@ class Distances:
                 self._rows.append(narrow[row : row + 1].astype(wanted))
 
 
+class LabelRows:
+    """Distances and predecessors of one search after another, each an array with a row for each search.
+
+    `sink(dtype, row_shape, **facts)` starts such an array; there is none for what `output` leaves out.
+    """
+
+    def __init__(self, sink: Callable[..., Any], vertex_count: int, output: str, **facts: Any) -> None:
+        import numpy
+
+        row = (vertex_count,)
+        self.tree = numpy.int32 if vertex_count < 1 << 31 else numpy.int64
+        self.distances: Distances | None = None
+        if output in ("both", "distance"):
+            self.distances = Distances(lambda dtype: sink(dtype, row, **facts))
+        self.predecessors = sink(self.tree, row, **facts) if output in ("both", "predecessor") else None
+
+    def append(self, distance: Any | None, predecessor: Any | None) -> None:
+        """Add the labels of one search, (vertices,) each; what the output leaves out is not looked at."""
+        if self.distances is not None and distance is not None:
+            self.distances.append(distance)
+        if self.predecessors is not None and predecessor is not None:
+            self.predecessors.append(predecessor.reshape(1, -1))
+
+    def close(self) -> tuple[Any, Any]:
+        """End the arrays and hand them out, None for what there is not."""
+        return (
+            None if self.distances is None else self.distances.close(),
+            None if self.predecessors is None else self.predecessors.close(),
+        )
+
+
 class LabelWriter:
     """The output arrays, and the workspace to bring labels back.
 
@@ -68,18 +99,9 @@ class LabelWriter:
     """
 
     def __init__(self, context: Context, graph: SearchedGraph, output: str, searches: int) -> None:
-        import numpy
-
-        n = graph.vertex_count
-        tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._distances: Distances | None = None
-        self._predecessors: Sink | _OnDevice | None = None
         self._on_device = graph.backend == "cuda" and context.keeps_device_arrays
         sink: Any = _OnDevice if self._on_device else context.sink
-        if output != "predecessor":
-            self._distances = Distances(lambda dtype: sink(dtype, (n,), rows=searches))
-        if output != "distance":
-            self._predecessors = sink(tree, (n,), rows=searches)
+        self._rows = LabelRows(sink, graph.vertex_count, output, rows=searches)
         self._back: _OnHost | LabelsBack | None = None
         if graph.permutation is not None:
             made: type[_OnHost | LabelsBack] = _OnHost
@@ -89,9 +111,9 @@ class LabelWriter:
                 made = relabel_cuda.LabelsBack
             self._back = made(
                 graph.permutation,
-                distance=self._distances is not None,
-                predecessor=self._predecessors is not None,
-                tree=tree,
+                distance=self._rows.distances is not None,
+                predecessor=self._rows.predecessors is not None,
+                tree=self._rows.tree,
             )
 
     def append(self, result: BFSResult) -> tuple[NDArray[Any] | None, NDArray[Any] | None, float]:
@@ -100,25 +122,16 @@ class LabelWriter:
         if self._back is not None:
             distance, predecessor, milliseconds = self._back.run(distance, predecessor)
         if self._on_device:
-            self._append(distance, predecessor)
+            self._rows.append(distance, predecessor)
             # Levels are counted from the distances, where they are; a tree's on the host.
             return distance, None if distance is not None else on_host(predecessor), milliseconds
         distance, predecessor = on_host(distance), on_host(predecessor)
-        self._append(distance, predecessor)
+        self._rows.append(distance, predecessor)
         return distance, predecessor, milliseconds
-
-    def _append(self, distance: Any | None, predecessor: Any | None) -> None:
-        if self._distances is not None and distance is not None:
-            self._distances.append(distance)
-        if self._predecessors is not None and predecessor is not None:
-            self._predecessors.append(predecessor.reshape(1, -1))
 
     def close(self) -> tuple[Any, Any]:
         """End the arrays and hand them out."""
-        return (
-            self._distances.close() if self._distances is not None else None,
-            self._predecessors.close() if self._predecessors is not None else None,
-        )
+        return self._rows.close()
 
 
 class _OnDevice:

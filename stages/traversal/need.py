@@ -9,22 +9,39 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.bfs.rows.parts import ROOM
 from gravel.kernels.placement.pinned import PIECE_BYTES
 from gravel.kernels.placement.plan import BUFFERS, DoesNotFit, Limits, Plan, Sizes, row_search_bytes
+from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.device_need import HUB_ARCS, UNIT_BYTES, bringing_bytes
-from gravel.stages.traversal.device_need import device_bytes as search_device_bytes
+from gravel.stages.traversal.device_need import (
+    BYTES_PER_ARRIVAL,
+    HUB_ARCS,
+    LABEL_BYTES,
+    UNIT_BYTES,
+    bringing_bytes,
+    component_bytes,
+    device_bytes,
+    distributed_need,
+    rank_device_bytes,
+    stripe_device_bytes,
+)
 from gravel.stages.traversal.encoded import WHOLE, searched_encoded
-from gravel.stages.traversal.gpu_ranks import device_bytes
-from gravel.stages.traversal.gpu_stripes import device_bytes as stripe_bytes
-from gravel.stages.traversal.nccl_ranks import BYTES_PER_ARRIVAL
-from gravel.stages.traversal.partitioned import LABEL_BYTES
-from gravel.stages.traversal.placing import SPLIT_COMPONENTS, Placing, limits_of, placement_asked, plan_rows
-from gravel.stages.traversal.rank_placing import plan_ranks
-from gravel.stages.traversal.ranked_components import component_bytes
-from gravel.stages.traversal.sizes import batch_of, device_label_bytes, label_bytes, search_count, width_of
-from gravel.stages.traversal.spreading import Spreading, plan_spreading
-from gravel.stages.traversal.strategy import backend_of_search
+from gravel.stages.traversal.placing import (
+    Placing,
+    batch_of,
+    device_label_bytes,
+    extent_of,
+    label_bytes,
+    limits_of,
+    placement_asked,
+    plan_ranks,
+    plan_rows,
+    search_count,
+    width_of,
+)
+from gravel.stages.traversal.spread import Spreading, plan_spreading
+from gravel.stages.traversal.strategy import backend_of_search, directed_refusal, placements_of
 
 if TYPE_CHECKING:
+    from gravel.stages.artifacts import CompressedGraph, Graph, Partition
     from gravel.stages.traverse import TraverseParameters
 
 COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 100 << 20, 84 << 20, 74 << 20
@@ -54,7 +71,7 @@ et al. join before any other. More took longer: 23.5 ms with what fits 5.8 GB, 1
 an H200)."""
 
 STATISTICS_BYTES = 24
-"""Per vertex of `gravel.stages.traversal.counts`: distances, their order and its workspace, latest levels."""
+"""Per vertex of `gravel.stages.traversal.records`: distances, their order and its workspace, last levels."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +104,16 @@ def estimate(
 
         return sssp.estimate(parameters, inputs, machine)
     graph = inputs["input"][0]
+    need = _estimate(parameters, graph, machine)
+    refusal = directed_refusal(parameters, graph.directed)
+    return replace(need, refusal=refusal) if refusal else need
+
+
+def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
     outputs = _outputs(parameters, graph)
     if graph.kind == "DistributedGraph":
-        from gravel.stages.traversal import distributed_need
-
         labels = label_bytes(parameters, width_of(graph.vertices), 4 if graph.vertices < 1 << 31 else 8)
-        return distributed_need.need(parameters, graph, machine, outputs, search_count(parameters), labels)
+        return distributed_need(parameters, graph, machine, outputs, search_count(parameters), labels)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
@@ -111,7 +132,7 @@ def estimate(
         if on_gpus and bfs and not graph.striped:
             need = Need(host, 0, outputs, gang=gang, each_host_bytes=each)
             return _over_gpus(parameters, graph, machine, need)
-        on_device = (stripe_bytes if bfs else component_bytes)(graph, gang) if on_gpus else 0
+        on_device = (stripe_device_bytes if bfs else component_bytes)(graph, gang) if on_gpus else 0
         note = _why_on_cpu(parameters, machine) if on_gpus else _why_ranks_on_cpu(parameters, graph, machine)
         return Need(host, on_device, outputs, gang=gang, each_host_bytes=each, note=note)
     try:
@@ -157,7 +178,7 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     """Complete the need of ranks on GPUs by their columns, wherever those lie."""
     gpus = max(1, need.gang)
     relays = parameters.tuning.get("local_all_to_all") is True
-    whole = device_bytes(graph, gpus, relays=relays)
+    whole = rank_device_bytes(graph, gpus, relays=relays)
     columns = min(graph.bytes, width_of(graph.vertices) * graph.arcs) // gpus
     if parameters.transport == "nccl":
         whole += BYTES_PER_ARRIVAL * (graph.normal_arcs or 0) // gpus
@@ -207,7 +228,22 @@ def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     return Placing(plan_rows(parameters, sizes, limits, whole.backend), sizes, limits)
 
 
+def plan_for(
+    parameters: TraverseParameters, stored: Graph | CompressedGraph | Partition, machine: Machine
+) -> Placing:
+    """Plan where the rows lie of a graph that is stored, not split into ranks.
+
+    Raises `StageError` where they do not fit, with the numbers and what would fit.
+    """
+    try:
+        return placing_of(parameters, extent_of(stored), machine)
+    except DoesNotFit as error:
+        raise StageError(f"the graph does not fit: {error}", hint=error.hint) from None
+
+
 def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Sizes:
+    if whole.backend == "cpu":
+        return Sizes(rows=whole.columns, on_device=0, beside=0, head=0)
     n, m = graph.vertices, graph.arcs
     width = width_of(n)
     # Encoded rows that are pinned come over the link into two buffers.
@@ -220,7 +256,7 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
         if whole.encoded:
             beside += width * whole.columns // UNIT_BYTES
         split = {"heads": (COMPONENT_HEADS,), "kept": 0}
-        if parameters.strategy in SPLIT_COMPONENTS:
+        if "split" in placements_of(parameters):
             split["pinned_heads"] = COMPONENT_HEADS
     return Sizes(
         rows=whole.columns,
@@ -291,8 +327,8 @@ def _parts(
         labels=labels,
         # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
         workspace=((2 * width + 4) * n if bfs else 0) + batch * labels,
-        on_device=search_device_bytes(parameters, graph, columns if encoded else None),
-        bringing=bringing_bytes(parameters, graph, whole=False),
+        on_device=0 if backend == "cpu" else device_bytes(parameters, graph, columns if encoded else None),
+        bringing=0 if backend == "cpu" else bringing_bytes(parameters, graph, whole=False),
         after=2 * labels + back,
         counting=counting,
         counting_in_parts=STATISTICS_BYTES * n if parameters.statistics else 0,

@@ -1,4 +1,4 @@
-"""Sources dealt over workers that each hold the whole graph: searched at once, joined in their order.
+"""Many sources, on one worker or dealt to several that hold the whole graph: decided by predicted times.
 
 `context.rank_group` is called once to read the graph on every worker, which keeps it, then for some sources
 at a time, as many as their labels have room for, and at last to let go.
@@ -6,33 +6,49 @@ at a time, as many as their labels have room for, and at last to let go.
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.errors import StageError
-from gravel.stages.traversal.labels import Distances
-from gravel.stages.traversal.partitioned import LABEL_BYTES
-from gravel.stages.traversal.spreading import Spreading
+from gravel.stages.traversal.device_need import LABEL_BYTES
+from gravel.stages.traversal.labels import LabelRows
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search
     from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Partition, Traversal
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
-    from gravel.stages.stage import Machine
+    from gravel.stages.stage import Extent, Machine
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
 
 
-def refuse_workers(parameters: TraverseParameters, how: str) -> None:
-    """Raise `StageError` where workers are asked for that each hold a graph which is split as `how` says."""
-    if parameters.sources_over == "workers":
-        raise StageError(
-            f"sources go over workers that each hold the whole graph, and this one is {how}",
-            hint=f"leave sources_over out, or traverse the graph before it is {how}",
-        )
+MOST_WORKERS = 16
+"""Workers that sources are dealt to."""
+
+START_SECONDS = 3.0
+"""Of a worker that has not searched yet: to load and compile kernels; assumed."""
+
+LOAD_RATE = 1e9
+"""Bytes a second that a worker reads a stored graph with and brings it to its GPU; assumed."""
+
+LABELS_RATE = 4e9
+"""Bytes a second of labels that a GPU's host copies and counts; assumed."""
+
+WIRE_RATE = 1e9
+"""Bytes a second of labels from one worker to another; measured with Dask between two of one host, 0.9 to 1.1
+GB/s for arrays of 64 and 256 MiB."""
+
+LEVELS = 8
+"""Of a search; Kronecker, uniform and social graphs have up to 9."""
+
+LOOKED_AT = 0.1
+"""Share of the arcs that a search looks at that may go bottom-up: 3 to 5 % of a Kronecker graph."""
+
+GAIN = 1.2
+"""Predicted gain from which on spreading is chosen, since the rates are rough."""
 
 
 def workers_for(
@@ -48,7 +64,6 @@ def workers_for(
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
-        refuse_workers(parameters, "partitioned")
         return 1, ""
     if parameters.algorithm != "bfs":
         return 1, ""
@@ -115,12 +130,11 @@ def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
 def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import described_search, prepare_search
-    from gravel.stages.traversal.reading import read_searched
-    from gravel.stages.traversal.sources import sources_of
+    from gravel.stages.traversal.opening import open_graph, sources_of
 
     started = time.perf_counter()
     parameters, context = task.parameters, PlainContext(task.machine)
-    graph = read_searched(parameters, task.stored, task.machine)
+    graph = open_graph(parameters, task.stored, task.machine)
     sources = sources_of(parameters, graph)
     # What compiles while a graph is prepared must not count as its preparation.
     prepare_search(context, graph, parameters)
@@ -198,14 +212,17 @@ def search_spread(
     first = ready[0]
     size = workers * max(1, LABEL_BYTES // (12 * max(1, first.vertex_count)) // workers)
     records: list[dict[str, Any]] = []
-    sinks = _Labels(context, parameters, first.vertex_count)
+    labels = LabelRows(context.sink, first.vertex_count, parameters.output)
     for begin in range(0, len(first.sources), size):
         several = first.sources[begin : begin + size]
         found: list[Share] = call([several[worker::workers] for worker in range(workers)])
         for place in range(len(several)):
             share, row = found[place % workers], place // workers
             records.append(share.records[row])
-            sinks.append(share, row)
+            distance, predecessor = (
+                None if rows is None else rows[row] for rows in (share.distance, share.predecessor)
+            )
+            labels.append(distance, predecessor)
         context.progress(len(records), len(first.sources), "searches")
     call([()] * workers, last=True)
     described = {**first.described, "prepare_milliseconds": _slowest(ready)}
@@ -215,7 +232,7 @@ def search_spread(
         searches=records,
         notes=[*first.notes, *depth_notes(parameters), told_of_workers(ready, why)],
     )
-    return labelled(parameters, first.sources, sinks.close(), first.vertex_count), measurement
+    return labelled(parameters, first.sources, labels.close(), first.vertex_count), measurement
 
 
 def _slowest(ready: list[Ready]) -> float:
@@ -232,25 +249,75 @@ def told_of_workers(ready: list[Ready], why: str) -> str:
     )
 
 
-class _Labels:
-    """The rows of all workers, in the order of sources."""
+@dataclass(frozen=True)
+class Spreading:
+    """How many workers sources may be dealt to: at most `most`, 1 for none; with fewer than `least` none."""
 
-    def __init__(self, context: Context, parameters: TraverseParameters, vertex_count: int) -> None:
-        import numpy
+    most: int
+    least: int
+    reason: str
 
-        tree = numpy.int32 if vertex_count < 1 << 31 else numpy.int64
-        row, output = (vertex_count,), parameters.output
-        self._distance = Distances(lambda kind: context.sink(kind, row)) if output != "predecessor" else None
-        self._predecessor = context.sink(tree, row) if output != "distance" else None
 
-    def append(self, share: Share, row: int) -> None:
-        if self._distance is not None:
-            self._distance.append(share.distance[row])
-        if self._predecessor is not None:
-            self._predecessor.append(share.predecessor[row : row + 1])
+def batched(parameters: TraverseParameters) -> bool:
+    """Tell whether many sources are searched at once, in one pass over the arcs."""
+    return parameters.strategy == "multi_source"
 
-    def close(self) -> tuple[Any, Any]:
-        return (
-            None if self._distance is None else self._distance.close(),
-            None if self._predecessor is None else self._predecessor.close(),
-        )
+
+def plan_spreading(
+    parameters: TraverseParameters,
+    graph: Extent,
+    *,
+    sources: int,
+    backend: str,
+    label_bytes: int,
+    whole: bool,
+) -> Spreading:
+    """Decide for a graph that is not a partition.
+
+    Parameters
+    ----------
+    sources : how many, at most.
+    label_bytes : of one search.
+    whole : whether the rows lie whole where a search runs.
+
+    """
+    asked = parameters.sources_over
+    most = min(sources, MOST_WORKERS)
+    if most < 2 or parameters.algorithm != "bfs":
+        return Spreading(1, 1, "there is nothing to deal out")
+    if asked == "workers":
+        return Spreading(most, 2, "asked for")
+    if asked == "one":
+        return Spreading(1, 1, "asked for")
+    if batched(parameters) or parameters.statistics:
+        return Spreading(1, 1, "searches that go together, or are counted, stay together")
+    if backend == "cpu":
+        return Spreading(1, 1, "workers without GPUs share their processors")
+    if not whole:
+        return Spreading(1, 1, "the graph does not fit the memory of one GPU")
+    search = predicted_seconds(graph) + label_bytes / LABELS_RATE
+    alone = sources * search
+    for workers in range(2, most + 1):
+        spread = spread_seconds(graph, sources, workers, search, label_bytes)
+        if alone > GAIN * spread:
+            told = (
+                f"{sources} searches predicted to take {alone:.1f} s on one GPU, {spread:.1f} s on {workers}"
+            )
+            return Spreading(most, workers, told)
+    best = spread_seconds(graph, sources, most, search, label_bytes)
+    told = f"{sources} searches predicted to take {alone:.1f} s on one GPU, {best:.1f} s on {most}"
+    return Spreading(1, 1, f"{told}, with loading the graph there and bringing labels back")
+
+
+def predicted_seconds(graph: Extent) -> float:
+    """Predict one search on a GPU that holds the graph, after `gravel.kernels.advice.model`."""
+    from gravel.kernels.advice.model import LEVEL, LOOKS, MEMORY, STATE_BYTES
+
+    looked_at = graph.arcs * (1.0 if graph.directed else LOOKED_AT)
+    return LEVELS * LEVEL + STATE_BYTES * graph.vertices / MEMORY + looked_at / LOOKS
+
+
+def spread_seconds(graph: Extent, sources: int, workers: int, search: float, label_bytes: int) -> float:
+    """Predict all searches over `workers`, with what they take to load the graph and to send labels."""
+    load = START_SECONDS + graph.bytes / LOAD_RATE
+    return load + math.ceil(sources / workers) * search + sources * label_bytes / WIRE_RATE

@@ -10,9 +10,9 @@ from gravel.kernels.sssp.cuda.memory import device_bytes
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.traversal.placing import search_count, width_of
 from gravel.stages.traversal.records import placement_record, prepared
-from gravel.stages.traversal.sizes import search_count, width_of
-from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name
+from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
 from gravel.stages.weights import is_weighted
 
 if TYPE_CHECKING:
@@ -36,21 +36,8 @@ def refuse_parameters(parameters: TraverseParameters) -> None:
     given = parameters.model_fields_set & {"max_depth", "statistics", "sources_over", "transport", "paper"}
     if given:
         raise ValueError(f"sssp takes no {', '.join(sorted(given))}; only a bfs does")
-    if parameters.output in ("predecessor", "checks"):
-        raise ValueError(f"sssp has no output {parameters.output!r}; it has 'both' and 'distance'")
-    if parameters.placement not in ("auto", "device"):
-        raise ValueError(f"sssp has no placement {parameters.placement!r}; it has 'auto' and 'device'")
-
-
-def why_not(kind: str) -> tuple[str, str] | None:
-    """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    stages = {"CompressedGraph": "compress", "Partition": "partition", "DistributedGraph": "distribute"}
-    if kind not in stages:
-        return None
-    return (
-        f"{stages[kind]} keeps no weights, which algorithm sssp needs",
-        "traverse the graph that symmetrize or reorder made",
-    )
+    if parameters.output == "checks":
+        raise ValueError("sssp has no output checks; it has distance or both")
 
 
 def find_paths(
@@ -67,17 +54,13 @@ def find_paths(
 
     from gravel.kernels.cuda.wake import wake
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.reading import read_searched
+    from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.records import executed
-    from gravel.stages.traversal.sources import sources_of
 
-    refusal = why_not(type(stored).__name__)
-    if refusal is not None:
-        raise StageError(refusal[0], hint=refusal[1])
     assert isinstance(stored, Graph)
     if stored.weights is None:
         raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)
-    graph = read_searched(parameters, stored, context.machine)
+    graph = open_graph(parameters, stored, context.machine)
     sources = sources_of(parameters, graph)
     search, notes = prepare_paths(graph, stored.weights, parameters)
     starts = sources if graph.permutation is None else graph.permutation[sources]
@@ -123,7 +106,7 @@ def prepare_paths(
     import numpy
 
     from gravel.kernels.placement.device_copies import on_device, on_host
-    from gravel.kernels.sssp import PACKAGE, prepare
+    from gravel.kernels.sssp import prepare
 
     if graph.placed is not None:
         raise StageError(
@@ -133,7 +116,7 @@ def prepare_paths(
     strategy = "delta_stepping" if parameters.strategy == "auto" else parameters.strategy
     there = on_device(weights) if graph.backend == "cuda" else numpy.asarray(on_host(weights))
     try:
-        constants, notes = checked_tuning(PACKAGE, strategy, graph.backend, parameters.tuning)
+        constants, notes = checked_tuning("sssp", strategy, graph.backend, parameters.tuning)
         search = prepare(
             graph.row_offsets,
             graph.columns,
@@ -236,7 +219,7 @@ def estimate(
         ),
         Extent(kind="Measurement", bytes=0),
     )
-    refusal = why_not(graph.kind)
+    refusal = without_weights(graph.kind)
     if refusal is None and not is_weighted(graph):
         refusal = (NO_WEIGHTS, NO_WEIGHTS_HINT) if m else None
     back = (2 * width + 8) * n if graph.kind == "Ordering" else 0

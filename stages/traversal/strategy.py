@@ -1,22 +1,28 @@
-"""Which strategies and tuning constants there are, and on what machine they run."""
+"""Strategies and their constants: what may be asked for, what goes together, and where it runs."""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import types
 import typing
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
-from gravel.kernels.strategy import GIVEN
+from gravel.kernels.strategy import COLUMNS, ENCODED, GIVEN, strategies_in
 from gravel.stages.errors import StageError
-from gravel.stages.stage import CannotRun
+from gravel.stages.stage import CannotRun, Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gravel.kernels.strategy import Strategy
     from gravel.stages.stage import Machine
     from gravel.stages.traverse import TraverseParameters
+
 
 PACKAGES = {
     "bfs": "gravel.kernels.bfs",
@@ -32,11 +38,19 @@ NEEDS_GPU = "needs a GPU"
 """How each reason begins for which something does not run on a CPU."""
 
 
+def strategies_for(algorithm: str, layout: str = COLUMNS) -> dict[str, Strategy]:
+    """Return the strategies of an algorithm that search rows of a layout, by name."""
+    return strategies_in(PACKAGES[algorithm], layout)
+
+
+def strategy_names(*algorithms: str) -> list[str]:
+    """List what the parameter `strategy` may be for these algorithms."""
+    return ["auto", *sorted({name for algorithm in algorithms for name in strategies_for(algorithm)})]
+
+
 def checked_strategy(algorithm: str, name: str) -> str:
     """Return the name if it is `auto` or a strategy of the algorithm; raises ValueError with the nearest."""
-    from gravel.kernels.strategy import strategies_in
-
-    known = ["auto", *sorted(strategies_in(PACKAGES[algorithm]))]
+    known = strategy_names(algorithm)
     if name not in known:
         raise ValueError(
             f"there is no {algorithm} strategy {name!r}{nearest_text(name, known)}; "
@@ -45,14 +59,134 @@ def checked_strategy(algorithm: str, name: str) -> str:
     return name
 
 
+def placements_of(parameters: TraverseParameters) -> tuple[str, ...]:
+    """Return where rows may lie for the strategy, `auto` left out; those of all strategies with `auto`."""
+    return _taken(parameters, "placements")
+
+
+def _taken(parameters: TraverseParameters, what: str) -> tuple[str, ...]:
+    known = strategies_for(parameters.algorithm)
+    chosen = known.values() if parameters.strategy == "auto" else [known[parameters.strategy]]
+    return tuple(dict.fromkeys(value for each in chosen for value in getattr(each, what)))
+
+
+def check_together(parameters: TraverseParameters) -> None:
+    """Raise ValueError for a placement or an output that the strategy does not take, naming what fits."""
+    _check(parameters, "placement", parameters.placement)
+    # Components have labels of their own, and ranks check theirs whatever they are.
+    if parameters.algorithm != "components" and parameters.output != "checks":
+        _check(parameters, "output", parameters.output)
+
+
+def _check(parameters: TraverseParameters, name: str, asked: str) -> None:
+    taken = _taken(parameters, f"{name}s")
+    if asked == "auto" or asked in taken:
+        return
+    given = parameters.strategy
+    who = f"algorithm {parameters.algorithm}" if given == "auto" else f"strategy {given}"
+    known = strategies_for(parameters.algorithm)
+    able = [each.name for each in known.values() if asked in getattr(each, f"{name}s")]
+    fits = f"{who} takes {name} {either(['auto', *taken] if name == 'placement' else taken)}"
+    if able:
+        fits += f", and {name} {asked} is for strategy {either(['auto', *able])}"
+    raise ValueError(f"{who} and {name} {asked} do not go together; {fits}")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A parameter that does not go with a kind of graph: its name, why, and what would go together."""
+
+    name: str
+    why: str
+    hint: str
+
+
+def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
+    """Yield what the parameters ask that graphs of this kind do not have.
+
+    `kind` is an artifact's, that of a compressed partition "Partition".
+    """
+    if parameters.algorithm == "sssp":
+        refusal = without_weights(kind)
+        if refusal is not None:
+            yield Refusal("algorithm", *refusal)
+        return
+    components, distributed = parameters.algorithm == "components", kind == "DistributedGraph"
+    if parameters.output == "checks" and not distributed:
+        why = "only a search of a distributed graph may leave out labels"
+        yield Refusal("output", why, "ask for another output, and verify the labels")
+    if not distributed and kind != "Partition":
+        return
+    how = "distributed" if distributed else "partitioned"
+    whole = f"traverse the graph before it is {how}"
+    if parameters.strategy != "auto":
+        why = "a partition has no other strategy than auto"
+        yield Refusal("strategy", why, f"leave strategy out, or {whole}")
+    if components and parameters.tuning.keys() - {BARRIER_SECONDS}:
+        why = f"components of a partition have no constant but {BARRIER_SECONDS}"
+        yield Refusal("tuning", why, f"leave tuning out, or {whole}")
+    if parameters.sources_over == "workers":
+        why = f"sources go over workers that each hold the whole graph, and this one is {how}"
+        yield Refusal("sources_over", why, f"leave sources_over out, or {whole}")
+    if not distributed:
+        return
+    for name in ("placement", "device_memory", "host_memory"):
+        if getattr(parameters, name) not in (None, "auto", "device"):
+            why = "the rows of a distributed graph exist only in the memory of its ranks"
+            yield Refusal(name, why, f"leave {name} out, or partition the graph, which may place its rows")
+    if parameters.statistics:
+        why = "the searches of a distributed graph do not count the arcs that they gather"
+        yield Refusal("statistics", why, f"leave statistics out, or {whole}")
+
+
+def directed_refusal(parameters: TraverseParameters, directed: bool) -> str:
+    """Say that a strategy does not search a directed graph, and which do; nothing where it does."""
+    known = strategies_for(parameters.algorithm)
+    chosen = known.get(parameters.strategy)
+    if not directed or chosen is None or chosen.directed:
+        return ""
+    able = sorted(name for name, each in known.items() if each.directed)
+    return f"strategy {chosen.name} needs a symmetric graph; a directed one takes {either(['auto', *able])}"
+
+
+def kind_faults(parameters: TraverseParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
+    """Yield what does not go with the kind of graph that a workflow gives a traversal."""
+    for kind in kinds.get("input", ()):
+        for refusal in refusals(parameters, kind):
+            value = getattr(parameters, refusal.name)
+            yield Fault((refusal.name,), value, f"{refusal.why}; {refusal.hint}")
+
+
+def refuse(parameters: TraverseParameters, stored: Any) -> None:
+    """Raise `StageError` for what the parameters ask and a stored graph does not have."""
+    compressed = getattr(stored, "subgraphs", None) is not None
+    for refusal in refusals(parameters, "Partition" if compressed else type(stored).__name__):
+        raise StageError(refusal.why, hint=refusal.hint)
+
+
+def without_weights(kind: str) -> tuple[str, str] | None:
+    """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
+    stages = {"CompressedGraph": "compress", "Partition": "partition", "DistributedGraph": "distribute"}
+    if kind not in stages:
+        return None
+    return (
+        f"{stages[kind]} keeps no weights, which algorithm sssp needs",
+        "traverse the graph that symmetrize or reorder made",
+    )
+
+
+def either(names: Sequence[str]) -> str:
+    """Write alternatives as a sentence has them."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
     """Tell where a traversal runs: where it was asked to, else where the run does, if the strategy can.
 
     A strategy that has no CUDA side runs on the CPU. Raises `StageError` where a GPU is asked for and the run
     has none.
     """
-    from gravel.kernels.strategy import strategies_in
-
     if parameters.backend == "cuda" and machine.backend != "cuda":
         raise StageError(
             "the traversal asks for backend cuda, and this run is on the CPU",
@@ -61,7 +195,7 @@ def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
     if parameters.backend == "cpu" or machine.backend == "cpu":
         return "cpu"
     if parameters.strategy != "auto" and parameters.backend == "auto":
-        strategy = strategies_in(PACKAGES[parameters.algorithm]).get(parameters.strategy)
+        strategy = strategies_for(parameters.algorithm).get(parameters.strategy)
         if strategy is not None and strategy.cuda is None:
             return "cpu"
     return "cuda"
@@ -80,9 +214,7 @@ def cannot_run(parameters: TraverseParameters, backend: str) -> CannotRun | None
 
 def without_cpu_code(algorithm: str, name: str) -> CannotRun | None:
     """Say that a strategy has no function for the CPU, and which have; None if it has one."""
-    from gravel.kernels.strategy import strategies_in
-
-    known = strategies_in(PACKAGES[algorithm])
+    known = strategies_for(algorithm)
     strategy = known.get(name)
     if strategy is None or strategy.cpu is not None:
         return None
@@ -94,7 +226,7 @@ def without_cpu_code(algorithm: str, name: str) -> CannotRun | None:
 
 
 def checked_tuning(
-    package: str, name: str, backend: str, tuning: Mapping[str, Any]
+    algorithm: str, name: str, backend: str, tuning: Mapping[str, Any], layout: str = COLUMNS
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the constants that the strategy takes on this backend, and a sentence for each it does not.
 
@@ -102,9 +234,7 @@ def checked_tuning(
     ValueError for a strategy that does not run here, for a constant that it has nowhere, and for a value of
     another type than the constant has.
     """
-    from gravel.kernels.strategy import strategies_in
-
-    strategy = strategies_in(package)[name]
+    strategy = strategies_for(algorithm, layout)[name]
     strategy.load(backend)
     here = constants(strategy, backend)
     there = constants(strategy, "cpu" if backend == "cuda" else "cuda")
@@ -165,27 +295,6 @@ def _kind_name(kind: Any) -> str:
     )
 
 
-def refuse_choice(strategy: str, tuning: Mapping[str, Any] | None = None) -> None:
-    """Raise `StageError` where a choice was made for a partition that it does not have."""
-    if strategy != "auto" or (tuning or {}).keys() - {BARRIER_SECONDS}:
-        raise StageError(
-            f"strategy {strategy!r} was asked for, and a partition has no other strategy",
-            hint="leave strategy and tuning out, or traverse the graph that was partitioned",
-        )
-
-
-def barrier_limit(tuning: Mapping[str, Any]) -> float:
-    """Read how long ranks wait for each other; raises `StageError` for a limit that cannot be."""
-    from gravel.kernels.partition import waiting
-
-    seconds = float(tuning.get(BARRIER_SECONDS, waiting.BARRIER_SECONDS))
-    try:
-        waiting.check_barrier_seconds(seconds)
-    except ValueError as error:
-        raise StageError(str(error)) from None
-    return seconds
-
-
 def nearest_text(name: str, known: list[str]) -> str:
     """Ask for the nearest of the known names, in brackets; nothing where none is near."""
     close = difflib.get_close_matches(name, known, 1)
@@ -205,3 +314,104 @@ def machine_name(machine: Machine, backend: str, threads: int | None = None) -> 
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     count = min(threads or machine.threads, machine.threads)
     return f"{models[0] if models else 'CPU'}, {count} thread{'s' if count > 1 else ''}"
+
+
+class Searching(Protocol):
+    """Parameters that choose a strategy and its constants."""
+
+    strategy: str
+    tuning: dict[str, bool | int | float | str]
+
+
+def tuning_faults(parameters: Searching) -> Iterator[Fault]:
+    """Yield each constant that no search with these parameters has, and each value that none takes."""
+    if not parameters.tuning:
+        return
+    algorithm = getattr(parameters, "algorithm", "bfs")
+    known = _constants(algorithm, parameters.strategy)
+    if parameters.strategy == "auto":
+        whose, listed = "no strategy has a", "docs/strategies.md lists them"
+    else:
+        whose = f"strategy {parameters.strategy!r} has no"
+        listed = f"it has {', '.join(known) or 'none'}"
+    for name, value in parameters.tuning.items():
+        if name in known:
+            why = _unfit(name, value, known[name]) or _out_of_range(name, value)
+            if why is not None:
+                yield Fault(("tuning", name), value, why)
+        else:
+            near = nearest_text(name, list(known))
+            yield Fault(("tuning", name), value, f"{whose} constant {name!r}{near}; {listed}")
+
+
+def _out_of_range(name: str, value: Any) -> str | None:
+    """Say why ranks cannot wait for so long; None for another constant."""
+    if name != BARRIER_SECONDS:
+        return None
+    from gravel.kernels.partition.waiting import check_barrier_seconds
+
+    try:
+        check_barrier_seconds(float(value))
+    except ValueError as error:
+        return str(error).partition("; ")[2]
+    return None
+
+
+def barrier_limit(tuning: Mapping[str, Any]) -> float:
+    """Read how long ranks wait for each other; raises `StageError` for a limit that cannot be."""
+    from gravel.kernels.partition import waiting
+
+    seconds = float(tuning.get(BARRIER_SECONDS, waiting.BARRIER_SECONDS))
+    try:
+        waiting.check_barrier_seconds(seconds)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return seconds
+
+
+def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
+    """Say why no strategy takes a value; None if one does."""
+    refusals = []
+    told = {strategy: [kind for kind in each if kind is not None] for strategy, each in kinds.items()}
+    if not any(told.values()):
+        return None
+    for strategy, each in told.items():
+        for kind in each:
+            try:
+                checked_value(strategy, name, value, kind)
+            except ValueError as error:
+                refusals.append(str(error))
+            else:
+                return None
+    first = next(strategy for strategy, each in told.items() if each)
+    return f"strategy {first!r} takes {refusals[0].rpartition('; it is ')[2]}"
+
+
+@cache
+def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]:
+    """Return the types of each constant by strategy, on either backend, for graphs as arrays and as rows."""
+    found: dict[str, dict[str, list[Any]]] = {}
+    for layout in (COLUMNS, ENCODED):
+        for name, each in strategies_for(algorithm, layout).items():
+            if strategy not in ("auto", name):
+                continue
+            for backend in ("cpu", "cuda"):
+                for constant, kind in constants(each, backend).items():
+                    found.setdefault(constant, {}).setdefault(name, []).append(kind)
+    if strategy == "auto" and algorithm != "sssp":
+        for constant, kind in _options_of_ranks():
+            if algorithm == "components" and constant != BARRIER_SECONDS:
+                continue
+            found.setdefault(constant, {}).setdefault("auto", []).append(kind)
+    return found
+
+
+def _options_of_ranks() -> Iterator[tuple[str, Any]]:
+    """Yield the options of searches of partitions, which are not chosen by a strategy."""
+    from gravel.kernels.partition.options import SearchOptions
+    from gravel.kernels.striped.options import StripedOptions
+
+    for options in (SearchOptions, StripedOptions):
+        kinds = get_type_hints(options)
+        for field in dataclasses.fields(options):
+            yield field.name, kinds[field.name]

@@ -81,7 +81,7 @@ def estimate(
     graph, traversal = inputs["graph"][0], inputs["traversal"][0]
     outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
     if graph.kind == "DistributedGraph":
-        from gravel.stages.traversal.distributed_need import verifying
+        from gravel.stages.traversal.device_need import verifying
 
         return verifying(graph, traversal, machine, outputs)
     checked = _checked(graph, traversal)

@@ -21,7 +21,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.stages.sections.dealt import busy
 from gravel.stages.sections.rates import harmonic_mean, rates
 from gravel.stages.stage import Extent
-from gravel.stages.traversal.spreading import LABELS_RATE, plan_spreading, predicted_seconds
+from gravel.stages.traversal.spread import LABELS_RATE, plan_spreading, predicted_seconds
 from gravel.stages.traverse import TraverseParameters
 
 WORKFLOW = """

@@ -93,7 +93,7 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
 
     from gravel.kernels.partition import SearchOptions
     from gravel.stages.partitioning.resident import find_rank
-    from gravel.stages.traversal.distributed_rank import RankTask
+    from gravel.stages.ranks.distributed_rank import RankTask
 
     found = recipe(asked, scale, gang.size)
     _, held, _ = find_rank(gang, found, backend)
@@ -105,7 +105,7 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
 
 def components(gang: Any, task: Any) -> tuple[list[float], int, list[str]]:
     """Find components, once to warm up and three times; give the times, how many, and the broken rules."""
-    from gravel.stages.traversal.distributed_components import ComponentsTask, find_as_rank
+    from gravel.stages.ranks.distributed_rank import ComponentsTask, find_as_rank
 
     asked = ComponentsTask(
         task.recipe, task.backend, 2, runs=4, barrier_seconds=20.0, check=True, labels=False
@@ -123,7 +123,7 @@ def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
 
     from gravel.kernels.partition.layout import to_arrays
     from gravel.stages.partitioning.resident import RESIDENT, moved
-    from gravel.stages.traversal.distributed_rank import work_as_rank
+    from gravel.stages.ranks.distributed_rank import work_as_rank
 
     told: dict[str, Any] = {}
     for backend in ("cuda", "cpu"):
@@ -159,7 +159,7 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
 
     from gravel.kernels.partition.storage import rank_size
     from gravel.stages.partitioning.resident import wire_of
-    from gravel.stages.traversal.distributed_rank import work_as_rank
+    from gravel.stages.ranks.distributed_rank import work_as_rank
 
     started = time.perf_counter()
     held, task = made(gang, asked, asked.scale, "cuda")

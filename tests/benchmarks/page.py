@@ -14,20 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gravel.kernels.bfs.strategies import STRATEGIES as TABLE
+
 STRATEGIES = [
-    "serial",
-    "quadratic",
+    *(name for name, each in TABLE.items() if each.automatic or each.counts),
     "quadratic_warp",
-    "linear_queue",
-    "hierarchical_queue",
-    "adaptive",
-    "flex",
-    "expand_contract",
-    "contract_expand",
-    "two_phase",
-    "hybrid",
-    "direction_optimizing",
-    "persistent",
     "auto",
 ]
 GRAPHS = ["grid5", "grid7", "grid27", "mesh", "kron", "rmat", "uniform"]

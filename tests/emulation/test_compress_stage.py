@@ -19,10 +19,10 @@ from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.ranks.partition import read_encoded_ranks
 from gravel.stages.stage import Extent
-from gravel.stages.traversal.byte_columns import columns_as_stored
 from gravel.stages.traversal.encoded import read_rows
-from gravel.stages.traversal.encoded_ranks import read_encoded_ranks
+from gravel.stages.traversal.graph import columns_as_stored
 from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate

@@ -20,8 +20,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.distribute import DistributeParameters, distribute
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partitioning import resident
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Machine
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, grid_kernels, numpy_as_cupy
@@ -98,12 +98,10 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     emulate(monkeypatch, as_one(fake_cupy.module()))
-    for launch in ("launch", "components_launch"):
-        monkeypatch.setattr(f"gravel.kernels.partition.cuda.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(
-            f"gravel.kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS
-        )
-    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+    launching = "gravel.kernels.partition.cuda.launching"
+    monkeypatch.setattr(f"{launching}.load", fake_cupy.load)
+    monkeypatch.setattr(f"{launching}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
 
 

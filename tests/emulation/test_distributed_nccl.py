@@ -14,8 +14,8 @@ from gravel.stages.distribute import DistributeParameters, distribute
 from gravel.stages.errors import StageError
 from gravel.stages.partitioning import resident
 from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, lazy_cupy

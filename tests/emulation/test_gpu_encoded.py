@@ -9,7 +9,7 @@ import pytest
 
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.traversal import gpu_ranks
+from gravel.stages.ranks import rank
 from tests.emulation.test_gpu_placed import pinned_on_cpu
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_encoded_ranks import packed
@@ -36,7 +36,7 @@ def test_ranks_search_their_rows_as_they_are(codec: str) -> None:
         assert (measured.backend, measured.asked["layout"]) == ("cuda", codec)
         assert any("by each rank its own" in note for note in measured.notes)
     assert context.calls == 3
-    assert not gpu_ranks.RESIDENT
+    assert not rank.RESIDENT
 
 
 def test_columns_in_host_memory_are_decoded() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.ranks import rank
 from gravel.stages.sections.ranks import rank_sections
 from gravel.stages.sections.ranks.host_columns import host_column_sections
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import gpu_ranks
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.emulation.test_placed import Pinned
@@ -54,7 +54,7 @@ def test_pinned_and_split_on_one_gpu_and_by_a_gang() -> None:
         assert read(over) > 0
     for record in over.searches:
         assert sum(record["ranks"]["link_bytes"]) == record["link_bytes"]
-    assert not gpu_ranks.RESIDENT
+    assert not rank.RESIDENT
 
 
 def least(stored: Any) -> int:

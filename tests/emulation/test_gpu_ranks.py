@@ -11,9 +11,9 @@ import pytest
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.ranks import rank
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import gpu_ranks
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.directions import same_levels
 from tests.emulation import fake_cupy
@@ -69,7 +69,7 @@ def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
         for backward, (here, there) in zip(mine["backward"], sent, strict=True):
             assert "nn" in backward or here == there
         assert measured.searches[0]["ranks"]["normal"] == told.searches[0]["ranks"]["normal"]
-    assert not gpu_ranks.RESIDENT
+    assert not rank.RESIDENT
 
 
 def test_without_being_asked_the_cpu_searches() -> None:
@@ -94,7 +94,7 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("gravel.kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
     with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), split("path_33", 2), backend="cuda")
-    assert not gpu_ranks.RESIDENT
+    assert not rank.RESIDENT
 
 
 def test_the_need_is_that_of_each_gpu() -> None:

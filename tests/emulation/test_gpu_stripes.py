@@ -12,11 +12,10 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import gpu_stripes
 from gravel.stages.traverse import STAGE, TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_partitioned import graph_of, search
 
@@ -26,8 +25,6 @@ pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
 @pytest.fixture
 def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 
 
 def stripes(name: str, ranks: int) -> Partition:
@@ -56,7 +53,7 @@ def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     if ranks > 1:
         assert context.calls == 3
         assert "each of 2 ranks on its own worker" in measured.reason
-    assert not gpu_stripes.RESIDENT
+    assert not rank.RESIDENT
 
 
 @pytest.mark.slow
@@ -89,7 +86,7 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("gravel.kernels.striped.cuda.peer_stripe.PeerStripe.run", given_up)
     with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), stripes("path_33", 2), backend="cuda")
-    assert not gpu_stripes.RESIDENT
+    assert not rank.RESIDENT
 
 
 def test_the_need_is_that_of_each_gpu() -> None:

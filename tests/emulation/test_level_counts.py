@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.level_statistics import level_sums
-from gravel.stages.traversal import counts, graph
+from gravel.stages.traversal import graph, records
 from tests.emulation import strict_cupy
 
 VERTICES = 1000
@@ -19,7 +19,7 @@ VERTICES = 1000
 @pytest.mark.parametrize("loops", [True, False])
 def test_parts_add_up(at_once: int, whole: bool, loops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     strict_cupy.install(monkeypatch)
-    for module in (counts, graph):
+    for module in (records, graph):
         monkeypatch.setattr(module, "COUNTED_AT_ONCE", at_once)
     rng = numpy.random.default_rng(at_once)
     offsets = numpy.zeros(VERTICES + 1, numpy.int64)
@@ -45,7 +45,7 @@ def test_parts_add_up(at_once: int, whole: bool, loops: bool, monkeypatch: pytes
     vertices, arcs = numpy.zeros(6, numpy.int64), numpy.zeros(6, numpy.int64)
     given = numpy.empty(0, numpy.int32) if extra is None else extra
     summed = level_sums(distance, offsets, given, vertices, arcs)
-    found = counts._sums_on_device(searched, strict_cupy.on_device(distance))
+    found = records._sums_on_device(searched, strict_cupy.on_device(distance))
     assert found[0].tolist() == vertices.tolist()
     assert found[1].tolist() == arcs.tolist()
     assert found[2] == summed

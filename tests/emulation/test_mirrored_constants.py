@@ -44,6 +44,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
             for name in ("push", "team", "redistribute", "push_unqueued", "pull", "enqueue")
         ),
     ],
+    f"{BFS}/by_degree.cu": [
+        ("CLASSES", "bfs.cuda.by_degree", "CLASSES"),
+        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+    ],
     f"{ROWS}/search.cu": [
         ("TRACE", "bfs.cuda.level_loop", "TRACE"),
         ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
@@ -62,9 +66,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
     ],
     f"{BFS}/linear_queue.cu": [
-        (name, module, name)
-        for name in ("ROUNDS", "COUNTER_WORDS")
-        for module in ("bfs.cuda.queues", "bfs.cuda.sliding_queue")
+        (name, "bfs.cuda.sliding_queue", name) for name in ("ROUNDS", "COUNTER_WORDS")
     ],
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.expand_contract", "STAGE"),
@@ -139,14 +141,14 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("text.kinds", "OTHER BLANK NEWLINE DELIMITER COMMENT"),
     ],
     f"{PARTITION}/ranks.cu": [
-        ("MOST_DEVICES", "partition.cuda.meeting", "MOST_DEVICES"),
+        ("MOST_DEVICES", "partition.cuda.device_barrier", "MOST_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
-        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES HEADS"),
+        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES FIRST"),
         ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
     ],
     f"{PARTITION}/ranks_placed.cu": [
-        ("HEADS", "partition.cuda.memory", "FAR_HEADS"),
+        ("FIRST", "partition.cuda.memory", "FAR_FIRST"),
         ("SECTOR", "partition.cuda.launch", "SECTOR"),
     ],
     f"{PARTITION}/components.cu": [
@@ -155,8 +157,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *(
             (name.upper(), "partition.cuda.components_launch", f"2 + (*JOINING, *EXCHANGING).index('{name}')")
             for name in (
-                *("plant", "probe", "shorten", "choose", "join", "flatten"),
-                *("publish", "pull", "settle", "hook"),
+                *("link", "probe", "shorten", "choose", "join", "flatten"),
+                *("publish", "pull", "shortcut", "hook"),
             )
         ),
     ],

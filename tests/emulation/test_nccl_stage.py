@@ -19,8 +19,8 @@ from gravel.kernels.partition.nccl.communicator import NcclCommunicator, NcclMis
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
+from gravel.stages.ranks import rank
 from gravel.stages.stage import Machine
-from gravel.stages.traversal import gpu_ranks
 from gravel.stages.traverse import TraverseParameters
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
@@ -80,7 +80,7 @@ def test_ranks_that_send_find_what_the_cpu_does(ranks: int, monkeypatch: pytest.
         assert mine["levels"] == theirs["levels"]
         assert mine["ranks"]["normal"] == theirs["ranks"]["normal"]
         assert len(mine["ranks"]["reduce"]) == len(theirs["ranks"]["reduce"])
-    assert not gpu_ranks.RESIDENT
+    assert not rank.RESIDENT
 
 
 def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) ->
     carried_by(context, monkeypatch)
     with pytest.raises(RankGroupBroken, match="given up"):
         search(context, split("two_parts", 2), backend="cuda", transport="nccl")
-    assert not gpu_ranks.RESIDENT
+    assert not rank.RESIDENT
     context.network = Network(2)
     assert search(context, split("two_parts", 2), backend="cuda", transport="nccl")
 

@@ -56,7 +56,7 @@ def test_components_equal_scipy(name: str, symmetric: bool) -> None:
         assert len({told.rounds for told in search.told}) == 1
         for told in search.told:
             assert all(told.phases[phase] > 0 for phase in JOINING)
-            assert (told.took(("pull", "settle", "hook")) > 0) == (told.rounds > 0)
+            assert (told.took(("pull", "shortcut", "hook")) > 0) == (told.rounds > 0)
 
 
 def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:
@@ -139,7 +139,7 @@ def test_the_stage_finds_on_gpus_what_it_does_on_the_cpu(symmetric: bool) -> Non
 
 
 def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
-    def given_up(self: Any) -> Any:
+    def given_up(self: Any, *, on_device: bool) -> Any:
         raise RuntimeError("the search was given up")
 
     monkeypatch.setattr("gravel.kernels.partition.cuda.components.PeerComponents.run", given_up)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.stages.rank_group import run_in_threads
@@ -44,7 +43,7 @@ def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.
     for offsets, columns in (fast_csr(rmat(8), symmetric=True), BY_NAME["tail_on_clique"].csr()):
         whole = partition(offsets, columns, ranks=ranks, threshold=12)
         sources = [int(numpy.argmax(numpy.diff(offsets))), 3]
-        on_cpu = prepare_on_cpu(whole, symmetric=True)
+        on_cpu = PartitionSearch(whole, symmetric=True)
         answers = run_in_threads(functools.partial(search, sources=sources), [whole] * ranks)
         for place, source in enumerate(sources):
             wanted, tree = on_cpu.run(source), numpy.empty(whole.vertex_count, numpy.int64)

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.reductions import ALGORITHMS
@@ -62,8 +61,8 @@ def test_local_all_to_all_reads_as_much_as_the_cpu_sends() -> None:
     whole = partition(offsets, columns, ranks=4, threshold=10**6)
     for uniquify in (False, True):
         options = SearchOptions(groups=2, local_all_to_all=True, uniquify=uniquify, nn_directed=False)
-        on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
-        found = prepare(whole, devices=range(2), symmetric=True, options=options, time_limit=60.0)
+        on_cpu = PartitionSearch(whole, symmetric=True, options=options)
+        found = CudaPartitionSearch(whole, devices=range(2), symmetric=True, options=options, time_limit=60.0)
         for each in (on_cpu, found):
             each.run(5)
         sent = sum(record.vertex_bytes for rank in on_cpu.labels for record in rank.levels)
@@ -80,7 +79,7 @@ def test_ranks_of_a_gang_do_so_too(name: str) -> None:
     options = SearchOptions(**STAGED[name])  # type: ignore[arg-type]
     ranks = 4
     whole = partition(offsets, columns, ranks=ranks, threshold=12)
-    wanted = prepare_on_cpu(whole, symmetric=True).run(3)
+    wanted = PartitionSearch(whole, symmetric=True).run(3)
     answers = run_in_threads(functools.partial(search, sources=[3, 3], options=options), [whole] * ranks)
     tree = numpy.empty(whole.vertex_count, numpy.int64)
     for rank in range(ranks):
@@ -112,6 +111,6 @@ def test_columns_that_are_not_read_by_stages_are_refused() -> None:
     whole = partition(*BY_NAME["path_33"].csr(), ranks=2, threshold=1)
     options = SearchOptions(reduction_algorithm="tree")
     with pytest.raises(ValueError, match="these are columns in host memory; leave both out"):
-        prepare(whole, options=options, placing=Placing("pinned", 0))
+        CudaPartitionSearch(whole, options=options, placing=Placing("pinned", 0))
     with pytest.raises(ValueError, match="2 ranks do not make 3 equal groups"):
-        prepare(whole, options=replace(options, groups=3))
+        CudaPartitionSearch(whole, options=replace(options, groups=3))

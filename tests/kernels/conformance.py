@@ -18,6 +18,7 @@ from tests.zoo import ZooGraph, scipy_distances, zoo
 
 STRATEGIES = strategies_in("gravel.kernels.bfs")
 GRAPHS = {graph.name: graph for graph in zoo()}
+MERRILL = tuple(name for name, each in STRATEGIES.items() if "PPoPP 2012, section 5." in each.source)
 OUTPUTS = ("both", "distance", "predecessor")
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 

@@ -76,3 +76,11 @@ def on_device(*arrays: Any) -> tuple[Any, ...]:
     import cupy
 
     return tuple(cupy.asarray(array) for array in arrays)
+
+
+def dense_layers(layers: int, width: int) -> ZooGraph:
+    """Each vertex has arcs to the whole next layer, so that every one is found by many at once."""
+    tail, head = numpy.divmod(numpy.arange(width * width), width)
+    source = numpy.concatenate([tail + layer * width for layer in range(layers - 1)])
+    target = numpy.concatenate([head + (layer + 1) * width for layer in range(layers - 1)])
+    return ZooGraph("dense_layers", layers * width, source.astype("u4"), target.astype("u4"))

@@ -7,7 +7,7 @@ import pytest
 
 from gravel.kernels.bfs.rows import bfs, prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from gravel.kernels.strategy import strategies_in
+from gravel.kernels.strategy import ENCODED, strategies_in
 from tests.kernels.conformance import (
     BLOCKS,
     GRAPHS,
@@ -23,7 +23,7 @@ from tests.kernels.conformance import (
 )
 from tests.kernels.cuda_case import fast_csr
 
-STRATEGIES = strategies_in("gravel.kernels.bfs.rows")
+STRATEGIES = strategies_in("gravel.kernels.bfs", ENCODED)
 LARGE = large_graph(3)
 
 

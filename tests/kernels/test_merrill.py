@@ -9,13 +9,13 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.expand_contract import STAGE
-from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
+from gravel.kernels.bfs.cuda.frontier_queues import strategy_of_queues
 from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
 from gravel.kernels.strategy import strategies_in
-from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
-from tests.zoo import ZooGraph, scipy_distances
+from tests.kernels.conformance import MERRILL
+from tests.kernels.cuda_case import ZOO, dense_layers, fast_csr, names, on_device, rmat, smallest_predecessors
+from tests.zoo import scipy_distances
 
-STRATEGIES = ("expand_contract", "contract_expand", "two_phase", "hybrid")
 NO_CULLING = {"warp_culling": False, "history_culling": False}
 OPTIONS = {
     **{f"gather_{name}": {"gather": name} for name in GATHERS},
@@ -39,15 +39,7 @@ OPTIONS = {
     "racing_stealing": {"claim": "racing", "tiles": "stealing", "gather": "serial", "block": 64},
 }
 CROWDS = {"never_fused": {"crowd": 0.0}, "always_fused": {"crowd": 1e9}, "fused_below": {"crowd": 0.001}}
-CASES = [(strategy, option) for strategy in STRATEGIES for option in OPTIONS]
-
-
-def dense_layers(layers: int, width: int) -> ZooGraph:
-    """Each vertex has arcs to the whole next layer, so that every one is found by many at once."""
-    tail, head = numpy.divmod(numpy.arange(width * width), width)
-    source = numpy.concatenate([tail + layer * width for layer in range(layers - 1)])
-    target = numpy.concatenate([head + (layer + 1) * width for layer in range(layers - 1)])
-    return ZooGraph("dense_layers", layers * width, source.astype("u4"), target.astype("u4"))
+CASES = [(strategy, option) for strategy in MERRILL for option in OPTIONS]
 
 
 GRAPHS = {graph.name: graph for graph in (*ZOO, rmat(12), dense_layers(6, 64))}
@@ -113,7 +105,7 @@ def test_levels_in_one_step_and_in_two(crowd, claim, output) -> None:
 @pytest.mark.parametrize("claim", ["atomic", "racing"])
 @pytest.mark.parametrize("narrow", [1, 1 << 31])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MERRILL)
 def test_wide_vertices_and_predecessors(strategy, index, narrow, claim) -> None:
     for name in ("rmat_12", "grid_13x17", "star_last_hub", "dense_layers"):
         for output in ("distance", "both"):
@@ -123,28 +115,22 @@ def test_wide_vertices_and_predecessors(strategy, index, narrow, claim) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("output", ["distance", "both"])
 @pytest.mark.parametrize("gather", GATHERS)
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MERRILL)
 def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
     """Queues that hold one level without duplicates, where racing claims find many and two levels meet."""
     width = 64
     offsets, columns, answers = expected("dense_layers", False)
-    whole = {} if strategy == "expand_contract" else {"queues": edge_queues}
-    search = prepare_queues(
-        strategy,
+    kind = {"edges": False, "stage": STAGE} if strategy == "expand_contract" else {}
+    small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
+    search = small(
         *on_device(offsets, columns),
         output=output,
-        max_depth=None,
         statistics=True,
         gather=gather,
         claim="racing",
-        tiles="even",
         least=1,
         block=64,
-        blocks_per_processor=None,
         **NO_CULLING,
-        **{"queues": lambda *given: edge_queues(*given)[:1], "stage": STAGE} | whole,
-        rooms=lambda *_: (width,) if strategy == "expand_contract" else (width, width * width),
-        crowd=1.0 if strategy == "hybrid" else None,
     )
     for _ in range(5):
         for source, (distance, predecessor, arcs) in answers.items():
@@ -157,7 +143,7 @@ def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("claim", ["atomic", "racing"])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MERRILL)
 def test_depth_is_bounded(strategy, claim) -> None:
     for name in ("rmat_12", "path_33", "grid_13x17", "star_300", "one_vertex"):
         offsets, columns, answers = expected(name, True)
@@ -180,7 +166,7 @@ def test_depth_is_bounded(strategy, claim) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MERRILL)
 def test_unfit_arguments_are_refused(strategy) -> None:
     arrays = on_device(*fast_csr(ZOO[0], symmetric=True))
     for options, message in (
@@ -212,7 +198,7 @@ def test_names_of_parts() -> None:
     assert look_up_parts("atomic", **default) == LOOKUPS["atomic"]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MERRILL)
 def test_strategies_are_registered_with_their_section(strategy) -> None:
     found = strategies_in("gravel.kernels.bfs")[strategy]
     assert "PPoPP 2012, section 5." in found.source
@@ -221,7 +207,7 @@ def test_strategies_are_registered_with_their_section(strategy) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", MERRILL)
 @pytest.mark.parametrize("graph", [graph for graph in ZOO if graph.vertex_count > 500], ids=names)
 def test_searches_repeat(graph, strategy) -> None:
     offsets, columns, answers = expected(graph.name, True)

@@ -9,12 +9,11 @@ import pytest
 
 from gravel.kernels.partition import (
     PartitionedGraph,
+    PartitionSearch,
     assemble,
     components,
     from_arrays,
     partition,
-    prepare,
-    separate,
     storage,
     suggest_threshold,
     to_arrays,
@@ -133,7 +132,7 @@ def test_uint64_columns() -> None:
     assert whole.parts[0].nd.column_indices.dtype == numpy.uint32
     assert assemble(whole)[1].dtype == numpy.uint64
     assert numpy.array_equal(assemble(whole)[1], columns)
-    assert numpy.array_equal(prepare(whole).run(0).distance, scipy_distances(offsets, columns, 0))
+    assert numpy.array_equal(PartitionSearch(whole).run(0).distance, scipy_distances(offsets, columns, 0))
     found = components(whole, symmetric=True).component
     assert numpy.array_equal(found, scipy_components(offsets, columns))
 
@@ -188,8 +187,8 @@ def test_a_suggested_threshold_keeps_its_promises() -> None:
 
 
 def test_bad_requests_are_refused() -> None:
-    offsets = numpy.array([0, 0])
+    graph = numpy.array([0, 0]), numpy.empty(0, numpy.uint32)
     with pytest.raises(ValueError, match="at least 1"):
-        separate(offsets, ranks=0, threshold=1)
+        partition(*graph, ranks=0, threshold=1)
     with pytest.raises(ValueError, match="at least 0"):
-        separate(offsets, ranks=1, threshold=-1)
+        partition(*graph, ranks=1, threshold=-1)

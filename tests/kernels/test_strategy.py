@@ -1,26 +1,74 @@
-"""A strategy's name stands for code of its own: on no backend do two names run one function."""
+"""The tables of strategies: nothing runs that is not in them, and a name stands for code of its own."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
 from collections import Counter
+from itertools import product
+from pathlib import Path
 
+import numpy
 import pytest
 
-from gravel.kernels.strategy import strategies_in
+from gravel.kernels import bfs
+from gravel.kernels.bfs import choice, rows, strategies
+from gravel.kernels.layouts import encode
+from gravel.kernels.strategy import COLUMNS, ENCODED, Strategy, strategies_in, table
 
-PACKAGES = (
-    "gravel.kernels.bfs",
-    "gravel.kernels.bfs.rows",
-    "gravel.kernels.components",
-    "gravel.kernels.components.rows",
-)
+PACKAGES = ("gravel.kernels.bfs", "gravel.kernels.components", "gravel.kernels.sssp")
+LAYOUTS = (COLUMNS, ENCODED)
+PATH = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)
 
 
-@pytest.mark.parametrize("backend", ["cpu", "cuda"])
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_two_names_stand_for_one_function(package: str, backend: str) -> None:
-    named = Counter(each.target(backend) for each in strategies_in(package).values() if each.target(backend))
+@pytest.mark.parametrize(("package", "layout", "backend"), [*product(PACKAGES, LAYOUTS, ("cpu", "cuda"))])
+def test_no_two_names_stand_for_one_function(package: str, layout: str, backend: str) -> None:
+    found = strategies_in(package, layout).values()
+    named = Counter(each.target(backend) for each in found if each.target(backend))
     assert {target: count for target, count in named.items() if count > 1} == {}
+
+
+@pytest.mark.parametrize("folder", ["cpu", "cuda", "rows.cpu", "rows.cuda"])
+def test_every_search_of_the_package_is_in_the_table(folder: str) -> None:
+    package = importlib.import_module(f"gravel.kernels.bfs.{folder}")
+    every = strategies.STRATEGIES.values()
+    named = {
+        each.on(layout).target(backend) for each in every for layout in LAYOUTS for backend in ("cpu", "cuda")
+    }
+    for module in pkgutil.iter_modules(package.__path__):
+        name = f"{package.__name__}.{module.name}"
+        if f"{name}:prepare" not in named:
+            text = importlib.import_module(name).__file__ or ""
+            assert not _defines_prepare(text), f"{name}:prepare is in no table of strategies"
+
+
+def _defines_prepare(path: str) -> bool:
+    return re.search(r"^(def prepare\(|prepare =)", Path(path).read_text(), re.MULTILINE) is not None
+
+
+def test_what_is_not_in_the_table_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bfs.bfs(*PATH, 0, symmetric=True, strategy="top_down").distance.tolist() == [0, 1, 2]
+    less = {name: each for name, each in strategies.STRATEGIES.items() if name != "top_down"}
+    monkeypatch.setattr(strategies, "STRATEGIES", less)
+    with pytest.raises(ValueError, match="unknown BFS strategy 'top_down'; there are adaptive, "):
+        bfs.prepare(*PATH, symmetric=True, strategy="top_down")
+    with pytest.raises(ValueError, match="'top_down' does not search encoded rows"):
+        rows.prepare(encode("varint", *PATH), symmetric=True, strategy="top_down")
+
+
+def test_a_name_stands_once() -> None:
+    with pytest.raises(ValueError, match="stands twice"):
+        table(Strategy("a", "", "", cpu="m:f"), Strategy("a", "", "", cpu="m:g"))
+
+
+def test_auto_stands_for_strategies_that_the_table_says() -> None:
+    every = strategies.STRATEGIES
+    for symmetric in (True, False):
+        assert "cpu" in every[choice.choose(*PATH, symmetric=symmetric).strategy].automatic
+        assert "cpu" in every[rows.choose(symmetric=symmetric).strategy].automatic
+    for name, each in every.items():
+        assert all(each.target(backend) for backend in (*each.automatic, *each.counts)), name
 
 
 def test_a_strategy_that_does_not_run_here_says_so() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from gravel.kernels.bfs.result import ran_with
 from gravel.kernels.compiled.folder import TUNED, VARIABLE, Folder
 from gravel.kernels.probes.tuning import FEWEST_TURNS, GRAPHS, TURNS, Outcome, tune
 from gravel.kernels.strategy import Ran, strategies_in
@@ -20,7 +19,7 @@ from gravel.kernels.tuned.constants import CONSTANTS, Constant, Value
 from gravel.stages.traversal.records import told
 
 H200 = "NVIDIA H200"
-ALPHA = next(each for each in CONSTANTS if each.name == "direction_optimizing.alpha_any_order")
+ALPHA = next(each for each in CONSTANTS if each.name == "direction_optimizing.alpha")
 FIVE = Constant("s", "five", 5, (1, 9), "Kronecker", ALPHA.file)
 SIX = Constant("s", "six", 6, (2,), "Kronecker", ALPHA.file)
 
@@ -95,8 +94,8 @@ def test_what_the_time_does_not_suffice_for_keeps_its_default() -> None:
     assert (five.value, five.milliseconds) == (5, {})
 
 
-def measured(value: Value = 25.0, **more: Any) -> stored.Stored:
-    record = Outcome(ALPHA, value, {12.0: 1.0, value: 0.5}, "faster").record() | more
+def measured(value: Value = 12.0, **more: Any) -> stored.Stored:
+    record = Outcome(ALPHA, value, {25.0: 1.0, value: 0.5}, "faster").record() | more
     return stored.Stored(H200, "2026-11-26T03:00:00+00:00", {ALPHA.name: record})
 
 
@@ -104,7 +103,7 @@ def test_searches_take_what_was_stored_on_the_same_gpu_alone(folder: Path) -> No
     assert applied(ALPHA.strategy, "cuda", H200) == stored.Applied()
     assert stored.save(measured()) == folder
     taken = applied(ALPHA.strategy, "cuda", H200)
-    assert taken.values == {"alpha_any_order": 25.0}
+    assert taken.values == {"alpha": 12.0}
     assert applied("persistent", "cuda", H200).values == {}
     assert applied(ALPHA.strategy, "cpu") == stored.Applied()
     other = applied(ALPHA.strategy, "cuda", "NVIDIA H100")
@@ -117,12 +116,12 @@ def test_searches_take_what_was_stored_on_the_same_gpu_alone(folder: Path) -> No
 def test_the_record_says_what_was_taken_unless_it_was_asked_for() -> None:
     stored.save(measured())
     taken = applied(ALPHA.strategy, "cuda", H200)
-    ran = ran_with(object(), Ran("m:f", {"alpha_any_order": 25.0}), taken.record({}))  # type: ignore[arg-type]
+    ran = Ran("m:f", {"alpha": 12.0}, taken.record({}))
     assert told(ran, "cuda")["tuned"] == {
-        "constants": {"alpha_any_order": 25.0},
+        "constants": {"alpha": 12.0},
         "measured": "2026-11-26T03:00:00+00:00",
     }
-    assert taken.record({"alpha_any_order": 7.0}) == {}
+    assert taken.record({"alpha": 7.0}) == {}
     assert "tuned" not in told(Ran("m:f", {}), "cuda")
 
 

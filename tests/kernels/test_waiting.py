@@ -8,8 +8,7 @@ from gravel.kernels.partition import SearchOptions
 from gravel.kernels.partition.waiting import BARRIER_SECONDS, MOST_BARRIER_SECONDS, given_up
 from gravel.kernels.striped.options import StripedOptions
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.strategy import barrier_limit, refuse_choice
-from gravel.stages.traversal.tuning import tuning_faults
+from gravel.stages.traversal.strategy import barrier_limit, refusals, tuning_faults
 from gravel.stages.traverse import TraverseParameters
 
 
@@ -33,9 +32,9 @@ def test_components_take_it_too_and_nothing_else() -> None:
     assert barrier_limit({"barrier_seconds": 60}) == 60.0
     with pytest.raises(StageError, match="barrier_seconds is 0"):
         barrier_limit({"barrier_seconds": 0})
-    refuse_choice("auto", {"barrier_seconds": 60})
-    with pytest.raises(StageError, match="no other strategy"):
-        refuse_choice("auto", {"barrier_seconds": 60, "alpha": 1})
+    for tuning, refused in (({"barrier_seconds": 60}, []), ({"barrier_seconds": 60, "alpha": 1}, ["tuning"])):
+        asked = TraverseParameters(algorithm="components", tuning=tuning)
+        assert [refusal.name for refusal in refusals(asked, "Partition")] == refused
 
 
 @pytest.mark.parametrize("algorithm", ["bfs", "components"])

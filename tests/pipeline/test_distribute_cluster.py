@@ -20,10 +20,10 @@ from gravel.stages.context import PlainContext
 from gravel.stages.distribute import STAGE, distribute, make_as_rank
 from gravel.stages.ingest import IngestParameters, ingest
 from gravel.stages.partitioning import resident
+from gravel.stages.ranks.distributed import MADE_ANEW
+from gravel.stages.ranks.distributed_rank import find_as_rank
 from gravel.stages.stage import all_stages
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
-from gravel.stages.traversal.distributed import MADE_ANEW
-from gravel.stages.traversal.distributed_components import find_as_rank
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters, traverse
 from tests.pipeline.test_cluster import children

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import all_stages
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children

@@ -16,9 +16,9 @@ import pytest
 from gravel.pipeline.cli import main
 from gravel.pipeline.records.reading import find_run
 from gravel.pipeline.store.cache import Cache
+from gravel.stages.ranks.components import find_as_rank
+from gravel.stages.ranks.rank import search_as_rank
 from gravel.stages.stage import all_stages
-from gravel.stages.traversal.partitioned import search_as_rank
-from gravel.stages.traversal.ranked_components import find_as_rank
 from gravel.stages.traversal.spread import search_share
 from gravel.stages.traverse import STAGE, traverse
 from tests.pipeline.test_cluster import children

@@ -321,7 +321,10 @@ def test_a_graph_without_arcs_and_a_tool_that_is_asked_for() -> None:
     [
         ({"strategy": "two_fase"}, "did you mean 'two_phase'"),
         ({"strategy": "multi_source"}, "many sources at once"),
-        ({"strategy": "two_phase", "placement": "split"}, "searched by host_rows alone"),
+        (
+            {"strategy": "two_phase", "placement": "split"},
+            "placement split is for strategy auto or host_rows",
+        ),
         ({"seconds": 0}, "greater than 0"),
         ({"placement": "streamed"}, "'device', 'split' or 'pinned'"),
     ],

@@ -22,9 +22,9 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe, Renamed, find_rank
 from gravel.stages.rank_group import run_in_threads
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import STAGE as VERIFY

@@ -18,10 +18,10 @@ from gravel.stages.ingest import IngestParameters, ingest
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe
+from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.components import RUNS
-from gravel.stages.traversal.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import TraverseParameters, traverse
 from gravel.stages.verify import STAGE as VERIFY
@@ -91,7 +91,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
     labels, _ = find(graph, context)
     del context.calls[:]
     assert check(graph, labels, context) == check(whole, labels) == dict.fromkeys(FOUR, 1)
-    assert context.calls == ["check_as_rank"]
+    assert context.calls == ["check_labels_as_rank"]
     right = numpy.array(labels.component)
     lone = numpy.flatnonzero(right == numpy.arange(600))[-1]
     split, merged, strange = right.copy(), right.copy(), right.copy()
@@ -107,7 +107,7 @@ def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
 
 
 def test_labels_are_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.traversal.distributed_components.PIECE", 7)
+    monkeypatch.setattr("gravel.stages.verifying.ranks.PIECE", 7)
     graph = made(3)
     labels, _ = find(graph)
     assert check(graph, labels).keys() == FOUR
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_said() -> None:
     for asked, words in (
         ({"placement": "pinned"}, "in the memory of its ranks"),
         ({"strategy": "afforest"}, "a partition has no other strategy"),
-        ({"tuning": {"groups": 2}}, "a partition has no other strategy"),
+        ({"tuning": {"groups": 2}}, "components of a partition have no constants"),
     ):
         with pytest.raises(StageError, match=words):
             find(graph, **asked)

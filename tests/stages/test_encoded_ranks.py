@@ -12,8 +12,8 @@ from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import partitioned
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.stages.test_partitioned import GangContext, search, split
 
@@ -52,7 +52,7 @@ def test_ranks_find_what_those_with_columns_do(codec: str) -> None:
             assert any("by each rank its own" in note for note in measured.notes) == as_they_are
             assert measured.asked.get("layout") == (codec if as_they_are else None)
         assert context.calls == ([ranks] * 3 if ranks > 1 else [])
-    assert not partitioned.RESIDENT
+    assert not rank.RESIDENT
 
 
 def test_rows_are_read_by_their_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,14 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from gravel.kernels.partition import assemble, components, prepare, storage, suggest_threshold, to_arrays
+from gravel.kernels.partition import (
+    PartitionSearch,
+    assemble,
+    components,
+    storage,
+    suggest_threshold,
+    to_arrays,
+)
 from gravel.kernels.partition import partition as split
 from gravel.stages.artifacts import Graph, Ordering, Traversal
 from gravel.stages.context import PlainContext
@@ -52,7 +59,7 @@ def test_a_stored_partition_is_the_graph(ranks: int, threshold: int | str) -> No
             assert stored.statistics["delegates"] == len(stored.delegates)
             if member.vertex_count:
                 distance = scipy_distances(graph.row_offsets, graph.column_indices, 0)
-                assert numpy.array_equal(prepare(whole).run(0).distance, distance)
+                assert numpy.array_equal(PartitionSearch(whole).run(0).distance, distance)
 
 
 def test_ranges_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +190,7 @@ def test_a_real_mesh_and_its_verification() -> None:
     stored = partition(PlainContext(), PartitionParameters(ranks=4), input=graph)
     assert 0 < len(stored.delegates) <= n / 16
     whole = load_partition(stored)
-    result = prepare(whole).run(17)
+    result = PartitionSearch(whole).run(17)
     assert numpy.array_equal(result.distance, scipy_distances(offsets, columns, 17))
     labels = components(whole, symmetric=True).component
     found = {

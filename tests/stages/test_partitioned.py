@@ -13,9 +13,9 @@ from gravel.stages.artifacts import Graph, Measurement, Partition, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.ranks import rank, searches
+from gravel.stages.ranks.searches import search_options
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import partitioned
-from gravel.stages.traversal.partitioned import search_options
 from gravel.stages.traverse import STAGE, TraverseParameters, traverse
 from tests.parameters import slow_among
 from tests.zoo import zoo
@@ -64,7 +64,7 @@ def test_a_gang_finds_what_one_rank_does(name: str, ranks: int) -> None:
         assert numpy.array_equal(found.distance, single.distance)
         assert numpy.array_equal(found.predecessor, single.predecessor)
     assert context.calls == [ranks] * 3  # to compile, to search, to let go
-    assert not partitioned.RESIDENT
+    assert not rank.RESIDENT
     assert any("took turns in one process" in note for note in told.notes)
     assert not any("took turns" in note for note in measured.notes)
     assert f"each of {ranks} ranks on its own worker" in measured.reason
@@ -78,7 +78,7 @@ def test_a_gang_finds_what_one_rank_does(name: str, ranks: int) -> None:
 def test_a_partition_is_read_once_for_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     import gravel.kernels.partition.layout
 
-    monkeypatch.setattr(partitioned, "LABEL_BYTES", 1)
+    monkeypatch.setattr(searches, "LABEL_BYTES", 1)
     reads: list[int] = []
     read = gravel.kernels.partition.layout.rank_from_arrays
     monkeypatch.setattr(

@@ -12,7 +12,7 @@ from gravel.pipeline.core.memory import Capacity, refuse_what_cannot_fit
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.placing import plan_for
+from gravel.stages.traversal.need import plan_for
 from gravel.stages.traverse import STAGE, TraverseParameters
 from tests.stages.placement_case import (
     CPU,
@@ -26,7 +26,7 @@ from tests.stages.placement_case import (
     stored,
     symmetric_graph,
 )
-from tests.stages.traverse_case import compressed, partitioned, plain, renumbered
+from tests.stages.traverse_case import compressed, plain, renumbered
 from tests.zoo import scipy_distances, zoo
 
 GRAPHS = {graph.name: graph for graph in zoo()}
@@ -110,20 +110,24 @@ def test_a_cpu_streams_what_exceeds_host_memory():
     [
         (
             {"placement": "split", "algorithm": "components", "strategy": "afforest_tiles"},
-            "components of placement split are found by afforest alone, not by afforest_tiles",
+            "takes placement auto, device or pinned, and placement split is for strategy auto or afforest",
         ),
-        ({"placement": "split", "strategy": "two_phase"}, "placement split is searched by host_rows alone"),
+        (
+            {"placement": "split", "strategy": "two_phase"},
+            "strategy two_phase and placement split do not go together; strategy two_phase takes placement "
+            "auto, device or pinned, and placement split is for strategy auto or host_rows",
+        ),
         (
             {"placement": "streamed", "strategy": "hybrid"},
-            "strategy hybrid does not search rows of placement streamed",
+            "placement streamed is for strategy auto or streamed",
         ),
         (
             {"placement": "pinned", "strategy": "streamed"},
-            "strategy streamed does not search rows of placement pinned",
+            "strategy streamed takes placement auto or streamed",
         ),
         (
             {"placement": "streamed", "algorithm": "components", "strategy": "afforest"},
-            "strategy afforest does not search rows of placement streamed",
+            "strategy afforest takes placement auto, device, split or pinned",
         ),
         ({"placement": "here"}, "Input should be 'auto'"),
         ({"device_memory": "5.8 parrots"}, "byte unit"),
@@ -229,7 +233,6 @@ def test_a_stage_refuses_before_it_reads():
 
 def test_partitions_and_compressed_graphs_have_plans_of_their_own():
     graph = plain(GRAPHS["skewed_random"])
-    assert plan_for(TraverseParameters(), partitioned(graph), CPU) is None
     plan = plan_for(TraverseParameters(), compressed(graph), CPU)
     assert plan.plan.placement == "host"
 

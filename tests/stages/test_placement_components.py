@@ -4,7 +4,8 @@ import numpy
 import pytest
 
 from gravel.stages.stage import Machine
-from gravel.stages.traversal.placing import extent_of, plan_for
+from gravel.stages.traversal.need import plan_for
+from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import TraverseParameters
 from tests.stages.placement_case import (
     CODECS,

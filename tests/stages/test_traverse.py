@@ -209,7 +209,7 @@ def test_choices_that_do_not_fit_the_graph():
     with pytest.raises(StageError, match="did you mean 'rounds'"):
         run(graph, algorithm="components", tuning={"round": 3})
     for algorithm, strategy in (("bfs", "top_down"), ("components", "label_propagation")):
-        with pytest.raises(StageError, match="and a partition has no other strategy"):
+        with pytest.raises(StageError, match="a partition has no other strategy"):
             run(partitioned(graph), algorithm=algorithm, strategy=strategy)
     unsorted = Graph(**{**vars(graph), "sorted": False})
     with pytest.raises(StageError, match="not sorted"):
@@ -283,17 +283,17 @@ def test_choices_are_told_with_the_nearest(monkeypatch):
     monkeypatch.setattr(
         Strategy, "load", lambda self, backend: chosen_from(Literal["thread", "warp"], "warp")
     )
-    assert checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": "thread"}) == (
+    assert checked_tuning("bfs", "top_down", "cpu", {"way": "thread"}) == (
         {"way": "thread"},
         [],
     )
     with pytest.raises(ValueError, match=r"one of 'thread', 'warp' \(did you mean 'warp'"):
-        checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": "wrap"})
+        checked_tuning("bfs", "top_down", "cpu", {"way": "wrap"})
     monkeypatch.setattr(Strategy, "load", lambda self, backend: chosen_from(int | None, None))
-    assert checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": 3.0}) == ({"way": 3}, [])
+    assert checked_tuning("bfs", "top_down", "cpu", {"way": 3.0}) == ({"way": 3}, [])
     monkeypatch.setattr(Strategy, "load", lambda self, backend: chosen_from(bool, False))
     with pytest.raises(ValueError, match="is 1; it is true or false"):
-        checked_tuning("gravel.kernels.bfs", "top_down", "cpu", {"way": 1})
+        checked_tuning("bfs", "top_down", "cpu", {"way": 1})
 
 
 def test_where_a_traversal_runs():

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.choice import Choice
-from gravel.kernels.bfs.result import BFSResult, Search, ran_with
-from gravel.kernels.strategy import backend_of, strategies_in
+from gravel.kernels.bfs.result import BFSResult, Search
+from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -43,12 +43,12 @@ def prepare(
     if output not in ("distance", "predecessor", "both"):
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
     choice = choose(symmetric=symmetric, strategy=strategy) if isinstance(strategy, str) else strategy
-    chosen, side = strategies_in("gravel.kernels.bfs.rows")[choice.strategy], side_of(rows)
+    chosen, side = strategies_in("gravel.kernels.bfs", ENCODED)[choice.strategy], side_of(rows)
     search: Search = chosen.load(side)(
         rows, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
     )
     search.strategy, search.reason = choice.strategy, choice.reason
-    search.ran = ran_with(search, chosen.ran(side, tuning))
+    search.ran = chosen.ran(side, tuning, search)
     return search
 
 
@@ -67,7 +67,7 @@ def choose(*, symmetric: bool, strategy: str = "auto") -> Choice:
 
     Raises ValueError for a name that does not search encoded rows, or not those of a directed graph.
     """
-    known = strategies_in("gravel.kernels.bfs.rows")
+    known = strategies_in("gravel.kernels.bfs", ENCODED)
     if strategy == "auto":
         if symmetric:
             reason = "the graph is symmetric, so levels that pay for it may be searched bottom-up"

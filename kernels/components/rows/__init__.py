@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gravel.kernels.strategy import backend_of, strategies_in
+from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -45,7 +45,7 @@ def prepare(
 
     """
     on_device = any(backend_of(array) == "cuda" for array in rows.arrays.values())
-    known = strategies_in("gravel.kernels.components.rows")
+    known = strategies_in("gravel.kernels.components", ENCODED)
     if strategy not in known:
         raise ValueError(f"strategy {strategy!r} does not read encoded rows; there are {', '.join(known)}")
     make = known[strategy].load("cuda" if on_device else "cpu")

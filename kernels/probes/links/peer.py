@@ -6,9 +6,9 @@ import numpy
 
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Gang
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
-from gravel.kernels.partition.cuda.memory import Slab, Table
+from gravel.kernels.partition.cuda.table import Slab, Table
 from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
 from gravel.kernels.probes.links.wire import masks, payload
 
@@ -35,7 +35,7 @@ class PeerLink:
     Parameters
     ----------
     largest : bytes of the largest message; the GPU has a message for each rank, and one that it takes.
-    time_limit : seconds that a device waits for the others at a barrier.
+    time_limit : seconds that a device waits for the others at one barrier.
 
     """
 
@@ -47,7 +47,7 @@ class PeerLink:
 
         self._gang = gang
         buffer = _Buffer(gang.rank, gang.size * (largest // 8))
-        self._point = MeetingPoint()
+        self._point = DeviceBarrier()
         self._mapping = Mapping(gang, buffer, self._point)
         self._buffer = buffer.arrays["buffer"]
         self._taken = cupy.zeros(largest // 8, numpy.uint64)

@@ -1,0 +1,140 @@
+"""The table of breadth-first searches: every strategy that can be asked for, and what it takes and gives.
+
+Whatever lists strategies reads it: dispatch, the checks of a workflow, the command line, the docs and the
+tests. A strategy that is not here cannot run.
+"""
+
+from __future__ import annotations
+
+from gravel.kernels.strategy import Strategy, table
+
+STRATEGIES = table(
+    Strategy(
+        name="serial",
+        about="Searches with one queue on one thread: the CPU baseline of the papers.",
+        source="Merrill, Garland, Grimshaw, TOPC 2015, algorithm 1",
+        cpu="gravel.kernels.bfs.cpu.serial:prepare",
+    ),
+    Strategy(
+        name="top_down",
+        about="Searches every level from the frontier to its neighbours, on threads.",
+        source="gravel",
+        cpu="gravel.kernels.bfs.cpu.top_down:prepare",
+        encoded_cpu="gravel.kernels.bfs.rows.cpu.top_down:prepare",
+        encoded_cuda="gravel.kernels.bfs.rows.cuda.top_down:prepare",
+        automatic=("cpu",),
+    ),
+    Strategy(
+        name="direction_optimizing",
+        about="Searches top-down while the frontier is small and bottom-up while it is large.",
+        source="Beamer, Asanovic, Patterson, SC 2012, sections IV and V; on encoded rows: gravel",
+        cpu="gravel.kernels.bfs.cpu.direction_optimizing:prepare",
+        cuda="gravel.kernels.bfs.cuda.direction_optimizing:prepare",
+        encoded_cpu="gravel.kernels.bfs.rows.cpu.direction_optimizing:prepare",
+        encoded_cuda="gravel.kernels.bfs.rows.cuda.direction_optimizing:prepare",
+        directed=False,
+        automatic=("cpu", "cuda"),
+    ),
+    Strategy(
+        name="persistent",
+        about="Searches several levels between two barriers, for deep graphs.",
+        source="gravel",
+        cuda="gravel.kernels.bfs.cuda.persistent:prepare",
+        counts=("cuda",),
+        automatic=("cuda",),
+    ),
+    Strategy(
+        name="multi_source",
+        about="Searches from up to 64 vertices at once, with one bit each, sharing every arc they read.",
+        source="Then et al., The More the Merrier, PVLDB 8(4), 2014, sections 3 and 4",
+        cpu="gravel.kernels.bfs.cpu.multi_source:prepare",
+        cuda="gravel.kernels.bfs.cuda.multi_source:prepare",
+    ),
+    Strategy(
+        name="expand_contract",
+        about="Gathers the neighbours of the frontier and filters them as they come, in one step a level.",
+        source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.1",
+        cuda="gravel.kernels.bfs.cuda.expand_contract:prepare",
+        counts=("cuda",),
+        automatic=("cuda",),
+    ),
+    Strategy(
+        name="contract_expand",
+        about="Filters the gathered arcs and gathers the neighbours of what is left, in one step a level.",
+        source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.2",
+        cuda="gravel.kernels.bfs.cuda.contract_expand:prepare",
+        counts=("cuda",),
+        queues_arcs=True,
+    ),
+    Strategy(
+        name="two_phase",
+        about="Gathers the neighbours of the frontier, then filters them, each with linear work.",
+        source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.3",
+        cuda="gravel.kernels.bfs.cuda.two_phase:prepare",
+        counts=("cuda",),
+        queues_arcs=True,
+    ),
+    Strategy(
+        name="hybrid",
+        about="Contract-expand for small edge frontiers, two-phase for large ones.",
+        source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.4",
+        cuda="gravel.kernels.bfs.cuda.hybrid:prepare",
+        counts=("cuda",),
+        automatic=("cuda",),
+        queues_arcs=True,
+    ),
+    Strategy(
+        name="quadratic",
+        about="Checks every vertex in every level, with a thread or a warp for each (`mapping`).",
+        source="Merrill, Garland, Grimshaw, TOPC 2015, algorithm 2; Hong et al., PPoPP 2011",
+        cuda="gravel.kernels.bfs.cuda.quadratic:prepare",
+        counts=("cuda",),
+    ),
+    Strategy(
+        name="linear_queue",
+        about="Expands a queue of vertices, one thread each, and adds every new one by an atomic.",
+        source="Merrill, Garland, Grimshaw, TOPC 2015, algorithm 3",
+        cuda="gravel.kernels.bfs.cuda.linear_queue:prepare",
+        counts=("cuda",),
+    ),
+    Strategy(
+        name="hierarchical_queue",
+        about="Fills queues in shared memory, merged into one in global memory; one block for small levels.",
+        source="Luo, Wong, Hwu, DAC 2010",
+        cuda="gravel.kernels.bfs.cuda.hierarchical_queue:prepare",
+        counts=("cuda",),
+    ),
+    Strategy(
+        name="flex",
+        about="Fits the number of threads to the frontier; `configuration` is a row of the paper's table 1.",
+        source="Liu et al., FlexBFS, PPoPP 2012 (poster)",
+        cuda="gravel.kernels.bfs.cuda.flex:prepare",
+        counts=("cuda",),
+    ),
+    Strategy(
+        name="adaptive",
+        about="Expands a vertex of few arcs with one thread, and one of many (`threshold`) with a warp.",
+        source="Moschou 2024, section 2.2",
+        cuda="gravel.kernels.bfs.cuda.adaptive:prepare",
+        counts=("cuda",),
+    ),
+    Strategy(
+        name="host_rows",
+        about="Reads rows in host memory in ascending order, each cache line once a level.",
+        source="gravel; merged and aligned reads: Min et al., EMOGI, PVLDB 14(2), 2020, section 4.3",
+        cuda="gravel.kernels.bfs.cuda.host_rows:prepare",
+        encoded_cuda="gravel.kernels.bfs.rows.cuda.host_rows:prepare",
+        placements=("device", "split", "pinned"),
+    ),
+    Strategy(
+        name="streamed",
+        about="Reads rows in parts through a few buffers, in each level those parts that hold its rows.",
+        source="gravel",
+        cpu="gravel.kernels.bfs.cpu.streamed:prepare",
+        cuda="gravel.kernels.bfs.cuda.streamed:prepare",
+        encoded_cpu="gravel.kernels.bfs.rows.cpu.streamed:prepare",
+        encoded_cuda="gravel.kernels.bfs.rows.cuda.streamed:prepare",
+        placements=("streamed",),
+    ),
+)
+"""Plain searches, those of the papers in the order of their years, then those of rows that do not fit."""

@@ -1,0 +1,58 @@
+"""The table of what finds connected components; see `gravel.kernels.bfs.strategies`."""
+
+from __future__ import annotations
+
+from gravel.kernels.strategy import Strategy, table
+
+STRATEGIES = table(
+    Strategy(
+        name="afforest",
+        about="Links a few neighbours of each vertex, finds the largest component and skips its other arcs.",
+        source="Sutton, Ben-Nun, Barak, IPDPS 2018",
+        cpu="gravel.kernels.components.cpu.afforest:components",
+        cuda="gravel.kernels.components.cuda.afforest:components",
+        encoded_cpu="gravel.kernels.components.rows.cpu:prepare",
+        encoded_cuda="gravel.kernels.components.rows.cuda:prepare",
+        placements=("device", "split", "pinned"),
+    ),
+    Strategy(
+        name="afforest_tiles",
+        about="Joins tiles of neighbouring vertices in shared memory first; its parts can be chosen.",
+        source="gravel, after Sutton, Ben-Nun, Barak, IPDPS 2018",
+        cuda="gravel.kernels.components.cuda.afforest_tiles:components",
+    ),
+    Strategy(
+        name="afforest_multi_pass",
+        about="Links every arc by an atomic minimum, pass after pass until one changes nothing.",
+        source="Moschou, GPU Acceleration with CUDA: Adaptive BFS & Afforest, sections 2.3 and 2.4",
+        cpu="gravel.kernels.components.cpu.passes:multi_pass",
+        cuda="gravel.kernels.components.cuda.passes:multi_pass",
+        encoded_cpu="gravel.kernels.components.rows.passes_cpu:multi_pass",
+        encoded_cuda="gravel.kernels.components.rows.passes_cuda:multi_pass",
+    ),
+    Strategy(
+        name="afforest_single_pass",
+        about="Links every arc once by an atomic minimum, which may leave components in parts, and says so.",
+        source="Moschou, GPU Acceleration with CUDA: Adaptive BFS & Afforest, sections 2.3 and 2.4",
+        cpu="gravel.kernels.components.cpu.passes:single_pass",
+        cuda="gravel.kernels.components.cuda.passes:single_pass",
+        encoded_cpu="gravel.kernels.components.rows.passes_cpu:single_pass",
+        encoded_cuda="gravel.kernels.components.rows.passes_cuda:single_pass",
+    ),
+    Strategy(
+        name="label_propagation",
+        about="Lowers each label to the smallest of the neighbours' until none changes: the plain reference.",
+        source="gravel",
+        cpu="gravel.kernels.components.cpu.label_propagation:components",
+    ),
+    Strategy(
+        name="streamed",
+        about="Reads the columns once, part by part through a few buffers, and joins every arc as it comes.",
+        source="gravel",
+        cpu="gravel.kernels.components.cpu.streamed:components",
+        cuda="gravel.kernels.components.cuda.streamed:components",
+        encoded_cpu="gravel.kernels.components.rows.streamed_cpu:prepare",
+        encoded_cuda="gravel.kernels.components.rows.streamed_cuda:prepare",
+        placements=("streamed",),
+    ),
+)

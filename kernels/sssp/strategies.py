@@ -1,0 +1,25 @@
+"""The table of searches for shortest paths; see `gravel.kernels.bfs.strategies`."""
+
+from __future__ import annotations
+
+from gravel.kernels.strategy import Strategy, table
+
+STRATEGIES = table(
+    Strategy(
+        name="delta_stepping",
+        about="Relaxes the nearest bucket in rounds; a pile, split when that is empty, has what is farther.",
+        source="Meyer, Sanders, J. Algorithms 2003; near-far: Davidson, Baxter, Garland, Owens, IPDPS 2014",
+        cpu="gravel.kernels.sssp.cpu.delta_stepping:prepare",
+        cuda="gravel.kernels.sssp.cuda.delta_stepping:prepare",
+        outputs=("distance", "both"),
+        placements=("device",),
+    ),
+    Strategy(
+        name="dijkstra",
+        about="Takes one vertex after the other from a binary heap, on one thread.",
+        source="Dijkstra, Numerische Mathematik 1959",
+        cpu="gravel.kernels.sssp.cpu.dijkstra:prepare",
+        outputs=("distance", "both"),
+        placements=("device",),
+    ),
+)

@@ -1,0 +1,203 @@
+"""The steps of the Graph500 benchmark (specification 2.0, section 2), each timed by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from gravel.kernels.bfs import Search
+    from gravel.kernels.verify.edge_list import ListCheck
+    from gravel.stages.artifacts import Measurement, Verification
+    from gravel.stages.context import Context
+    from gravel.stages.graph500 import Graph500Parameters
+    from gravel.stages.stage import Machine
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+Result = TypeVar("Result")
+
+WARMING_EDGES = 1 << 10
+"""Edges that are made and built once before the clock, so that no compilation is counted."""
+
+BUILDER = "gravel.kernels.csr:build"
+
+
+@dataclass
+class Preparing:
+    """Makes searches of one graph and counts how often the clock of a search ran meanwhile."""
+
+    context: Context
+    graph: SearchedGraph
+    parameters: TraverseParameters
+    within_searches: int = 0
+
+    def search(self) -> tuple[Search, list[str]]:
+        """Prepare the graph for a search."""
+        from gravel.stages.traversal.bfs import prepare_search
+
+        return prepare_search(self.context, self.graph, self.parameters)
+
+
+def run_benchmark(context: Context, parameters: Graph500Parameters) -> tuple[Measurement, Verification]:
+    """Run all steps; see `gravel.stages.graph500.graph500`."""
+    from gravel.kernels.generate import generate
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.verify.edge_list import BY_CONSTRUCTION
+    from gravel.stages.artifacts import Measurement, Verification
+    from gravel.stages.errors import StageError
+    from gravel.stages.traversal.bfs import described_search
+    from gravel.stages.traversal.opening import draw_sources
+    from gravel.stages.traversal.strategy import backend_of_search
+
+    asked = parameters.traversal()
+    machine = replace(
+        context.machine,
+        backend=backend_of_search(asked, context.machine),
+        threads=min(context.machine.threads, parameters.threads or context.machine.threads),
+    )
+    set_threads(machine.threads)
+    backend = machine.backend
+    rmat = {"scale": parameters.scale, "edge_factor": parameters.edge_factor, "seed": parameters.seed}
+    few = min(WARMING_EDGES, parameters.edge_factor << parameters.scale)
+    construct(*generate("rmat", count=few, backend=backend, **rmat))
+    ends, generation = clocked(backend, lambda: generate("rmat", backend=backend, **rmat))
+    context.log(f"generated {len(ends[0]):,} edges in {generation:,.3f} ms")
+    rows, construction = clocked(backend, lambda: construct(*ends))
+    context.log(f"built {len(rows[1]):,} arcs in {construction:,.3f} ms")
+    graph = in_memory(rows, machine)
+    keys = draw_sources(graph.first_offsets, parameters.searches, parameters.key_seed).tolist()
+    if not keys:
+        raise StageError(
+            f"no vertex of this graph of scale {parameters.scale} has a neighbour to search",
+            hint="choose a larger scale or edge_factor, or another seed",
+        )
+    preparing = Preparing(context, graph, asked)
+    searches, checks, search, notes = _search_all(preparing, ends, keys, parameters.setup == "each_search")
+    described = described_search(machine, graph, search, asked)
+    each = preparing.within_searches
+    measurement = Measurement(
+        **described | {"prepare_milliseconds": 0.0 if each else search.prepare_milliseconds},
+        searches=searches,
+        notes=notes,
+        benchmark={
+            "name": "graph500",
+            **rmat,
+            "input_edges": len(ends[0]),
+            "key_seed": parameters.key_seed,
+            "keys_asked": parameters.searches,
+            "processes": 1,
+            "generation_milliseconds": generation,
+            "construction_milliseconds": construction,
+            "construction": BUILDER,
+            "prepared_within_searches": each,
+        },
+    )
+    return measurement, Verification(algorithm="bfs", checks=checks, skipped=[BY_CONSTRUCTION])
+
+
+def construct(source: Any, target: Any) -> tuple[Any, Any]:
+    """Build sorted rows without loops and duplicates (kernel 1), which finds the number of vertices too."""
+    from gravel.kernels.csr import build
+
+    vertices = 1 + max(int(source.max()), int(target.max()))
+    rows = build(source, target, vertices, direction="both")
+    return rows.row_offsets, rows.column_indices
+
+
+def in_memory(rows: tuple[Any, Any], machine: Machine) -> SearchedGraph:
+    """Make rows that lie where they are searched ready for a strategy."""
+    from gravel.stages.traversal.graph import SearchedGraph
+
+    offsets, columns = rows
+    return SearchedGraph(
+        vertex_count=len(offsets) - 1,
+        arc_count=len(columns),
+        symmetric=True,
+        backend=machine.backend,
+        first_offsets=offsets.get() if machine.backend == "cuda" else offsets,
+        extra_ends=None,
+        permutation=None,
+        row_offsets=offsets,
+        columns=columns,
+        partition=None,
+        notes=[],
+    )
+
+
+def clocked(backend: str, work: Callable[[], Result]) -> tuple[Result, float]:
+    """Do some work and return its result with the milliseconds until it was complete on the device."""
+    synchronise(backend)
+    started = time.perf_counter()
+    result = work()
+    synchronise(backend)
+    return result, (time.perf_counter() - started) * 1e3
+
+
+def synchronise(backend: str) -> None:
+    """Wait for the device."""
+    if backend == "cuda":
+        import cupy
+
+        cupy.cuda.Device().synchronize()
+
+
+def _validated(backend: str, ends: tuple[Any, Any], key: int, predecessor: Any) -> tuple[ListCheck, float]:
+    """Validate one search against the list, with the milliseconds that it took."""
+    from gravel.kernels.verify.edge_list import check_with_list
+
+    return clocked(backend, lambda: check_with_list(*ends, key, predecessor))
+
+
+def _search_all(
+    preparing: Preparing, ends: tuple[Any, Any], keys: list[int], each: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Search, list[str]]:
+    """Search from one key after another (kernel 2), and validate each; the first of all is not measured."""
+    from gravel.kernels.cuda.wake import wake
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.verify.edge_list import check_with_list
+    from gravel.stages.traversal.records import reached
+    from gravel.stages.verifying.checks import count_passed, refuse_broken
+
+    graph, backend = preparing.graph, preparing.graph.backend
+    search, notes = preparing.search()
+    tree = search.run(keys[0]).predecessor
+    check_with_list(ends[0][:WARMING_EDGES], ends[1][:WARMING_EDGES], keys[0], tree)
+    del tree
+    if not each:
+        del search
+        search, notes = preparing.search()
+    records: list[dict[str, Any]] = []
+    passed: dict[str, dict[str, Any]] = {}
+    for number, key in enumerate(keys):
+        if backend == "cuda":
+            wake()
+        setup = 0.0
+        if each:
+            del search  # whose memory the next one takes
+            search, _ = preparing.search()
+            setup = search.prepare_milliseconds
+            preparing.within_searches += 1
+        result = search.run(key)
+        validated, validation = _validated(backend, ends, key, result.predecessor)
+        refuse_broken(validated.checks, f"search {number + 1} of {len(keys)}")
+        count_passed(validated.checks, passed)
+        records.append(
+            {
+                "source": key,
+                "milliseconds": setup + result.milliseconds,
+                "setup_milliseconds": setup,
+                "map_back_milliseconds": 0.0,
+                "batch": 1,
+                **reached(graph, key, result, on_host(validated.levels), None),
+                "input_edges": validated.edges,
+                "validate_milliseconds": validation,
+            }
+        )
+        preparing.context.progress(number + 1, len(keys), "searches")
+    notes += getattr(search, "notes", [])
+    if each:
+        notes.append("the time of each search holds its own preparation")
+    return records, list(passed.values()), search, notes

@@ -1,0 +1,1 @@
+"""Searches and components over groups of ranks, each with its part of a partition or a distributed graph."""

@@ -1,0 +1,317 @@
+"""Components of a partition, by ranks on CPUs or on GPUs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gravel.stages.errors import StageError
+from gravel.stages.ranks.partition import ON_CPU
+from gravel.stages.stage import Extent
+from gravel.stages.traversal.strategy import barrier_limit
+
+if TYPE_CHECKING:
+    from gravel.kernels.components import ComponentsResult
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.partition.layout import RankGraph
+    from gravel.stages.context import Context
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+Answer = TypeVar("Answer")
+
+
+class OverRanks:
+    """Components of a partition in this process, one run after the other."""
+
+    backend = "cpu"
+    reason = "the graph is partitioned by degree separation"
+    prepare_milliseconds = 0.0
+
+    def __init__(self, graph: SearchedGraph) -> None:
+        self._graph = graph
+
+    def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
+        """Find components `runs` times; returns what the last run found, all times and what ranks tell."""
+        from gravel.kernels.partition import components
+
+        assert self._graph.partition is not None
+        found = [components(self._graph.partition, symmetric=self._graph.symmetric) for _ in range(runs)]
+        return found[-1], [each.milliseconds for each in found], {}
+
+
+def prepare_components(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters
+) -> tuple[Any, list[str]]:
+    """Make a partition ready for `several` runs; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` where one GPU would have to hold all ranks and cannot.
+    """
+    assert graph.partition is not None
+    stored, ranks = graph.stored, graph.partition.ranks
+    seconds = barrier_limit(parameters.tuning)
+    delegates = stored is not None and stored.scheme == "delegates"
+    gang = ranks > 1 and context.reserved >= ranks and delegates
+    if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
+        return prepare_on_gpus(context, graph, gang=gang, barrier_seconds=seconds)
+    if gang:
+        return GangComponents(context, graph, "cpu", seconds), []
+    notes = []
+    if ranks > 1 and delegates:
+        notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
+    return OverRanks(graph), notes
+
+
+@dataclass(frozen=True)
+class ComponentsTask:
+    """What one rank of a gang needs: its part of the partition, and how often components are found."""
+
+    rank: int
+    ranks: int
+    vertex_count: int
+    symmetric: bool
+    delegates: Any
+    arrays: Mapping[str, Any]
+    threads: int
+    runs: int
+    barrier_seconds: float
+    backend: str = "cpu"
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """One rank's labels of the last run, and its milliseconds in each."""
+
+    last: RankComponents
+    milliseconds: tuple[float, ...]
+
+
+def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
+    """Find components as one rank of a group, so many times."""
+    import numpy
+
+    from gravel.kernels.jit import set_threads
+    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.placement.device_copies import on_host
+
+    if task.backend == "cpu":
+        set_threads(task.threads)
+
+    def finish(found: RankComponents, times: list[float]) -> RankAnswer:
+        return RankAnswer(replace(found, component=on_host(found.component)), tuple(times))
+
+    return find_together(
+        gang,
+        rank_from_arrays(task.arrays, task.rank),
+        numpy.asarray(task.delegates),
+        task.vertex_count,
+        symmetric=task.symmetric,
+        backend=task.backend,
+        runs=task.runs,
+        finish=finish,
+        barrier_seconds=task.barrier_seconds,
+    )
+
+
+def find_together(
+    gang: RankContext,
+    part: RankGraph,
+    delegates: Any,
+    vertex_count: int,
+    *,
+    symmetric: bool,
+    backend: str,
+    runs: int,
+    finish: Callable[[RankComponents, list[float]], Answer],
+    barrier_seconds: float,
+) -> Answer:
+    """Find components `runs` times as one rank of a group, whose part lies where `backend` says.
+
+    `finish` gets the last run's labels, where they were found, and the milliseconds of all. Raises
+    `RankGroupBroken` when GPUs waited for each other in vain, and `StageError` where they cannot read each
+    other's memory.
+    """
+    if backend == "cuda":
+        rank: Any = _peer_components(gang, part, delegates, vertex_count, symmetric, barrier_seconds)
+    else:
+        rank = _CpuComponents(gang, part, delegates, vertex_count, symmetric)
+    times = []
+    try:
+        for _ in range(runs):
+            # Nobody begins, or starts its clock, before all have ended the run before.
+            gang.barrier()
+            found: RankComponents = rank.run(on_device=True)
+            times.append(found.milliseconds)
+    except RuntimeError as error:
+        if backend == "cpu":
+            raise
+        from gravel.stages.rank_group import RankGroupBroken
+
+        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
+    if backend == "cpu":
+        # What comes after needs the room of what found the labels.
+        del rank
+        return finish(found, times)
+    answer = finish(found, times)
+    rank.leave(gang)
+    return answer
+
+
+class _CpuComponents:
+    """As `gravel.kernels.partition.cuda.components.PeerComponents`, on the CPU."""
+
+    def __init__(
+        self, gang: RankContext, part: RankGraph, delegates: Any, vertex_count: int, symmetric: bool
+    ) -> None:
+        from gravel.kernels.partition.components_rank import ComponentsRank
+
+        self._gang = gang
+        self._state = ComponentsRank(part, delegates, vertex_count, gang.size, symmetric=symmetric)
+
+    def run(self, *, on_device: bool) -> RankComponents:
+        from gravel.kernels.partition import components_of_rank
+
+        return components_of_rank(self._gang, self._state)
+
+
+def _peer_components(
+    gang: RankContext,
+    part: RankGraph,
+    delegates: Any,
+    vertex_count: int,
+    symmetric: bool,
+    time_limit: float,
+) -> Any:
+    import cupy
+
+    from gravel.kernels.partition.cuda.components import PeerComponents
+    from gravel.kernels.partition.cuda.mapping import why_no_peers
+
+    problem = why_no_peers(gang)
+    if problem is not None:
+        raise StageError(
+            f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
+            hint="find them with `backend: cpu`",
+        )
+    # What others map is allocated beside the pool, where earlier searches may have left theirs.
+    cupy.get_default_memory_pool().free_all_blocks()
+    try:
+        return PeerComponents(gang, part, delegates, vertex_count, symmetric=symmetric, time_limit=time_limit)
+    except ValueError as error:
+        raise StageError(str(error), hint="split the graph over more ranks") from None
+
+
+class GangComponents:
+    """As `OverRanks`, with every rank on a worker, or its GPU, which reads its part once for all runs."""
+
+    prepare_milliseconds = 0.0
+
+    def __init__(self, context: Context, graph: SearchedGraph, backend: str, barrier_seconds: float) -> None:
+        self.backend = backend
+        assert graph.partition is not None
+        assert graph.stored is not None
+        self._context = context
+        ranks = graph.partition.ranks
+        self.reason = f"the graph is partitioned by degree; each of {ranks} ranks on its own worker"
+        arrays = graph.stored.arrays
+        self._tasks = [
+            ComponentsTask(
+                rank=rank,
+                ranks=ranks,
+                vertex_count=graph.vertex_count,
+                symmetric=graph.symmetric,
+                delegates=graph.stored.delegates,
+                arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
+                threads=context.machine.threads,
+                runs=0,
+                barrier_seconds=barrier_seconds,
+                backend=self.backend,
+            )
+            for rank in range(ranks)
+        ]
+
+    def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
+        """Find the components `runs` times; the slowest rank's time is that of a run."""
+        from gravel.kernels.partition.components import joined
+
+        tasks = [dataclasses.replace(task, runs=runs) for task in self._tasks]
+        answers: Sequence[RankAnswer] = self._context.rank_group(find_as_rank, tasks)
+        times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
+        ranks = [answer.last for answer in answers]
+        return joined(ranks, times[-1]), times, told_by_ranks(ranks)
+
+
+def told_by_ranks(ranks: Sequence[RankComponents]) -> dict[str, Any]:
+    """Describe a run as its ranks tell it: `rounds`, and bytes that all of them sent."""
+    return {
+        "rounds": ranks[0].rounds,
+        "delegate_bytes": sum(rank.delegate_bytes for rank in ranks),
+        "vertex_bytes": sum(rank.vertex_bytes for rank in ranks),
+    }
+
+
+def prepare_on_gpus(
+    context: Context, graph: SearchedGraph, *, gang: bool, barrier_seconds: float
+) -> tuple[Any, list[str]]:
+    """Make a partition ready on GPUs; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` where one GPU would have to hold all ranks and cannot.
+    """
+    from gravel.kernels.partition import storage
+    from gravel.stages.traversal.device_need import component_bytes
+
+    assert graph.partition is not None
+    graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
+    if gang:
+        return GangComponents(context, graph, "cuda", barrier_seconds), []
+    ranks, told = graph.partition.ranks, storage(graph.partition)
+    extent = Extent(
+        "Partition",
+        graph.vertex_count,
+        bytes=told["bytes"],
+        directed=not graph.symmetric,
+        normal_arcs=told["nn_arcs"],
+    )
+    wanted, memory = component_bytes(extent, 1), context.machine.device_memory
+    if wanted > memory:
+        raise StageError(
+            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
+            hint=f"find components with {ranks} GPUs, one for each rank, or with backend: cpu",
+        )
+    try:
+        found = OnOneGpu(graph, barrier_seconds)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
+    return found, notes
+
+
+class OnOneGpu:
+    """Components of a partition with all ranks on this worker's GPU."""
+
+    backend = "cuda"
+    reason = "the graph is partitioned by degree separation"
+
+    def __init__(self, graph: SearchedGraph, barrier_seconds: float) -> None:
+        import time
+
+        from gravel.kernels.partition.cuda.components import CudaComponents
+
+        started = time.perf_counter()
+        assert graph.partition is not None
+        self._search = CudaComponents(graph.partition, symmetric=graph.symmetric, time_limit=barrier_seconds)
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
+        """Find the components `runs` times; labels come to the host."""
+        from gravel.kernels.cuda.wake import wake
+
+        times = []
+        for _ in range(runs):
+            wake()
+            found = self._search.run()
+            times.append(found.milliseconds)
+        return replace(found, component=found.component.get()), times, {"rounds": self._search.told[0].rounds}

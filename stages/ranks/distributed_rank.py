@@ -1,0 +1,222 @@
+"""What one rank of a distributed graph does: it searches or finds components, counts and checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
+from gravel.stages.ranks.components import find_together
+from gravel.stages.ranks.rank import make_rank
+from gravel.stages.verifying.ranks import check_labels, checker_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.components import RankComponents
+    from gravel.kernels.partition.program import RankLabels
+    from gravel.kernels.verify import Check
+    from gravel.kernels.verify.ranks import LevelSums
+    from gravel.stages.rank_group import RankContext
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """What each rank is given; with `draw` it draws sources, without sources it forgets its search."""
+
+    recipe: Recipe
+    backend: str
+    threads: int
+    options: SearchOptions
+    max_depth: int | None
+    tree: bool
+    transport: str = "auto"
+    check: bool = False
+    labels: bool = True
+    sources: tuple[int, ...] = ()
+    draw: tuple[int, int] | None = None  # how many, and the seed
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """What one rank tells of one search; `sums` and `checks` are of all ranks."""
+
+    rank: int
+    labels: RankLabels  # without arrays unless they are wanted
+    sums: LevelSums
+    checks: tuple[Check, ...]
+
+
+def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
+    """Do what a task asks for as one rank; the rank's part is found or made first."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.threads)
+    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    if task.draw is not None:
+        return _drawn(named, held, *task.draw)
+    if not task.sources:
+        searcher = held.kept.pop("searcher", None)
+        if searcher is not None:
+            searcher.leave(named)
+        held.kept.clear()
+        return []
+    return [_search(named, held, task, source) for source in task.sources]
+
+
+def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
+    """Find or make the rank; returns whether it was made."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.threads)
+    _, _, new = find_rank(gang, task.recipe, task.backend)
+    return new
+
+
+def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.partition.distributor.draw import draw_program, with_arcs
+
+    share = held.share
+    filled = with_arcs(share.part, share.delegates, share.vertex_count, gang.size)
+    drawn = drive(draw_program(Endpoint(gang), filled, share.vertex_count, count, seed), gang)
+    return [drawn]
+
+
+def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankAnswer:
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.verify.ranks import check_program, sum_levels_program
+
+    labels = search_here(gang, held, task, source)
+    checker = checker_of(held, gang.size)
+    # What one program posts must not be taken for what the next does.
+    gang.barrier()
+    with wire_of(gang, task.backend) as wire:
+        end = Endpoint(wire)
+        sums = drive(sum_levels_program(end, checker, labels.distance), wire)
+        checks: list[Check] = []
+        if task.check:
+            found = labels.distance, labels.predecessor
+            checks = drive(check_program(end, checker, source, *found, max_depth=task.max_depth), wire)
+    return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
+
+
+def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
+    """Search from one vertex as one rank; labels of a GPU stay there until the next search.
+
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
+    reach each other as was asked.
+    """
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.stages.rank_group import RankGroupBroken
+
+    share = held.share
+    try:
+        if "searcher" not in held.kept:
+            held.kept["searcher"] = make_rank(
+                gang,
+                share.part,
+                on_host(share.delegates),
+                share.vertex_count,
+                symmetric=True,
+                options=task.options,
+                tree=task.tree,
+                max_depth=task.max_depth,
+                backend=task.backend,
+                transport=task.transport,
+            )
+        rank = held.kept["searcher"]
+        rank.join(gang)
+        # Nobody begins, or starts its clock, before all have ended the search before.
+        gang.barrier()
+        rank.wake()
+        found: RankLabels = rank.run(source, on_device=True)
+    except RuntimeError as error:
+        if task.backend == "cpu":
+            raise
+        held.kept.clear()
+        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
+    return found
+
+
+def _told(labels: RankLabels, wanted: bool) -> RankLabels:
+    """Bring labels to the host, or leave them behind."""
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+
+    if not wanted:
+        return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
+    distance: Any = on_host(labels.distance)
+    return replace(labels, distance=distance, predecessor=on_host(labels.predecessor))
+
+
+@dataclass(frozen=True)
+class ComponentsTask:
+    """What each rank is given: how often to find components, whether to check labels and give them back."""
+
+    recipe: Recipe
+    backend: str
+    threads: int
+    runs: int
+    barrier_seconds: float
+    check: bool
+    labels: bool
+
+
+@dataclass(frozen=True)
+class ComponentsAnswer:
+    """What one rank tells; `checks` are of all ranks."""
+
+    rank: int
+    last: RankComponents  # without labels unless they are wanted
+    milliseconds: tuple[float, ...]  # of each run
+    named: int  # components whose smallest vertex is the rank's
+    checks: tuple[Check, ...]
+
+
+def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
+    """Find components as one rank, so many times; the rank's part is found or made first."""
+    from gravel.kernels.jit import set_threads
+
+    set_threads(task.threads)
+    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    held.kept.clear()
+
+    share = held.share
+    return find_together(
+        named,
+        share.part,
+        share.delegates,
+        share.vertex_count,
+        symmetric=True,
+        backend=task.backend,
+        runs=task.runs,
+        barrier_seconds=task.barrier_seconds,
+        finish=lambda found, times: _answer(named, held, task, found, times),
+    )
+
+
+def _answer(
+    gang: RankContext, held: Held, task: ComponentsTask, found: RankComponents, times: list[float]
+) -> ComponentsAnswer:
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+
+    component = found.component
+    named = _named(gang, component, held.backend)
+    checks = check_labels(gang, held, component) if task.check else []
+    kept: Any = on_host(component) if task.labels else numpy.empty(0, component.dtype)
+    told = replace(found, component=kept)
+    return ComponentsAnswer(gang.rank, told, tuple(times), named, tuple(checks))
+
+
+def _named(gang: RankContext, component: Any, backend: str) -> int:
+    """Count the own vertices that are labels of themselves."""
+    if backend == "cuda":
+        import cupy as xp
+    else:
+        import numpy as xp
+    kind = component.dtype.type
+    vertices = xp.arange(len(component), dtype=component.dtype) * kind(gang.size) + kind(gang.rank)
+    return int(xp.count_nonzero(component == vertices))

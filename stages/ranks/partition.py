@@ -1,0 +1,189 @@
+"""A partition read for its ranks: of columns, or compressed, where each decodes a row as it reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.placement.device_copies import on_host
+from gravel.stages.artifacts import CompressedGraph, Partition
+from gravel.stages.errors import StageError
+from gravel.stages.traversal.encoded import COLUMNS, DECODED
+from gravel.stages.traversal.graph import (
+    SearchedGraph,
+    edge_ends_of_columns,
+    extra_ends,
+    first_offsets,
+    has_loops_or_duplicates,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.kernels.partition import PartitionedGraph
+    from gravel.kernels.partition.layout import RankGraph
+    from gravel.stages.stage import Machine
+    from gravel.stages.traverse import TraverseParameters
+
+ON_CPU = "the partition was searched on the CPU; `backend: cuda` asks for GPUs"
+
+
+def read_partition(
+    plain: Partition | CompressedGraph,
+    permutation: NDArray[Any] | None,
+    machine: Machine,
+    notes: Sequence[str] = (),
+) -> SearchedGraph:
+    """Read all ranks of a partition, of columns or compressed; GPUs that search them read them once more."""
+    from gravel.stages.partition import load_partition
+
+    notes = [*notes, *([ON_CPU] if machine.backend == "cuda" else [])]
+    loaded = load_partition(plain) if isinstance(plain, Partition) else read_encoded_ranks(plain)
+    offsets = partition_offsets(loaded)
+    ends = None
+    if isinstance(plain, Partition) and has_loops_or_duplicates(plain):
+        from gravel.kernels.partition import assemble
+
+        ends = edge_ends_of_columns(plain, *assemble(loaded))
+    return SearchedGraph(
+        vertex_count=plain.vertex_count,
+        arc_count=plain.arc_count,
+        symmetric=plain.symmetric,
+        backend="cpu",
+        first_offsets=first_offsets(offsets, permutation),
+        extra_ends=extra_ends(ends, offsets, permutation),
+        permutation=permutation,
+        row_offsets=None,
+        columns=None,
+        partition=loaded,
+        stored=plain if isinstance(plain, Partition) else None,
+        compressed=None if isinstance(plain, Partition) else plain,
+        notes=notes,
+    )
+
+
+def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:
+    """Count the arcs of every vertex over all ranks, summed up as the row offsets of the whole graph."""
+    import numpy
+
+    from gravel.kernels.partition.layout import row_lengths
+
+    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
+    degrees = offsets[1:]
+    delegates = graph.delegates.astype(numpy.int64)
+    for part in graph.parts:
+        own = degrees[part.rank :: graph.ranks]
+        own += row_lengths(part.nn) + row_lengths(part.nd)
+        degrees[delegates] += row_lengths(part.dn) + row_lengths(part.dd)
+    numpy.cumsum(degrees, out=degrees)
+    return offsets
+
+
+def _on_gpus(parameters: TraverseParameters, machine: Machine) -> bool:
+    return parameters.backend == "cuda" and machine.backend == "cuda"
+
+
+def _gpus_take(parameters: TraverseParameters, stored: CompressedGraph) -> bool:
+    on_device = parameters.placement in ("auto", "device")
+    return on_device and parameters.transport != "nccl" and stored.vertex_count < 1 << 32
+
+
+def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, machine: Machine) -> str:
+    """Say why a compressed partition is decoded before the search; nothing where ranks search it as it is.
+
+    Components and codec `csr` have it decoded before, and so has a graph with loops or duplicates, whose
+    edges are counted from its columns; on GPUs also transport `nccl`, columns in host memory, and 2^32
+    vertices.
+    """
+    if stored.codec == "csr":
+        return COLUMNS
+    if parameters.algorithm == "components":
+        return f"{DECODED}: components over ranks read columns"
+    if _on_gpus(parameters, machine) and not _gpus_take(parameters, stored):
+        return f"{DECODED}: over nccl, in host memory and from 2^32 vertices on GPUs read columns"
+    if has_loops_or_duplicates(stored):
+        return f"{DECODED}: edges of a graph with loops or duplicates are counted from columns"
+    return ""
+
+
+@dataclass(frozen=True)
+class EncodedRank:
+    """Where one rank's subgraphs are in a compressed partition: name, first row, rows and arcs of each."""
+
+    rank: int
+    ranks: int
+    vertex_count: int
+    delegate_count: int
+    codec: str
+    byte_offsets: Any
+    stream: Any
+    subgraphs: tuple[tuple[str, int, int, int], ...]
+
+    def read(self) -> RankGraph:
+        """Read the rank's rows as they are stored; raises ValueError where they are damaged."""
+        import numpy
+
+        from gravel.kernels.index import index_dtype
+        from gravel.kernels.layouts import EncodedRows
+        from gravel.kernels.layouts.alignment import pad
+        from gravel.kernels.partition.encoded import encoded_subgraph
+        from gravel.kernels.partition.layout import column_bound, make_rank
+
+        made = {}
+        for name, first, rows, arcs in self.subgraphs:
+            offsets = on_host(self.byte_offsets[first : first + rows + 1])
+            stream = pad(on_host(self.stream[int(offsets[0]) : int(offsets[-1])]))
+            dtype = numpy.dtype(index_dtype(self.vertex_count) if name == "nn" else numpy.uint32)
+            arrays = {"byte_offsets": offsets - offsets[0], "stream": stream}
+            bound = column_bound(name, self.rank, self.vertex_count, self.ranks, self.delegate_count)
+            made[name] = encoded_subgraph(EncodedRows(self.codec, rows, arcs, dtype, arrays), bound)
+        return make_rank(self.rank, made)
+
+
+def encoded_ranks(stored: CompressedGraph) -> list[EncodedRank]:
+    """Tell every rank of a compressed partition where its rows are; raises ValueError where it has none."""
+    if stored.ranks is None or stored.delegates is None or stored.subgraphs is None:
+        raise ValueError("the compressed partition lacks its ranks or its delegates")
+    found: dict[int, list[tuple[str, int, int, int]]] = {rank: [] for rank in range(stored.ranks)}
+    first = 0
+    for record in stored.subgraphs:
+        found[record["rank"]].append((record["name"], first, record["rows"], record["arcs"]))
+        first += record["rows"]
+    return [
+        EncodedRank(
+            rank=rank,
+            ranks=stored.ranks,
+            vertex_count=stored.vertex_count,
+            delegate_count=len(stored.delegates),
+            codec=stored.codec,
+            byte_offsets=stored.byte_offsets,
+            stream=stored.stream,
+            subgraphs=tuple(subgraphs),
+        )
+        for rank, subgraphs in found.items()
+    ]
+
+
+def read_encoded_ranks(stored: CompressedGraph) -> PartitionedGraph:
+    """Read all ranks of a compressed partition as they are stored.
+
+    Raises `StageError` where it is damaged.
+    """
+    import numpy
+
+    from gravel.kernels.partition import PartitionedGraph
+
+    try:
+        parts = tuple(each.read() for each in encoded_ranks(stored))
+    except ValueError as error:
+        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
+    assert stored.ranks is not None
+    return PartitionedGraph(
+        ranks=stored.ranks,
+        threshold=stored.threshold or 0,
+        vertex_count=stored.vertex_count,
+        arc_count=stored.arc_count,
+        delegates=numpy.asarray(stored.delegates),
+        parts=parts,
+    )

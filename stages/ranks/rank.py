@@ -1,0 +1,275 @@
+"""One rank of a group that searches a partition: on the CPU, or on its GPU beside peers or over NCCL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from gravel.stages.errors import StageError
+
+if TYPE_CHECKING:
+    from gravel.kernels.partition.cuda.placing import Placing
+    from gravel.stages.rank_group import RankContext
+    from gravel.stages.ranks.partition import EncodedRank
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """What one rank of a group needs: its part of the partition, and the sources of this call.
+
+    `transport` says how ranks on GPUs reach each other. Without sources the rank lets its part go.
+    """
+
+    token: str
+    rank: int
+    ranks: int
+    vertex_count: int
+    symmetric: bool
+    striped: bool
+    delegates: Any
+    arrays: Mapping[str, Any]
+    options: Any
+    max_depth: int | None
+    tree: bool
+    threads: int
+    sources: tuple[int, ...] = ()
+    backend: str = "cpu"
+    transport: str = "auto"
+    placing: Placing | None = None
+    encoded: EncodedRank | None = None  # instead of `arrays`
+
+
+class Rank(Protocol):
+    """A rank's part in memory, ready for searches that all ranks make together."""
+
+    def join(self, gang: RankContext) -> None:
+        """Take part in the group; all ranks call it."""
+        ...
+
+    def leave(self, gang: RankContext) -> None:
+        """Let go of what belongs to others; all ranks call it."""
+        ...
+
+    def wake(self) -> None:
+        """Bring a GPU up to speed for a search that follows at once; all ranks call it."""
+        ...
+
+    def run(self, source: int) -> Any:
+        """Search from one vertex and return the rank's labels; all ranks call it."""
+        ...
+
+
+class CpuRank:
+    """A rank whose part is in host memory; `search(gang, source)` is one search of it."""
+
+    def __init__(self, search: Callable[[RankContext, int], Any]) -> None:
+        self._search = search
+        self._gang: RankContext | None = None
+
+    def join(self, gang: RankContext) -> None:
+        """Take part in the group."""
+        self._gang = gang
+
+    def leave(self, gang: RankContext) -> None:
+        """Nothing belongs to others."""
+
+    def wake(self) -> None:
+        """A CPU needs no waking."""
+
+    def run(self, source: int, *, on_device: bool = False) -> Any:
+        """Search from one vertex; `on_device` is for GPUs."""
+        assert self._gang is not None
+        return self._search(self._gang, source)
+
+
+Kept = TypeVar("Kept")
+
+
+class Residents(Generic[Kept]):
+    """What stays in a worker's memory from one call to the next, by the search's token and the rank."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, int], Kept] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def find(self, token: str, rank: int, make: Callable[[], Kept]) -> Kept:
+        """Return what a rank keeps, made first if it is not here; other searches' are let go before."""
+        key = token, rank
+        if key not in self._held:
+            for other in [other for other in self._held if other[0] != token]:
+                del self._held[other]
+            self._held[key] = make()
+        return self._held[key]
+
+    def drop(self, token: str, rank: int) -> Kept | None:
+        """Let go of what a rank keeps and return it; None if it is not here."""
+        return self._held.pop((token, rank), None)
+
+
+RESIDENT: Residents[Rank] = Residents()
+"""Ranks in this process's memory or on its GPU."""
+
+
+def search_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
+    """Search from each source in turn as one rank of a group; without sources, let the rank go.
+
+    Raises `RankGroupBroken` when the GPUs waited for each other in vain.
+    """
+    from gravel.stages.rank_group import RankGroupBroken
+
+    if not task.sources:
+        gone = RESIDENT.drop(task.token, task.rank)
+        if gone is not None:
+            gone.leave(gang)
+        return []
+    if task.backend == "cpu":
+        from gravel.kernels.jit import set_threads
+
+        set_threads(task.threads)
+    try:
+        rank = RESIDENT.find(task.token, task.rank, lambda: _read_rank(gang, task))
+        rank.join(gang)
+        answers = []
+        for source in task.sources:
+            # Nobody begins, or starts its clock, before all have ended the search before.
+            gang.barrier()
+            rank.wake()
+            answers.append(rank.run(source))
+    except RuntimeError as error:
+        if task.backend == "cpu":
+            raise
+        RESIDENT.drop(task.token, task.rank)
+        raise RankGroupBroken(f"rank {task.rank}: {error}") from error
+    return answers
+
+
+def _read_rank(gang: RankContext, task: RankTask) -> Rank:
+    import numpy
+
+    if task.striped:
+        return _read_stripe(gang, task)
+    from gravel.kernels.partition.layout import rank_from_arrays
+
+    made: Rank = make_rank(
+        gang,
+        task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
+        numpy.asarray(task.delegates),
+        task.vertex_count,
+        symmetric=task.symmetric,
+        options=task.options,
+        tree=task.tree,
+        max_depth=task.max_depth,
+        backend=task.backend,
+        transport=task.transport,
+        placing=task.placing,
+    )
+    return made
+
+
+def make_rank(
+    gang: RankContext,
+    part: Any,
+    delegates: Any,
+    vertex_count: int,
+    *,
+    symmetric: bool,
+    options: Any,
+    tree: bool,
+    max_depth: int | None,
+    backend: str,
+    transport: str = "auto",
+    placing: Placing | None = None,
+) -> Any:
+    """Make one rank of a partition by degree ready where it searches.
+
+    `part` and `delegates` are as `gravel.kernels.partition` has them. Raises `StageError` where GPUs cannot
+    reach each other as is asked.
+    """
+    given = {"symmetric": symmetric, "options": options}
+    if backend == "cpu":
+        from gravel.kernels.partition import search_rank
+        from gravel.kernels.partition.rank_search import RankSearch
+
+        state = RankSearch(part, delegates, vertex_count, gang.size, **given)
+        return CpuRank(lambda wire, source: search_rank(wire, state, source, max_depth=max_depth, tree=tree))
+    given |= {"tree": tree, "max_depth": max_depth}
+    if not over_nccl(gang, transport, placed=placing is not None):
+        from gravel.kernels.partition.cuda.peer_rank import PeerRank
+
+        return PeerRank(gang, part, delegates, vertex_count, placing=placing, **given)
+    from gravel.kernels.partition.nccl import NcclRank
+
+    check_nccl_options(options)
+    try:
+        return NcclRank(gang, part, delegates, vertex_count, **given)
+    except ValueError as error:
+        raise StageError(f"rank {gang.rank}: {error}", hint="use transport: peer") from None
+
+
+def _read_stripe(gang: RankContext, task: RankTask) -> Rank:
+    from gravel.kernels.striped import rank_from_arrays, search_rank
+
+    part = rank_from_arrays(task.arrays, task.rank)
+    if task.backend == "cpu":
+        from gravel.kernels.striped.rank import StripedRankSearch
+
+        state = StripedRankSearch(part, task.vertex_count, task.ranks, tree=task.tree, options=task.options)
+        return CpuRank(lambda wire, source: search_rank(wire, state, source, max_depth=task.max_depth))
+    from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
+
+    return PeerStripe(
+        gang,
+        part,
+        task.vertex_count,
+        output="both" if task.tree else "distance",
+        options=task.options,
+        max_depth=task.max_depth,
+    )
+
+
+def check_nccl_options(options: Any) -> None:
+    """Raise `StageError` for options that have no meaning over NCCL."""
+    if options.reduction_algorithm != "all_gather":
+        raise StageError(
+            f"reduction_algorithm {options.reduction_algorithm} and transport nccl do not go together; ranks "
+            "over NCCL choose among three algorithms of their own by size",
+            hint="leave reduction_algorithm out, or use transport: peer or backend: cpu",
+        )
+
+
+def over_nccl(gang: RankContext, asked: str, *, placed: bool = False) -> bool:
+    """Choose as one rank of a group; all choose alike. Peers are preferred where all ranks are on one host.
+
+    `asked` is "nccl" or "peer", or anything else to choose; `placed` tells of columns in host memory.
+    Raises `StageError` for peers on several hosts, and where those have no NCCL.
+    """
+    import socket
+
+    from gravel.kernels.partition.nccl import why_not
+
+    if asked == "nccl":
+        return True
+    hosts = sorted(set(gang.all_gather(socket.gethostname())))
+    if len(hosts) == 1:
+        return False
+    where = (
+        f"the ranks' GPUs are on {len(hosts)} hosts ({', '.join(hosts[:4])}{', ...' if hosts[4:] else ''})"
+    )
+    if asked == "peer":
+        raise StageError(
+            f"{where}, and transport peer is for one", hint="take transport: nccl, or GPUs of one host"
+        )
+    for rank, why in enumerate(gang.all_gather(why_not())):
+        if why is not None:
+            raise StageError(
+                f"{where}, which takes NCCL, and rank {rank} has none: {why}",
+                hint="install it on every host, or search with GPUs of one",
+            )
+    if placed:
+        raise StageError(
+            f"{where}, and over NCCL all columns have to lie on the GPUs", hint="search with more GPUs"
+        )
+    return True

@@ -1,0 +1,372 @@
+"""Searches of a partition by its ranks: all in this process or on its GPU, or each on a worker of its own.
+
+On workers a partition stays in memory from the first source to the last: `context.rank_group` is called for
+some sources at a time, as many as their labels have room for, and finds on each worker what the first call
+left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gravel.stages.errors import StageError
+from gravel.stages.ranks.partition import ON_CPU, encoded_ranks
+from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_rank
+from gravel.stages.traversal.device_need import (
+    LABEL_BYTES,
+    STRIPE_BYTES_PER_ENTRY,
+    STRIPE_BYTES_PER_VERTEX,
+    rank_device_bytes,
+)
+from gravel.stages.traversal.placing import RankPlan, plan_encoded, plan_loaded
+from gravel.stages.traversal.records import told_on_gpu, with_options
+
+if TYPE_CHECKING:
+    from gravel.kernels.bfs import BFSResult, Search
+    from gravel.kernels.partition import PartitionedGraph, SearchOptions
+    from gravel.stages.context import Context
+    from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traverse import TraverseParameters
+
+Options = TypeVar("Options")
+
+
+def search_options(tuning: Mapping[str, Any], *, ranks: int = 1) -> SearchOptions:
+    """Read the options of a search over ranks.
+
+    Raises `StageError` for a name or value that none has, and for groups that do not fit the ranks.
+    """
+    from gravel.kernels.exchange import Groups
+    from gravel.kernels.partition import SearchOptions
+
+    options = read_options(SearchOptions, tuning, "a search over ranks")
+    if options.groups:
+        try:
+            Groups.of(0, ranks, options.groups)
+        except ValueError as error:
+            raise StageError(str(error)) from None
+    return options
+
+
+def read_options(options: type[Options], tuning: Mapping[str, Any], whose: str) -> Options:
+    """Read a dataclass of options, all with defaults; raises `StageError` for what it does not take."""
+    kinds = {field.name: type(field.default) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {}
+    for name, value in tuning.items():
+        if name not in kinds:
+            near = difflib.get_close_matches(name, kinds, 1)
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            known = ", ".join(kinds)
+            raise StageError(f"{whose} has no constant {name!r}{meant}; it has {known}")
+        kind = kinds[name]
+        fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
+        if not fits or (isinstance(value, bool) and kind is not bool):
+            wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}[kind]
+            raise StageError(f"constant {name!r} of {whose} is {value!r}; it is {wanted}")
+        chosen[name] = value
+    try:
+        return options(**chosen)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+
+
+def prepare_ranks(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters
+) -> tuple[Search, list[str]]:
+    """Make a partition ready for searches; returns sentences on what could not be as asked, too.
+
+    Raises `StageError` for options that ranks do not take where they search, and where GPUs have no room.
+    """
+    assert graph.partition is not None
+    ranks = graph.partition.ranks
+    options: Any
+    notes = []
+    if graph.striped:
+        from gravel.kernels.striped import StripedOptions
+
+        options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
+    else:
+        options = search_options(parameters.tuning, ranks=ranks)
+        if options.direction_optimized and not graph.symmetric:
+            notes.append("a graph that is not symmetric is searched forward alone")
+    held = graph.stored is not None or graph.compressed is not None
+    gang = ranks > 1 and context.reserved >= ranks and held
+    plan = None
+    if parameters.backend == "cuda" and context.machine.backend == "cuda":
+        graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
+        plan_on_gpus = plan_stripes if graph.striped else plan_partition
+        plan, more = plan_on_gpus(context, graph, parameters, options, gang=gang)
+        notes += more
+    elif parameters.transport != "auto":
+        notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
+    if gang:
+        return with_options(GangSearch(context, graph, parameters, options, plan), options), notes
+    if ranks > 1:
+        workers, turns = ("workers", "the ranks took turns in one process")
+        if plan is not None:
+            workers, turns = "GPUs", "one holds all ranks"
+        notes.append(f"{ranks} {workers} were not there at once, so {turns}")
+    search = _prepare_here(graph.partition, graph, parameters, options, plan)
+    return with_options(search, options), notes
+
+
+def plan_partition(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, gang: bool
+) -> tuple[RankPlan, list[str]]:
+    """Choose where the columns of a partition by degree lie on GPUs, one for each rank of a `gang`.
+
+    Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
+    placed, or what else a GPU has to hold does not.
+    """
+    from gravel.kernels.partition import storage
+    from gravel.kernels.partition.cuda.encoded import layout_of
+    from gravel.kernels.partition.cuda.staging import Staging, check_staged
+    from gravel.kernels.partition.encoded import encoded_bytes
+    from gravel.kernels.partition.layout import arc_count
+    from gravel.stages.stage import Extent
+
+    assert graph.partition is not None
+    parts, ranks = graph.partition.parts, graph.partition.ranks
+    if parameters.transport == "nccl":
+        return _plan_over_nccl(context, parameters, options, ranks=ranks, gang=gang), []
+    encoded = graph.compressed is not None
+    size = sum(map(encoded_bytes, parts)) if encoded else storage(graph.partition)["bytes"]
+    nn_arcs = sum(arc_count(part.nn) for part in parts)
+    extent = Extent("Partition", graph.vertex_count, bytes=size, normal_arcs=nn_arcs)
+    gpus = ranks if gang else 1
+    whole = rank_device_bytes(extent, gpus, relays=options.local_all_to_all)
+    if encoded:
+        plan = plan_encoded(parameters, context.machine, whole=whole)
+    else:
+        plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
+    notes = [] if plan.placement == "device" else [plan.described()]
+    try:
+        placed = plan.placement != "device"
+        check_staged(Staging.of(options, ranks), placed=placed, layout=layout_of(parts[0]))
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    if options.message_bytes:
+        notes.append("GPUs that read each other's memory send no messages, so message_bytes was left out")
+    return plan, notes
+
+
+def _plan_over_nccl(
+    context: Context, parameters: TraverseParameters, options: Any, *, ranks: int, gang: bool
+) -> RankPlan:
+    """Check that ranks can search over NCCL; they have all on their GPUs.
+
+    Raises `StageError` where there is no GPU for each rank, and where columns were to lie in host memory.
+    """
+    check_nccl_options(options)
+    if parameters.placement not in ("auto", "device"):
+        raise StageError(
+            f"placement {parameters.placement} and transport nccl do not go together; ranks that send have "
+            "all their columns on their GPUs",
+            hint="leave the placement out, or use transport: peer",
+        )
+    if ranks > 1 and not gang:
+        there = max(1, context.reserved)
+        raise StageError(
+            f"NCCL takes a GPU for each rank; there are {ranks} ranks, and {there} GPUs were there at once",
+            hint=f"search with {ranks} GPUs, or with transport: peer, which takes several ranks on a GPU",
+        )
+    return RankPlan("device", 0, 0, 0, "ranks that send have all their columns there")
+
+
+def plan_stripes(
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, gang: bool
+) -> tuple[RankPlan, list[str]]:
+    """Check that stripes can be searched on GPUs, where they lie whole.
+
+    Raises `StageError` for options that GPUs do not take, and where one GPU would have to hold all ranks and
+    cannot.
+    """
+    from gravel.kernels.striped.cuda.launch import parts_of
+
+    assert graph.partition is not None
+    if parameters.placement not in ("auto", "device"):
+        raise StageError(
+            f"stripes are always on their GPUs; placement {parameters.placement} is for scheme delegates",
+            hint="leave placement out",
+        )
+    try:
+        parts_of(options)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    plan = RankPlan("device", 0, 0, 0, "stripes are there always")
+    if gang:
+        return plan, []
+    n, ranks = graph.vertex_count, graph.partition.ranks
+    stored = sum(array.nbytes for part in graph.partition.parts for array in part.nn)
+    entries = min(graph.arc_count, ranks * n) if options.bitmask else graph.arc_count
+    wanted = stored + STRIPE_BYTES_PER_VERTEX * n + STRIPE_BYTES_PER_ENTRY * entries
+    memory = context.machine.device_memory
+    if wanted > memory:
+        raise StageError(
+            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
+            hint=f"search with {ranks} GPUs, one for each rank, or with backend: cpu",
+        )
+    return plan, []
+
+
+def _prepare_here(
+    partition: PartitionedGraph,
+    graph: SearchedGraph,
+    parameters: TraverseParameters,
+    options: Any,
+    plan: RankPlan | None,
+) -> Any:
+    """Return a search of all ranks in this process, or with a plan on its GPU."""
+    given: dict[str, Any] = {
+        "output": parameters.output,
+        "max_depth": parameters.max_depth,
+        "options": options,
+    }
+    if graph.striped:
+        if plan is None:
+            from gravel.kernels.striped import StripedSearch
+
+            return StripedSearch(partition, **given)
+        from gravel.kernels.striped.cuda import CudaStripedSearch
+
+        return SearchOnGpu(_refused(CudaStripedSearch, partition, **given))
+    given["symmetric"] = graph.symmetric
+    if plan is None:
+        from gravel.kernels.partition import PartitionSearch
+
+        return PartitionSearch(partition, **given)
+    if parameters.transport == "nccl":
+        from gravel.kernels.partition.nccl import NcclSearch
+
+        return SearchOnGpu(_refused(NcclSearch, partition, hint="use transport: peer", **given), plan)
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
+
+    given["placing"] = plan.placing(partition.ranks)
+    return SearchOnGpu(_refused(CudaPartitionSearch, partition, **given), plan)
+
+
+def _refused(prepare: Any, parts: Any, *, hint: str = "", **given: Any) -> Any:
+    """Prepare a search; raises `StageError` for what the GPU's refuses."""
+    try:
+        return prepare(parts, **given)
+    except ValueError as error:
+        raise StageError(str(error), hint=hint) from None
+
+
+class SearchOnGpu:
+    """A search of all ranks on this process's GPU, with labels on the host, as those of a group are."""
+
+    backend = "cuda"
+
+    def __init__(self, search: Any, plan: RankPlan | None = None) -> None:
+        self._search = search
+        if plan is not None:
+            self.placement = plan.placement
+        self.strategy, self.reason = search.strategy, search.reason
+        self.prepare_milliseconds = search.prepare_milliseconds
+        self.labels: Sequence[Any] = ()
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        from gravel.kernels.cuda.wake import wake
+        from gravel.kernels.placement.device_copies import on_host
+
+        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+        getattr(self._search, "wake", wake)()
+        found: BFSResult = self._search.run(source)
+        labels = {"distance": on_host(found.distance), "predecessor": on_host(found.predecessor)}
+        found = dataclasses.replace(found, **labels)
+        self.labels = told_on_gpu(self._search, found)
+        return found
+
+
+class GangSearch:
+    """As a search of all ranks in this process, with every rank on a worker, or with a plan on its GPU."""
+
+    def __init__(
+        self,
+        context: Context,
+        graph: SearchedGraph,
+        parameters: TraverseParameters,
+        options: Any,
+        plan: RankPlan | None,
+    ) -> None:
+        started = time.perf_counter()
+        assert graph.partition is not None
+        self.backend = "cpu" if plan is None else "cuda"
+        if plan is not None and not graph.striped:
+            self.placement = plan.placement
+        self.strategy = "striped" if graph.striped else "partition"
+        self.labels: Sequence[Any] = ()
+        self._context, self._graph, self._output = context, graph, parameters.output
+        ranks = graph.partition.ranks
+        how = "striped" if graph.striped else "partitioned by degree"
+        self.reason = f"the graph is {how}; each of {ranks} ranks on its own worker"
+        encoded = None if graph.compressed is None else encoded_ranks(graph.compressed)
+        arrays = {} if graph.stored is None else graph.stored.arrays
+        token = uuid.uuid4().hex
+        self._tasks = [
+            RankTask(
+                token=token,
+                rank=rank,
+                ranks=ranks,
+                vertex_count=graph.vertex_count,
+                symmetric=graph.symmetric,
+                striped=graph.striped,
+                delegates=graph.partition.delegates if graph.stored is None else graph.stored.delegates,
+                arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
+                options=options,
+                max_depth=parameters.max_depth,
+                tree=parameters.output != "distance",
+                threads=context.machine.threads,
+                backend=self.backend,
+                transport=parameters.transport,
+                placing=None if plan is None else plan.placing(1),
+                encoded=None if encoded is None else encoded[rank],
+            )
+            for rank in range(ranks)
+        ]
+        self._size = max(1, LABEL_BYTES // (12 * max(1, graph.vertex_count)))
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        return next(self.run_each([source]))
+
+    def run_each(self, sources: Sequence[int]) -> Iterator[BFSResult]:
+        """Search from one vertex after another; each result is valid until the next."""
+        for first in range(0, len(sources), self._size):
+            several = tuple(sources[first : first + self._size])
+            answers = self._call(several)
+            for place, source in enumerate(several):
+                yield self._result(source, [answer[place] for answer in answers])
+
+    def _call(self, sources: tuple[int, ...]) -> list[list[Any]]:
+        tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
+        return self._context.rank_group(search_as_rank, tasks)
+
+    def _result(self, source: int, labels: Sequence[Any]) -> BFSResult:
+        import numpy
+
+        from gravel.kernels.bfs import BFSResult
+        from gravel.kernels.partition.search import directions_of, predecessor_dtype, put_together
+
+        n = self._graph.vertex_count
+        distance = numpy.empty(n, numpy.int32) if self._output != "predecessor" else None
+        predecessor = numpy.empty(n, predecessor_dtype(n)) if self._output != "distance" else None
+        put_together(labels, distance, predecessor)
+        self.labels = labels
+        milliseconds = max(rank.milliseconds for rank in labels)
+        read = [bytes_ for rank in labels if (bytes_ := getattr(rank, "link_bytes", None)) is not None]
+        directions = directions_of(labels)
+        link = sum(read) if read else None
+        return BFSResult(source, distance, predecessor, milliseconds, directions, link_bytes=link)
+
+    def close(self) -> None:
+        """Let the workers forget the partition."""
+        self._call(())

@@ -1,0 +1,34 @@
+"""The page of strategies lists what the tables have: no name more, none less, each where it belongs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gravel.kernels.strategy import Strategy, strategies_in
+from gravel.pipeline.cli.reference_pages import PACKAGES
+from gravel.pipeline.core.installation import ROOT
+
+PAGE = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+
+
+def listed(title: str) -> dict[str, str]:
+    """Return the text below each name in a section of the page."""
+    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", section, re.M | re.S))
+
+
+def told(strategy: Strategy) -> list[str]:
+    """List what the page has to say of a strategy."""
+    placed = [f"Placement on a GPU: {', '.join(strategy.placements)}."] if strategy.cuda else []
+    return [strategy.about, f"Source: {strategy.source}", *placed, *strategy.outputs]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_page_lists_the_table(package: str) -> None:
+    found, known = listed(PACKAGES[package]), strategies_in(package)
+    assert list(found) == list(known)
+    for name, strategy in known.items():
+        assert [text for text in told(strategy) if text not in found[name]] == []
+        assert ("Searches encoded rows" in found[name]) == bool(strategy.encoded_cpu or strategy.encoded_cuda)
