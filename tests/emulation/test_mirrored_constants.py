@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gravel.kernels.cuda.source import compiler_options, covering_variants, read_source
+from gravel.kernels.cuda.source import compiler_options, covering_variants, declared_variants, read_source
 from tests.emulation import build, grid_kernels
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are read by g++")
@@ -215,6 +215,8 @@ def said_by_python(module: str, expression: str) -> Any:
 def refusals(kernel: str, assertions: Sequence[str]) -> str:
     """Give what the compiler says against some assertions behind a kernel's text."""
     macros = next(iter(covering_variants(read_source(kernel))))
+    if "csr" in declared_variants(read_source(kernel)).get("LAYOUT", ()):
+        macros["LAYOUT"] = "csr"
     text = read_source(kernel, macros)
     defined = [option for option in compiler_options(text, macros) if option.startswith("-D")]
     asserted = "".join(f'static_assert({each}, "");\n' for each in assertions)

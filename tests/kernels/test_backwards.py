@@ -17,7 +17,7 @@ from gravel.kernels.layouts import decode, encode
 from gravel.kernels.layouts.readers import readable
 from gravel.kernels.layouts.registry import layouts, register
 from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.strategy import Strategy, strategies_in
+from gravel.kernels.strategy import ENCODED, Strategy, strategies_in
 from gravel.stages.advice import OrderAdviceParameters
 from gravel.stages.compress import CompressParameters
 from gravel.stages.compressing.decoding import decompress
@@ -34,7 +34,7 @@ from tests.stages.traverse_case import as_graph, partitioned
 from tests.zoo import scipy_components
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
-BFS, COMPONENTS = (strategies_in(f"gravel.kernels.{room}.rows") for room in ("bfs", "components"))
+BFS, COMPONENTS = (strategies_in(f"gravel.kernels.{room}", ENCODED) for room in ("bfs", "components"))
 
 
 @pytest.fixture(autouse=True)
