@@ -164,8 +164,8 @@ class DistributedGraph(Artifact):
 class CompressedGraph(Artifact):
     """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]].
 
-    With codec `varint`, `blocks` and `elias_fano` rows are as `gravel.kernels.layouts` describes them; with
-    `csr` they are the columns as little-endian bytes. The stream ends where the last row does.
+    With codec `csr` rows are the columns as little-endian bytes; with any other they are as
+    `gravel.kernels.layouts` describes them. The stream ends where the last row does.
     `gravel.stages.compress.decompress` turns any of them back into what was compressed.
 
     Of a `Partition`, the rows of all subgraphs stand one after the other, as `subgraphs` lists them: records

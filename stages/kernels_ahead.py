@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.layouts.registry import encoded_layouts, layout_of
 from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ LABEL = {**U32, "LABEL": "u8"}
 
 PATHS = {**U32, "WORD": "u32", "WEIGHT": "u32"}
 """Weights are taken to be integers, of which no path is longer than int32 holds."""
-
-ENCODED = ("varint", "blocks", "elias_fano")
 
 
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
@@ -79,11 +78,7 @@ def _partition(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 
 
 def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
-    return (_codec(asked.codec),) if asked.codec in ENCODED else ()
-
-
-def _codec(codec: str) -> Kernel:
-    return ("kernels/varint/varint.cu" if codec == "varint" else f"kernels/layouts/{codec}.cu"), U32
+    return () if asked.codec == "auto" else layout_of(asked.codec).encoding_kernels
 
 
 def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
@@ -96,15 +91,15 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     layout = made_by[0][1].codec if made_by and made_by[0][0] == "compress" else "csr"
     around: list[Kernel] = [("kernels/cuda/wake.cu", {})]
     renumbered = any(stage == "reorder" for stage, _ in made_by)
-    if layout in ENCODED:
+    encoded = layout in encoded_layouts()
+    if encoded:
         reading = {"LAYOUT": layout, **U32}
-        rows = [_codec(layout), ("kernels/layouts/checkpoints.cu", U32)]
-        around += rows if layout == "varint" else [("kernels/layouts/read.cu", reading)]
+        around += layout_of(layout).reading_kernels
     if asked.algorithm != "bfs":
         back: list[Kernel] = [("kernels/components/relabel.cu", U32)] if renumbered else []
         if asked.algorithm == "strong_components":
             return ("kernels/strong_components/forward_backward.cu", U32), *around, *back
-        if layout in ENCODED:
+        if encoded:
             search: Kernel = ("kernels/components/rows/search.cu", {"BLOCK": "512", **reading})
         else:
             search = ("kernels/components/afforest.cu", U32)
@@ -114,7 +109,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         around.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
-    if layout in ENCODED:
+    if encoded:
         return (("kernels/bfs/rows/search.cu", {**reading, **tree, "ONE_LANE": "0"}), *around)
     file = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.

@@ -12,7 +12,7 @@ from gravel.kernels.betweenness.brandes import Workspace, search_each
 from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.betweenness.sums import Rows, Sums, TooManyPaths
 from gravel.kernels.distances.many import refuse_width
-from gravel.kernels.team import thread_count
+from gravel.kernels.threads import thread_count
 
 MAX_SHARED = 32
 """Sources whose shares are added up by themselves first. Adding their sums to those of all costs a thread as

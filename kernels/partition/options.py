@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, check_barrier_seconds
 
 OPTIMIZED = ("nd", "dn", "dd")
 """Subgraphs whose direction a rank decides; nn is expanded forward.
@@ -50,6 +51,9 @@ class SearchOptions:
     message_bytes: int = 0
     """Bytes of normal vertices that a message has at most; longer lists go in several. 0 sends each whole.
     Section VI-A1 found about 4 MB the best for data of more than 2 MB."""
+    barrier_seconds: float = BARRIER_SECONDS
+    """How long a rank on a GPU waits for the others at a barrier, over NCCL within a level, before the search
+    is given up."""
     nd_backward: float = 0.01
     dn_backward: float = 0.01
     dd_backward: float = 0.01
@@ -74,6 +78,7 @@ class SearchOptions:
             raise ValueError(f"groups is {self.groups}; it is a number of hosts, or 0 for none")
         if self.local_all_to_all and not self.groups:
             raise ValueError("local_all_to_all exchanges within groups first; say how many `groups`")
+        check_barrier_seconds(self.barrier_seconds)
         for name in OPTIMIZED:
             if not 0 <= self.forward(name) <= self.backward(name):
                 raise ValueError(f"{name}_forward lies between 0 and {name}_backward")

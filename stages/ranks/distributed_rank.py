@@ -158,6 +158,7 @@ class ComponentsTask:
     backend: str
     threads: int
     runs: int
+    barrier_seconds: float
     check: bool
     labels: bool
 
@@ -190,6 +191,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
         symmetric=True,
         backend=task.backend,
         runs=task.runs,
+        barrier_seconds=task.barrier_seconds,
         finish=lambda found, times: _answer(named, held, task, found, times),
     )
 

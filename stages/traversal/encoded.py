@@ -232,7 +232,7 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> Any:
 def _row_offsets_on_host(rows: EncodedRows, *, in_parts: bool) -> NDArray[Any]:
     import numpy
 
-    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.kernels.layouts.readers import count_neighbours
     from gravel.stages.compressing.writing import row_ranges
 
     if not in_parts:
@@ -282,7 +282,7 @@ def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
     """Rows from `first` on, whose offsets are these, with their number of arcs."""
     from dataclasses import replace
 
-    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.kernels.layouts.readers import count_neighbours
 
     some = _several(rows, first, offsets)
     return replace(some, arc_count=int(count_neighbours(some)[-1]))

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Endpoint, Program, run_in_lock_step
-from gravel.kernels.partition.cuda.device_barrier import GIVEN_UP, TIME_LIMIT, DeviceBarrier
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.devices import make_peers
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.reductions import Algorithm, reduction_rounds
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
 
 BLOCK = 512
 
@@ -63,12 +64,12 @@ class SideBySide:
         masks: Sequence[NDArray[Any]],
         devices: Sequence[int],
         *,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
     ) -> None:
         import cupy
 
         self._ranks, self._words, self._devices = len(masks), len(masks[0]), tuple(devices)
-        count = len(devices)
+        count, self._time_limit = len(devices), time_limit
         homes = [rank * count // self._ranks for rank in range(self._ranks)]
         self._arrays = []
         make_peers(self._devices)
@@ -128,7 +129,7 @@ class SideBySide:
         for end in ends:
             end.synchronize()
         if any(self._is_aborted(place) for place in range(len(self._points))):
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         clocks = [own[2].get().tolist() for _, _, _, own, _, _ in self._launches]
         return max(int(ended) - int(began) for began, ended in clocks) / 1e9 / turns
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gravel.kernels.cuda.source import compiler_options, covering_variants, read_source
+from gravel.kernels.cuda.source import compiler_options, covering_variants, declared_variants, read_source
 from tests.emulation import build, grid_kernels
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are read by g++")
@@ -120,17 +120,17 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
     "kernels/components/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
-    "kernels/layouts/blocks.cu": [
-        ("UNIT_ARCS", "layouts.blocks_cpu", "BLOCK_ARCS"),
+    "kernels/layouts/blocks/write.cu": [
+        ("UNIT_ARCS", "layouts.blocks.cpu", "BLOCK_ARCS"),
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
-        ("OFFSET_BITS", "layouts.blocks_cpu", "OFFSET_BITS"),
+        ("OFFSET_BITS", "layouts.blocks.cpu", "OFFSET_BITS"),
         *same("layouts.bits", "CLASS_BITS LAST_EXACT WIDE_BITS WIDE_BASE LAST_BASE"),
     ],
-    "kernels/layouts/elias_fano.cu": [
+    "kernels/layouts/elias_fano/write.cu": [
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
-        ("SAMPLE_BITS", "layouts.elias_fano_cpu", "SAMPLE_BITS"),
+        ("SAMPLE_BITS", "layouts.elias_fano.cpu", "SAMPLE_BITS"),
     ],
-    "kernels/varint/varint.cu": [*same("varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
+    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
         *same("generate.communities", "BUNDLE HEADER PER_LEVEL DRAWS"),
@@ -223,8 +223,10 @@ def said_by_python(module: str, expression: str) -> Any:
 
 def refusals(kernel: str, assertions: Sequence[str]) -> str:
     """Give what the compiler says against some assertions behind a kernel's text."""
-    text = read_source(kernel)
-    macros = next(iter(covering_variants(text)))
+    macros = next(iter(covering_variants(read_source(kernel))))
+    if "csr" in declared_variants(read_source(kernel)).get("LAYOUT", ()):
+        macros["LAYOUT"] = "csr"
+    text = read_source(kernel, macros)
     defined = [option for option in compiler_options(text, macros) if option.startswith("-D")]
     asserted = "".join(f'static_assert({each}, "");\n' for each in assertions)
     command = [

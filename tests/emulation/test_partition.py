@@ -125,8 +125,8 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 
 
 def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_short_lists(path: str) -> str:
-        text = read_source(path)
+    def with_short_lists(path: str, macros: Any) -> str:
+        text = read_source(path, macros)
         assert path != "kernels/partition/ranks.cu" or "MOST_LISTED = 1 << 12;" in text
         return text.replace("MOST_LISTED = 1 << 12;", "MOST_LISTED = 3;")
 

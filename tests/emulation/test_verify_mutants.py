@@ -143,8 +143,8 @@ def test_a_broken_verifier_is_found(monkeypatch: pytest.MonkeyPatch, mutant: tup
     file, number = mutant
     old, new = FILES[file][number]
 
-    def broken(path: str) -> str:
-        text = source.read_source(path)
+    def broken(path: str, macros: Any) -> str:
+        text = source.read_source(path, macros)
         if path != f"kernels/verify/cuda/{file}.cu":
             return text
         assert text.count(old) >= 1, old

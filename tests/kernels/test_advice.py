@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 import pytest
@@ -14,6 +15,8 @@ from gravel.kernels.advice.decide import advise_layout, advise_order
 from gravel.kernels.advice.model import Features, Workload, estimate
 from gravel.kernels.csr import build
 from gravel.kernels.layouts import LAYOUTS
+from gravel.kernels.layouts.layout import Costs
+from gravel.kernels.layouts.registry import layout_of
 from gravel.kernels.order import permutation
 from tests.kernels.advice_case import ORDERS, ZOO, cliques, kron, lattice
 
@@ -49,12 +52,15 @@ def test_one_search_pays_for_no_order():
     assert "less than any order costs" in advice.reason
 
 
+def bytes_alone(layout: str) -> Costs:
+    return replace(layout_of(layout).costs, far_level=0.0, decoded=1e12)
+
+
 @pytest.fixture
 def link_bound(monkeypatch):
     """Let nothing but bytes over the link decide."""
     monkeypatch.setattr(model, "LEVEL", 0.0)
-    monkeypatch.setattr(model, "FAR_LEVEL", dict.fromkeys(model.FAR_LEVEL, 0.0))
-    monkeypatch.setattr(model, "DECODED", dict.fromkeys(model.DECODED, 1e12))
+    monkeypatch.setattr(model, "costs_of", bytes_alone)
 
 
 @pytest.mark.parametrize(("arcs", "layout"), [(7_600_000, "csr"), (3_713_309_708, "blocks")])

@@ -130,6 +130,6 @@ def test_preparation_is_spread_over_the_searches():
 def test_levels_of_encoded_rows_take_longer():
     plain, packed = cost(Workload()), cost(Workload(), "varint", 8.0)
     more = packed.parts["levels"] - plain.parts["levels"]
-    assert more == pytest.approx(model.NEAR_LEVEL["varint"] * GRAPH.levels)
+    assert more == pytest.approx(model.costs_of("varint").near_level * GRAPH.levels)
     components = Workload("components")
     assert cost(components, "varint", 8.0).parts["levels"] == cost(components).parts["levels"]

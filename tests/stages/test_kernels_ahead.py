@@ -16,7 +16,7 @@ import pytest
 
 from gravel.kernels import cuda
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
-from gravel.kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
 from gravel.pipeline.core.devices import Device
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler.machine import decide
@@ -73,8 +73,7 @@ def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, A
         text = read_source(path)
         assert compiler_options(text, macros)
         for name, value in macros.items():
-            [declared] = [line for line in text.splitlines() if line.startswith(f"// variants {name}:")]
-            assert value in declared.split(":")[1].split()
+            assert value in declared_variants(text)[name]
 
 
 class Module:
@@ -167,7 +166,7 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
         (
             "cuda",
             {
-                *("search", "varint", "checkpoints", "relabel", "level_statistics", "wake"),
+                *("search", "bytes", "checkpoints", "relabel", "level_statistics", "wake"),
                 *("rmat", "build", "renumber", "locality", "split", "distributor", "rows", "vertices"),
             },
         ),

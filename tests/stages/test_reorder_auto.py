@@ -1,11 +1,15 @@
 """Reordering by advice."""
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
 from gravel.kernels.advice import model
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
+from gravel.kernels.layouts.layout import Costs
+from gravel.kernels.layouts.registry import layout_of
 from gravel.stages.context import PlainContext
 from gravel.stages.reorder import STAGE, ReorderParameters
 from gravel.stages.stage import Extent, Machine
@@ -20,8 +24,10 @@ def advised(graph, **advice):
 
 
 def test_auto_records_what_it_chose_and_why(monkeypatch):
-    monkeypatch.setattr(model, "DECODED", dict.fromkeys(model.DECODED, 1e12))  # so that bytes decide
-    monkeypatch.setattr(model, "FAR_LEVEL", dict.fromkeys(model.FAR_LEVEL, 0.0))
+    def bytes_alone(layout: str) -> Costs:
+        return replace(layout_of(layout).costs, far_level=0.0, decoded=1e12)
+
+    monkeypatch.setattr(model, "costs_of", bytes_alone)
     graph = kron_graph(14)
     ordering, messages = advised(graph, searches=10**9, placement="pinned", layout="varint")
     assert ordering.method == "degree"

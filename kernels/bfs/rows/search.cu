@@ -7,7 +7,7 @@
 // hubs (rows of more than one unit). Block: a multiple of 32. Grid: no more blocks than run at the same time.
 // See search.cuh and sources/encoded.cuh for the encodings. Limits in arcs are brought to the layout's weights by `weight_of_arc`.
 //
-// variants LAYOUT: csr varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 // variants ONE_LANE: 0 1

@@ -13,12 +13,12 @@ from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.components import RankComponents
 from gravel.kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
 from gravel.kernels.partition.cuda.components_memory import ComponentsMemory
-from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
+from gravel.kernels.partition.waiting import BARRIER_SECONDS
 
 
 def _widest(part: RankGraph) -> int:
@@ -40,7 +40,7 @@ class CudaComponents:
         *,
         symmetric: bool,
         devices: Sequence[int] | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
         blocks: int | None = None,
     ) -> None:
         self._devices = Devices(devices, graph.ranks)
@@ -92,7 +92,7 @@ class PeerComponents(GroupRank):
         vertex_count: int,
         *,
         symmetric: bool,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
     ) -> None:
         wide = max(gang.all_gather(_widest(part))) >= WIDE
         self._memory = ComponentsMemory(

@@ -12,11 +12,6 @@ from gravel.kernels.partition.cuda.table import Slab
 MOST_DEVICES = 16
 """In `kernels/partition/device_barrier.cuh` too."""
 
-TIME_LIMIT = 20.0
-"""Seconds that a device waits for the others at one barrier: the longest is one level of one device."""
-
-GIVEN_UP = "a device waited for the others until the time limit; the search was given up"
-
 _LINE = 16  # words of 8 bytes, so that what is polled has cache lines of its own
 
 

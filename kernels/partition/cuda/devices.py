@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gravel.kernels.partition.cuda.device_barrier import GIVEN_UP, DeviceBarrier
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.launching import View
 from gravel.kernels.partition.cuda.table import Table, seen_from_afar
+from gravel.kernels.partition.waiting import given_up
 
 MOST_HERE = 16
 """Ranks of a device, as the kernels say."""
@@ -77,7 +78,7 @@ class Devices:
             end.synchronize()
         if any(self.each(lambda launch: launch.point.aborted)):
             self.each(lambda launch: launch.reset())
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self.launches[0].time_limit))
         if any(self.each(lambda launch: launch.grow())):
             return self.run(*given)
         taken = zip(self.launches, events, strict=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.exchange import Gathering
-from gravel.kernels.partition.cuda.device_barrier import GIVEN_UP, DeviceBarrier
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.launching import DeviceLaunch, View
 from gravel.kernels.partition.cuda.mapping import Mapping
 from gravel.kernels.partition.cuda.table import Table
+from gravel.kernels.partition.waiting import given_up
 
 
 class GroupRank:
@@ -38,7 +39,7 @@ class GroupRank:
         if any(self._gang.all_gather(launch.point.aborted)):
             launch.reset()
             self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(launch.time_limit))
         if launch.grow():
             return self._run(*given)
         return float(launch.milliseconds(start, end))

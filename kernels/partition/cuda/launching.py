@@ -58,7 +58,7 @@ class DeviceLaunch:
     ) -> None:
         import cupy
 
-        self.point = view.point
+        self.point, self.time_limit = view.point, time_limit
         self._kernel = load(path, **macros).get_function(entry)
         self._grid = (grid_of(blocks, resident_blocks(self._kernel, block)),), (block,)
         self._ranks = len(view.rows)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
-from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.encoded import layout_of
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launch import Launch
@@ -31,7 +30,7 @@ class PeerRank(GroupRank):
     ----------
     part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
-    time_limit : seconds that a device waits for the others at one barrier.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.
@@ -49,7 +48,7 @@ class PeerRank(GroupRank):
         options: SearchOptions,
         tree: bool,
         max_depth: int | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         placing: Placing | None = None,
     ) -> None:
         self._staging = staging = Staging.of(options, gang.size)
@@ -94,7 +93,7 @@ class PeerRank(GroupRank):
             delegates,
             options=options,
             symmetric=symmetric,
-            time_limit=time_limit,
+            time_limit=options.barrier_seconds if time_limit is None else time_limit,
             placed=placing is not None,
             layout=layout,
             numbers=numbers,

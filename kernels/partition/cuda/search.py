@@ -13,7 +13,6 @@ from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
-from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.encoded import layout_of
 from gravel.kernels.partition.cuda.launch import Launch, Level
@@ -43,7 +42,7 @@ class CudaPartitionSearch:
     ----------
     devices : of this process; the current one by default. Ranks are given to them in ascending runs.
     output, max_depth, symmetric, options : as of `gravel.kernels.partition.PartitionSearch`.
-    time_limit : seconds that a device waits for the others.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     blocks : of each grid, at most what runs at the same time; None fills the device.
     placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 
@@ -61,7 +60,7 @@ class CudaPartitionSearch:
         max_depth: int | None = None,
         symmetric: bool = False,
         options: SearchOptions | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         blocks: int | None = None,
         placing: Placing | None = None,
     ) -> None:
@@ -93,6 +92,7 @@ class CudaPartitionSearch:
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {**width_macros(graph.delegates.dtype, wide=wide), "TREE": self._tree}
         nn_rows = sum(memory.nn_rows for memory in self._memory)
+        time_limit = self.options.barrier_seconds if time_limit is None else time_limit
         choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
         choices |= {"placed": placing is not None, "layout": layout, "options": self.options}
         choices |= {"numbers": self._numbers, "staging": self._staging, "ids": self._ids}

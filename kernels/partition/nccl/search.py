@@ -7,7 +7,6 @@ from typing import Any
 
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.layout import PartitionedGraph
-from gravel.kernels.partition.nccl.communicator import TIME_LIMIT
 from gravel.kernels.partition.nccl.rank import Connect, NcclRank
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import RankLabels
@@ -41,7 +40,7 @@ class NcclSearch:
         max_depth: int | None = None,
         symmetric: bool = False,
         options: SearchOptions | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         connect_by: Connect | None = None,
     ) -> None:
         started = time.perf_counter()

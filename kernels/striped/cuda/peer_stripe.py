@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy
 
 from gravel.kernels.exchange import Gathering
-from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.layout import RankGraph, arc_count
@@ -22,7 +21,7 @@ class PeerStripe(GroupRank):
     ----------
     part, vertex_count, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
     output : "distance", "predecessor" or "both".
-    time_limit : seconds that a device waits for the others at one barrier.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
 
     """
 
@@ -35,7 +34,7 @@ class PeerStripe(GroupRank):
         output: str,
         options: StripedOptions,
         max_depth: int | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
     ) -> None:
         self._max_depth = max_depth
         wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
@@ -56,7 +55,7 @@ class PeerStripe(GroupRank):
             self._map(gang, self._memory),
             vertex_count=vertex_count,
             options=options,
-            time_limit=time_limit,
+            time_limit=options.barrier_seconds if time_limit is None else time_limit,
         )
 
     def run(self, source: int) -> RankLabels:

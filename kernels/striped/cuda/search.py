@@ -9,7 +9,6 @@ from typing import Any
 import numpy
 
 from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.partition.cuda.device_barrier import TIME_LIMIT
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.layout import PartitionedGraph, arc_count
@@ -34,7 +33,7 @@ class CudaStripedSearch:
     devices : of this process; the current one by default. Ranks are given to them in ascending runs.
     output, max_depth, options : as of `gravel.kernels.striped.StripedSearch`; a history of more entries than
         a block has room for raises ValueError.
-    time_limit : seconds that a device waits for the others.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     longest : arcs of a row that one block reads.
     blocks : of each grid, at most what runs at the same time; None fills the device.
 
@@ -51,7 +50,7 @@ class CudaStripedSearch:
         output: str = "both",
         max_depth: int | None = None,
         options: StripedOptions | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         longest: int = LONGEST,
         blocks: int | None = None,
     ) -> None:
@@ -75,6 +74,7 @@ class CudaStripedSearch:
         self._memory = self._devices.each_rank(lambda rank: StripeMemory(graph.parts[rank], **facts))
         vertex, tree = graph.parts[0].nn.column_indices.dtype, self._memory[0].labels.tree
         macros = {**width_macros(vertex, wide=wide), "TREE": tree}
+        time_limit = self.options.barrier_seconds if time_limit is None else time_limit
         choices: dict[str, Any] = {"time_limit": time_limit, "blocks": blocks, "longest": longest}
         choices |= {"options": self.options, "vertex_count": self.vertices}
         self._devices.prepare(self._memory, lambda view: Launch(macros, view, **choices))
