@@ -1,7 +1,7 @@
 """Times shortest paths, each search checked; on the CPU beside other libraries, with --cuda on a GPU.
 
     python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --peers
-    python -m tests.benchmarks.sssp kron20 shared/data/USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
+    python -m tests.benchmarks.sssp kron20 shared/data/USA-road-NE.pace.gr.xz --cuda --widths 0.1 4
 
 Kronecker graphs are those of Graph500 (edge factor 16), any other name is a file that `ingest` reads; all are
 symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
