@@ -60,7 +60,7 @@ ROWS = (
 COMPONENTS = (
     ("label < 0 || label >= i64(n)", "label < 0 || label > i64(n)"),
     ("a > b ? a : b, low = a > b ? b : a", "a < b ? a : b, low = a < b ? b : a"),
-    ("if (w < v || !half) unite", "if (w > v && half) unite"),
+    ("(w < v || !half) &&", "(w > v && half) &&"),
     ("other |= labels[w] != label;", "other |= labels[w] > label;"),
     ("if (end - begin <= LONG) walk", "if (end - begin < 2) walk"),
     ("label > v || labels[label] != label", "label > v"),
