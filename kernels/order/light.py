@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
-from gravel.kernels.order.groups import above_mean, by_group, eight_groups
+from gravel.kernels.order.groups import above_mean, eight_groups
+from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 
 def original(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:
@@ -46,7 +48,7 @@ def hub_sort(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:
     2017): only hubs are worth sorting, since the others gain nothing and lose their neighbourhood.
     """
     least = above_mean(len(row_offsets) - 1, int(row_offsets[-1]))
-    order = by_group(row_offsets, [least])
+    order = _by_group(row_offsets, [least])
     _sort_from(row_offsets, least, order)
     return order
 
@@ -57,7 +59,7 @@ def hub_cluster(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:
     Balaji, Lucia (When is Graph Reordering an Optimization?, IISWC 2018): hubs share cache lines, and nothing
     else moves apart.
     """
-    return by_group(row_offsets, [above_mean(len(row_offsets) - 1, int(row_offsets[-1]))])
+    return _by_group(row_offsets, [above_mean(len(row_offsets) - 1, int(row_offsets[-1]))])
 
 
 def degree_groups(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:
@@ -66,7 +68,33 @@ def degree_groups(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:
     Faldu, Diamond, Grot (A Closer Look at Lightweight Graph Reordering, IISWC 2019): hot vertices come
     together, and what the numbering knew of the graph's structure survives within a group.
     """
-    return by_group(row_offsets, eight_groups(len(row_offsets) - 1, int(row_offsets[-1])))
+    return _by_group(row_offsets, eight_groups(len(row_offsets) - 1, int(row_offsets[-1])))
+
+
+def _by_group(row_offsets: NDArray[numpy.int64], least: Sequence[int]) -> NDArray[Any]:
+    """Number the vertices group by group, in their order within each; returns (vertices,).
+
+    `least` descends: a vertex belongs to the first group whose least degree it has, else to the last group.
+    """
+    vertices = len(row_offsets) - 1
+    order = numpy.empty(vertices, index_dtype(vertices))
+    bounds = numpy.array(least, numpy.int64)
+    blocks = even_blocks(vertices)
+
+    def count(low: int, high: int) -> NDArray[numpy.int64]:
+        counts = numpy.zeros(len(bounds) + 1, numpy.int64)
+        _count(row_offsets, bounds, low, high, counts)
+        return counts
+
+    counted = run_blocks(count, blocks)
+    if not counted:
+        return order
+    # Groups first, blocks of vertices within a group second.
+    ends = numpy.cumsum(numpy.array(counted).T.ravel()).reshape(len(bounds) + 1, len(blocks))
+    starts = ends - numpy.array(counted).T
+    begun = {low: starts[:, i].copy() for i, (low, _) in enumerate(blocks)}
+    run_blocks(lambda low, high: _place(row_offsets, bounds, low, high, begun[low], order), blocks)
+    return order
 
 
 @serial
@@ -88,3 +116,39 @@ def _sort_from(row_offsets: NDArray[numpy.int64], least: int, order: NDArray[Any
         if arcs >= least:
             order[vertex] = place[longest - arcs]
             place[longest - arcs] += 1
+
+
+@serial
+def _group_of(degree: int, bounds: NDArray[numpy.int64]) -> int:
+    """Find the first group whose least degree a vertex has."""
+    group = 0
+    while group < len(bounds) and degree < bounds[group]:
+        group += 1
+    return group
+
+
+@serial
+def _count(
+    row_offsets: NDArray[numpy.int64],
+    bounds: NDArray[numpy.int64],
+    low: int,
+    high: int,
+    counts: NDArray[numpy.int64],
+) -> None:
+    for vertex in range(low, high):
+        counts[_group_of(row_offsets[vertex + 1] - row_offsets[vertex], bounds)] += 1
+
+
+@serial
+def _place(
+    row_offsets: NDArray[numpy.int64],
+    bounds: NDArray[numpy.int64],
+    low: int,
+    high: int,
+    next_place: NDArray[numpy.int64],
+    order: NDArray[Any],
+) -> None:
+    for vertex in range(low, high):
+        group = _group_of(row_offsets[vertex + 1] - row_offsets[vertex], bounds)
+        order[vertex] = next_place[group]
+        next_place[group] += 1
