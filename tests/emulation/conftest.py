@@ -17,9 +17,10 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
-    device_launches = ("partition.cuda.launch", "partition.cuda.components_launch")
-    for launch in (*device_launches, "probes.links.peer", "probes.reductions"):
-        monkeypatch.setattr(f"gravel.kernels.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(f"gravel.kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    kernels = ("partition.cuda.launch", "partition.cuda.components_launch", "probes.links.peer")
+    launches = *(f"gravel.kernels.{name}" for name in kernels), "tests.benchmarks.reductions_side_by_side"
+    for launch in launches:
+        monkeypatch.setattr(f"{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     for module in ("order.renumber_cuda", "partition.cuda.slots"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

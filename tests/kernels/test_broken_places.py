@@ -13,4 +13,6 @@ def test_a_place_that_is_broken_is_there(place: Place) -> None:
     text = (ROOT / place.file).read_text(encoding="utf-8")
     assert place.broken(text) != text
     for name in place.tests:
-        assert not name.startswith("tests/") or (ROOT.parent / name).is_file() or (ROOT / name).is_file(), name
+        assert not name.startswith("tests/") or (ROOT.parent / name).is_file() or (ROOT / name).is_file(), (
+            name
+        )

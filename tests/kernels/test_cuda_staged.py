@@ -46,7 +46,7 @@ def test_small_graphs_and_hundreds_of_levels(name: str) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7, 8])
 def test_reductions_apart_from_searches(ranks: int) -> None:
     from gravel.kernels.partition.reductions import ALGORITHMS
-    from gravel.kernels.probes.reductions import SideBySide, masks_of
+    from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of
 
     for words in (1, 1000, 1 << 17):
         masks = masks_of(ranks, words)

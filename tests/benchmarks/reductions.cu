@@ -7,7 +7,7 @@
 #include "kernels/partition/rounds_of_masks.cuh"
 
 // Of a rank: its mask, which others read, what it is before a reduction, and what it is afterwards. The fields are in
-// kernels/probes/reductions.py too.
+// tests/benchmarks/reductions_side_by_side.py too.
 struct Masks {
     u64* mask;
     const u64* before;

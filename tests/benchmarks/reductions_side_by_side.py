@@ -85,7 +85,7 @@ class SideBySide:
         for place in range(count):
             here = numpy.array([rank for rank, home in enumerate(homes) if home == place], numpy.uint64)
             with cupy.cuda.Device(devices[place]):
-                kernel = load("kernels/probes/reductions.cu").get_function("reductions")
+                kernel = load("tests/benchmarks/reductions.cu").get_function("reductions")
                 blocks = max(1, resident_blocks(kernel, BLOCK) // devices.count(devices[place]))
                 described = self._points[place].described(pointers, place, time_limit)
                 own = cupy.asarray(table.reshape(-1)), cupy.asarray(here), cupy.zeros(2, numpy.uint64)
