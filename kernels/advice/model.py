@@ -8,9 +8,9 @@
 of which the second line is for rows in device memory, the third for rows in host memory, and the last for
 components of these.
 
-The terms are those that a search's own measurements fall into; the constants are rates of one H200. Those
-that say so were measured there; the others are assumed, and say that. Times are estimates for comparing
-choices with each other, not promises.
+The terms are those that a search's own measurements fall into; the constants are rates of one H200, measured
+(docs/tuning.md) unless they say that they are assumed. Times are estimates for comparing choices with each
+other, not promises.
 """
 
 from __future__ import annotations
@@ -22,33 +22,29 @@ from dataclasses import dataclass, field
 from gravel.kernels.bfs.choice import SHALLOW
 
 LEVEL = 4e-6
-"""Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other. Measured:
-2.3 us for the barrier alone, 5.4 to 7.9 us for whole levels of roads and lattices."""
+"""Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other."""
 
 MEMORY = 4.2e12
-"""Bytes a second that device memory is copied with; measured."""
+"""Bytes a second that device memory is copied with."""
 
 LOOKS = 140e9
-"""Random accesses a second that the second-level cache serves, measured: a look at a neighbour is one."""
+"""Random accesses a second that the second-level cache serves: a look at a neighbour is one."""
 
 LINK = 51e9
-"""Bytes a second that kernels read from pinned host memory in ascending order; measured."""
+"""Bytes a second that kernels read from pinned host memory in ascending order."""
 
 SLOWNESS: Mapping[str, float] = {"csr": 1.0, "varint": 2.0, "blocks": 1.3, "elias_fano": 2.0}
 """Time of a look at an arc in device memory over that in `csr`; assumed."""
 
 NEAR_LEVEL: Mapping[str, float] = {"csr": 0.0, "varint": 3e-6, "blocks": 4.5e-6, "elias_fano": 4e-6}
-"""Seconds more of a level whose rows are encoded in device memory: what searches of USA-road-NE and Kronecker
-20 took beyond those of `csr`, for each level."""
+"""Seconds more of a level whose rows are encoded in device memory, beyond a level of `csr`."""
 
 DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 15.8e9, "blocks": 20.4e9, "elias_fano": 15e9}
-"""Neighbours a second that searches decode out of host memory: measured on 3.7 G arcs in crawl order, whole
-searches of 236 and 182 ms; that of `elias_fano` is assumed."""
+"""Neighbours a second that searches decode out of host memory; that of `elias_fano` is assumed."""
 
 FAR_LEVEL: Mapping[str, float] = {"csr": 35e-6, "varint": 100e-6, "blocks": 120e-6, "elias_fano": 100e-6}
-"""Seconds more of a level whose rows are in host memory: what searches of six graphs took beyond the bytes,
-for each level that the sample counts: 26 to 50 us of `csr`, 50 (USA-road-NE) to 180 (cnr-2000) of `varint`,
-50 to 330 of `blocks`; that of `elias_fano` is assumed."""
+"""Seconds more of a level whose rows are in host memory, beyond what their bytes take; that of
+`elias_fano` is assumed."""
 
 STATE_BYTES = 48
 """Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
@@ -65,12 +61,11 @@ FAR_COMPONENT_BYTES = 32
 
 SCATTERED = 8.5e9
 """First neighbours a second that components of rows in host memory are joined with, where each one's label is
-on a line of its own: a fit to a graph of 20 M vertices, of which three orders took 2.2, 2.3 and 0.8 ms. Of
-one of 65.6 M it foretold 9.9 and 3.6 ms for two orders that took 7.9 and 2.5."""
+on a line of its own."""
 
 SPLIT_SHARE = 0.15
 """Share of the rows that a search with first neighbours on the device reads from the host: that of vertices
-whose bottom-up look goes on, counted on Kronecker graphs of scale 24."""
+whose bottom-up look goes on."""
 
 ORDERED: Mapping[str, float] = {
     "original": math.inf,

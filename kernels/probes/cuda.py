@@ -21,7 +21,7 @@ AHEAD = 64
 """Levels that are launched while the GPU waits, so that no time between two launches is the host's."""
 
 AHEAD_MILLISECONDS = 1.5
-"""How long the GPU waits: twice what 64 launches with their events take from Python, 10 us each."""
+"""How long the GPU waits: twice what AHEAD launches with their events take from Python (docs/tuning.md)."""
 
 PER_THREAD = 4
 """Edges that a thread looks up together, as in lookup.cu."""
