@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.communities import BUNDLE, DRAWS, HEADER, PER_LEVEL, vertex_bits
+from gravel.kernels.generate.communities_tables import BUNDLE, DRAWS, HEADER, PER_LEVEL, vertex_bits
 from gravel.kernels.generate.counter import STEP
 from gravel.kernels.generate.draws import mix, scale_down
 from gravel.kernels.generate.rmat_cpu import relabelled

@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.generate.communities import vertex_bits
+from gravel.kernels.generate.communities_tables import vertex_bits
 from gravel.kernels.index import index_dtype
 
 

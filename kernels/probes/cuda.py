@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs.cuda.parts import culling_bytes, gather_bytes
 from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.probes import Timed
 from gravel.kernels.probes.levels import Levels
+from gravel.kernels.probes.timed import Timed
 
 GATHER, LOOKUP, COUPLE = "kernels/probes/gather.cu", "kernels/probes/lookup.cu", "kernels/probes/coupled.cu"
 
