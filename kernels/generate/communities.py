@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.kernels.generate.communities_tables import tables, vertex_bits
+from gravel.kernels.generate.communities_tables import community_tables, vertex_bits
 from gravel.kernels.generate.rmat import edge_constants
-from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, part_size, size
+from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, communities_size, part_size
 
 
 def communities(
@@ -59,24 +59,15 @@ def communities(
     parameters that cannot be.
 
     """
-    total = size(
-        "communities",
-        vertices=vertices,
-        edges=edges,
-        seed=seed,
-        exponent=exponent,
-        sizes=sizes,
-        mixing=mixing,
-        run=run,
-        numbering=numbering,
-    ).edges
+    total = communities_size(vertices, edges, seed, exponent, sizes, mixing, run, numbering).edges
     count = part_size(total, first, count)
-    numbers, thresholds, starts = tables(
-        vertices, edges, seed, float(exponent), tuple(sizes), tuple(mixing), float(run)
-    )
+    shape = vertices, edges, seed, float(exponent), tuple(sizes), tuple(mixing), float(run)
     labels = edge_constants(vertex_bits(vertices), seed, 0.25, 0.25, 0.25, numbering == "random")
+    tables = *community_tables(*shape), labels
     if backend == "cuda":
-        from gravel.kernels.generate.communities_cuda import make_edges
-    else:
-        from gravel.kernels.generate.communities_cpu import make_edges
-    return make_edges(vertices, first, count, numbers, thresholds, starts, labels)
+        from gravel.kernels.generate.communities_cuda import make_edges as make_on_device
+
+        return make_on_device(vertices, first, count, tables)
+    from gravel.kernels.generate.communities_cpu import make_edges
+
+    return make_edges(vertices, first, count, tables)

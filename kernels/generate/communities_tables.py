@@ -18,7 +18,7 @@ BINS_PER_OCTAVE = 8
 DIGITS = 40  # of the decimals, beyond what a threshold of 64 bits can tell
 
 RUN_STREAM, SOURCE_STREAM, TARGET_STREAM = 21, 22, 23
-HEADER = 8  # numbers of `Tables.numbers` before those of the levels
+HEADER = 8  # numbers of the first table before those of the levels
 PER_LEVEL = 5  # threshold, logarithm of the size, first bin, bins, threshold of hubs
 DRAWS = 4  # of an edge: level and hub, community, bin, number in the bin
 
@@ -29,7 +29,7 @@ def vertex_bits(vertices: int) -> int:
 
 
 @lru_cache(maxsize=8)
-def tables(
+def community_tables(
     vertices: int,
     edges: int,
     seed: int,
@@ -48,7 +48,7 @@ def tables(
     in units of 2^-64, and the first number in it, with one more at the end of each level.
     """
     bundles = -(-edges // BUNDLE)
-    spans = [*sizes, 1 << max(1, (vertices - 1).bit_length())]
+    spans = [*sizes, 1 << vertex_bits(vertices)]
     numbers = [vertices, MASK // max(bundles, 1)]
     numbers += [draw(seed, stream) for stream in (RUN_STREAM, SOURCE_STREAM, TARGET_STREAM)]
     numbers += [round((1 - 1 / run) * 256), len(spans), 0]

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.parts import GATHERS, LOOKUPS
-from gravel.kernels.probes.timed import Probes, Timed
+from gravel.kernels.probes.timed import Probes
 from gravel.kernels.strategy import backend_of
 
 if TYPE_CHECKING:
     from gravel.kernels.probes.levels import Levels
 
-__all__ = ["COUPLED", "GATHERS", "LOOKUPS", "SCHEDULES", "Probes", "Timed", "prepare"]
+__all__ = ["COUPLED", "GATHERS", "LOOKUPS", "SCHEDULES", "prepare"]
 
 COUPLED = ("label", "history_culling", "atomic")
 """Look-ups that are also there fused with the gather by scan, warp and block."""
