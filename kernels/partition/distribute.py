@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.chunks import Share, delegate_words, index_delegates, split_rows
+from gravel.kernels.partition.chunks import Share, index_delegates, split_rows
 from gravel.kernels.partition.layout import (
     NORMAL,
     SUBGRAPHS,
@@ -22,6 +22,7 @@ from gravel.kernels.partition.layout import (
     Subgraph,
     local_count,
     make_rank,
+    packed_bits,
 )
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
@@ -62,7 +63,7 @@ def partition(
     check_ranks(n, ranks)
     degrees = numpy.diff(row_offsets)
     busy = degrees > threshold
-    index = index_delegates(delegate_words(busy), degrees[busy])
+    index = index_delegates(packed_bits(busy), degrees[busy])
 
     def split(first: int, last: int) -> list[Share]:
         columns = column_indices[row_offsets[first] : row_offsets[last]]

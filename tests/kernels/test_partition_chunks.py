@@ -9,7 +9,8 @@ import pytest
 
 from gravel.kernels.partition import partition, storage, take_census
 from gravel.kernels.partition.census import LARGEST
-from gravel.kernels.partition.chunks import delegate_words, index_delegates, split_rows
+from gravel.kernels.partition.chunks import index_delegates, split_rows
+from gravel.kernels.partition.layout import packed_bits
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
 
@@ -24,7 +25,7 @@ def test_ranges_add_up_to_the_partition(graph: ZooGraph) -> None:
         offsets, columns = graph.csr(symmetric=symmetric)
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         above = numpy.diff(offsets) > threshold
-        index = index_delegates(delegate_words(above), numpy.diff(offsets)[above])
+        index = index_delegates(packed_bits(above), numpy.diff(offsets)[above])
         cuts = sorted({0, n, *random.integers(0, n + 1, 4).tolist()})
         for low, high in ((0, ranks), (ranks - 1, ranks)):
             shares = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.census import LARGEST, capped, sum_of
+from gravel.kernels.partition.census import LARGEST, capped, count_rows
 from gravel.kernels.partition.chunks import DelegateIndex, index_delegates, lower_end, position_of
 from gravel.kernels.partition.distribute import check_ranks, offsets_of
 from gravel.kernels.partition.distributor.source import EdgeSource
@@ -45,16 +45,6 @@ def _deal(source, target, ranks, places, rows, columns):  # type: ignore[no-unty
         rows[place] = v // ranks
         if len(columns):
             columns[place] = u
-
-
-@serial
-def _count_ends(first, last, offsets, columns, rank, ranks, degrees, busier, quieter):  # type: ignore[no-untyped-def]
-    for row in range(first, last):
-        own = degrees[row * ranks + rank]
-        for arc in range(offsets[row], offsets[row + 1]):
-            other = degrees[numpy.int64(columns[arc])]
-            busier[max(own, other)] += 1
-            quieter[min(own, other)] += 1
 
 
 @serial
@@ -202,16 +192,10 @@ class RankBuilder:
     def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Count own vertices by degree and own arcs by either end; forget all degrees."""
         of_degree = numpy.bincount(self.capped_degrees(), minlength=LARGEST + 1)
-
-        def count(first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-            busier, quieter = numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
-            rows = self._offsets, self._columns, self.rank, self.ranks
-            _count_ends(first, last, *rows, self._all_degrees, busier, quieter)
-            return busier, quieter
-
-        parts = run_blocks(count, row_blocks(self._offsets, per_thread=1))
+        own = self._offsets, self._columns, self.rank, self._all_degrees
+        busier, quieter = count_rows(*own, step=self.ranks, per_thread=1)
         self._all_degrees = numpy.empty(0, numpy.uint16)
-        return of_degree, sum_of([each for each, _ in parts]), sum_of([each for _, each in parts])
+        return of_degree, busier, quieter
 
     def busy_vertices(self, threshold: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
         """Give own vertices with more arcs than that, and their degrees."""

@@ -18,8 +18,8 @@ from gravel.kernels.partition.distribute import check_ranks
 from gravel.kernels.partition.distributor.program import SORT_ARCS
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.distributor.source import EdgeSource
-from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count
-from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of, source_mask
+from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, make_rank
+from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of
 
 MOST_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
@@ -190,17 +190,7 @@ class RankBuilder:
         nn, nd = (Subgraph(offsets_of(lengths[kind], len(columns[kind])), columns[kind]) for kind in (NN, ND))
         dn = self._turned(lengths[ND], nd.column_indices)
         dd = self._both_ways(_joined(tails), _joined(heads))
-        part = RankGraph(
-            rank=self.rank,
-            nn=nn,
-            nd=nd,
-            dn=dn,
-            dd=dd,
-            nd_source_list=cupy.flatnonzero(lengths[ND]).astype(numpy.uint32),
-            dn_source_mask=source_mask(dn),
-            dd_source_mask=source_mask(dd),
-        )
-        return part, self._delegates
+        return make_rank(self.rank, {"nn": nn, "nd": nd, "dn": dn, "dd": dd}, cupy), self._delegates
 
     def _classified(self, first: int, last: int, arcs: int) -> tuple[Any, Any, Any]:
         import cupy
