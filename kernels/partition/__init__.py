@@ -36,35 +36,27 @@ Results are in the numbering that was partitioned. Everything here runs on the C
 from __future__ import annotations
 
 from gravel.kernels.partition.assemble import assemble
-from gravel.kernels.partition.census import Census, Division, take_census
+from gravel.kernels.partition.census import Division, take_census
 from gravel.kernels.partition.components import components, components_of_rank
 from gravel.kernels.partition.distribute import partition
 from gravel.kernels.partition.layout import (
     PartitionedGraph,
-    RankGraph,
-    Subgraph,
     from_arrays,
     to_arrays,
 )
-from gravel.kernels.partition.machines import Machine
-from gravel.kernels.partition.model import Prediction, Searching, predict
+from gravel.kernels.partition.model import Searching, predict
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.search import PartitionSearch, search_rank
-from gravel.kernels.partition.storage import RankSize, rank_size, storage, storage_of
-from gravel.kernels.partition.threshold import choose_threshold, suggest, suggest_threshold
+from gravel.kernels.partition.storage import RankSize, storage, storage_of
+from gravel.kernels.partition.threshold import choose_threshold, suggest_threshold
 
 __all__ = [
-    "Census",
     "Division",
-    "Machine",
     "PartitionSearch",
     "PartitionedGraph",
-    "Prediction",
-    "RankGraph",
     "RankSize",
     "SearchOptions",
     "Searching",
-    "Subgraph",
     "assemble",
     "choose_threshold",
     "components",
@@ -72,11 +64,9 @@ __all__ = [
     "from_arrays",
     "partition",
     "predict",
-    "rank_size",
     "search_rank",
     "storage",
     "storage_of",
-    "suggest",
     "suggest_threshold",
     "take_census",
     "to_arrays",

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gravel.kernels.partition.census import Division
 from gravel.kernels.partition.machines import H200_PEER, Machine
@@ -162,25 +163,8 @@ def hosts_of(ranks: int, machine: Machine) -> int:
     return next(hosts for hosts in range(1, ranks + 1) if not ranks % hosts and ranks // hosts <= most)
 
 
-def fastest(
-    divisions: Sequence[Division],
-    *,
-    vertices: int,
-    ranks: int,
-    hosts: int = 1,
-    machine: Machine = H200_PEER,
-    searching: Searching | None = None,
-) -> Division:
-    """Give the division that `predict` finds fastest, of several of one graph; the first of equals."""
-
-    def seconds(division: Division) -> float:
-        return predict(
-            division,
-            vertices=vertices,
-            ranks=ranks,
-            hosts=hosts,
-            machine=machine,
-            searching=searching,
-        ).seconds
-
-    return min(divisions, key=seconds)
+def fastest(divisions: Sequence[Division], **facts: Any) -> Division:
+    """Give the division that `predict`, with these facts, finds fastest of several of one graph; the first of
+    equals.
+    """
+    return min(divisions, key=lambda division: predict(division, **facts).seconds)

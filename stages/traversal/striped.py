@@ -200,15 +200,16 @@ class StripedGang:
     def _result(self, source: int, labels: Sequence[RankLabels]) -> BFSResult:
         import numpy
 
-        from gravel.kernels.partition.search import predecessor_dtype
-        from gravel.kernels.striped.search import put_together
+        from gravel.kernels.bfs import BFSResult
+        from gravel.kernels.partition.search import directions_of, predecessor_dtype, put_together
 
         n, output = self._vertices, self._output
         distance = numpy.empty(n, numpy.int32) if output != "predecessor" else None
         predecessor = numpy.empty(n, predecessor_dtype(n)) if output != "distance" else None
         self.labels = labels
         milliseconds = max(rank.milliseconds for rank in labels)
-        return put_together(source, labels, distance, predecessor, milliseconds)
+        put_together(labels, distance, predecessor)
+        return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels))
 
     def close(self) -> None:
         """Let the workers forget the graph."""
