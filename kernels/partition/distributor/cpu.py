@@ -28,7 +28,7 @@ def _count_owners(source, target, ranks, counts):  # type: ignore[no-untyped-def
 
 
 @serial
-def _deal(source, target, ranks, places, rows, columns):  # type: ignore[no-untyped-def]
+def _sort_by_owner(source, target, ranks, places, rows, columns):  # type: ignore[no-untyped-def]
     """Put both arcs of every edge that is no loop to those of its owner; `columns` may be empty."""
     for i in range(len(source)):
         u = numpy.int64(source[i])
@@ -148,7 +148,7 @@ class RankBuilder:
         self._index: DelegateIndex | None = None
         self._delegates = numpy.empty(0, self._dtype)
 
-    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+    def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by owner: local rows uint32, and columns."""
         source, target = self.source.make(first, count)
         counts = numpy.zeros(self.ranks + 1, numpy.int64)
@@ -156,7 +156,7 @@ class RankBuilder:
         starts = numpy.cumsum(counts)
         rows = numpy.empty(int(starts[-1]), numpy.uint32)
         columns = numpy.empty(len(rows) if with_columns else 0, self._dtype)
-        _deal(source, target, self.ranks, starts[:-1].copy(), rows, columns)
+        _sort_by_owner(source, target, self.ranks, starts[:-1].copy(), rows, columns)
         cuts = [slice(starts[rank], starts[rank + 1]) for rank in range(self.ranks)]
         return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
 

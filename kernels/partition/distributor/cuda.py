@@ -49,7 +49,7 @@ class RankBuilder:
         self._n = source.vertices
         check_ranks(self._n, ranks)
         if ranks > MOST_RANKS:
-            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} deal arcs")
+            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} share arcs")
         self._dtype = index_dtype(self._n)
         self._local = local_count(self._n, ranks, rank)
         self._sizes = {"sort_arcs": sort_arcs, "block": block}
@@ -59,7 +59,7 @@ class RankBuilder:
         self._delegates = cupy.empty(0, self._dtype)
         self._index: tuple[Any, ...] = ()
 
-    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+    def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by owner: local rows uint32, and columns."""
         import cupy
 
@@ -73,7 +73,7 @@ class RankBuilder:
         columns = cupy.empty(len(rows) if with_columns else 0, self._dtype)
         places = cupy.asarray(starts[:-1].astype(numpy.uint64))
         asked = ranks, numpy.uint32(with_columns)
-        self._kernels.run("deal_arcs", count, source, target, edges, *asked, places, rows, columns)
+        self._kernels.run("sort_by_owner", count, source, target, edges, *asked, places, rows, columns)
         cuts = [slice(int(starts[rank]), int(starts[rank + 1])) for rank in range(self.ranks)]
         return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
 
