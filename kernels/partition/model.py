@@ -95,8 +95,8 @@ def predict(
     steps = math.ceil(math.log2(hosts))
     one_mask = (here - 1) * mask / machine.link_bandwidth + 2 * steps * mask / machine.host_bandwidth
     barrier = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
-    settling = machine.commit_seconds if ranks > 1 else 0.0
-    barriers = (how.levels + machine.end_levels) * (2 * barrier + settling)
+    committing = machine.commit_seconds if ranks > 1 else 0.0
+    barriers = (how.levels + machine.end_levels) * (2 * barrier + committing)
     return Prediction(
         local=_local(division, vertices, ranks, machine, how),
         masks=how.mask_levels * one_mask,

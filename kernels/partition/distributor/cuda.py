@@ -49,7 +49,7 @@ class RankBuilder:
         self._n = source.vertices
         check_ranks(self._n, ranks)
         if ranks > MOST_RANKS:
-            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} share arcs")
+            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} fit; use fewer")
         self._dtype = index_dtype(self._n)
         self._local = local_count(self._n, ranks, rank)
         self._sizes = {"sort_arcs": sort_arcs, "block": block}
