@@ -94,7 +94,7 @@ def cull_bins(first, last, starts, ids, sources, tree, words, word_starts, kept)
 def contract(  # type: ignore[no-untyped-def]
     ids, tails, scale, shift, level, distance, predecessor, tree, newly, marked
 ):
-    """Claim what a bin brings, alone; tail t is vertex t * scale + shift. Returns how many are newly visited."""
+    """Claim what a bin brings, alone; tail t is vertex t * scale + shift. Returns how many are new."""
     for position in range(len(ids)):
         local = ids[position]
         if distance[local] == -1:
