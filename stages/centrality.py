@@ -81,7 +81,7 @@ def centrality(
     """
     import numpy
 
-    from gravel.kernels.betweenness.sums import TooManyPaths
+    from gravel.kernels.betweenness.interface import TooManyPaths
     from gravel.kernels.distances.many import TooNarrow
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Batches, Centrality

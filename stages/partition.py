@@ -181,7 +181,7 @@ def _refused(sizes: DeviceSizes, machine: Machine) -> str:
 
 def load_partition(stored: Partition) -> PartitionedGraph:
     """Read a stored partition into memory for `gravel.kernels.partition`; stripes have no delegates."""
-    from gravel.kernels.partition import from_arrays
+    from gravel.kernels.partition.layout import from_arrays
 
     if stored.scheme == "striped":
         from gravel.kernels import striped

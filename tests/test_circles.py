@@ -12,13 +12,21 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LEFT = {
-    "kernels": ("gravel.kernels.bfs.shape", "gravel.kernels.distances"),
+    "kernels": (
+        "gravel.kernels.bfs.shape",
+        "gravel.kernels.distances",
+        "gravel.kernels.layouts",
+        "gravel.kernels.point_to_point",
+    ),
     "stages": (
+        "gravel.stages.centrality",
         "gravel.stages.compress",
         "gravel.stages.counters",
+        "gravel.stages.graph500",
         "gravel.stages.probe",
         "gravel.stages.symmetrize",
         "gravel.stages.traversal",
+        "gravel.stages.traverse",
     ),
     "pipeline": (),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.betweenness.interface import Rows, TooManyPaths
 from gravel.kernels.betweenness.sizes import block_bytes
-from gravel.kernels.betweenness.sums import Rows, TooManyPaths
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
 from gravel.kernels.distances.many import refuse_width

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.betweenness.interface import Rows, TooManyPaths
 from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS, PIECE, row_bytes
-from gravel.kernels.betweenness.sums import Rows, TooManyPaths
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.many import refuse_width

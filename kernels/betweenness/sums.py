@@ -12,49 +12,16 @@ equal calls have equal results to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.betweenness.interface import Rows, Sums
 from gravel.kernels.strategy import backend_of
-
-Rows = tuple[Any, Any]
-"""row_offsets int64 (vertices + 1,), column_indices uint32 or uint64 (arcs,): NumPy's or CuPy's."""
 
 Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""
-
-
-class TooManyPaths(ValueError):
-    """A vertex has more shortest paths from a source than a float64 holds, about 10^308."""
-
-    def __init__(self, source: int) -> None:
-        super().__init__(
-            f"the shortest paths from vertex {source} to some vertex are more than 10^308, which no float64 "
-            "holds; betweenness cannot be computed on this graph"
-        )
-
-
-class Sums(Protocol):
-    """A prepared graph. `batch` sources fit into one run; `bytes` is what a run takes beside the graph."""
-
-    batch: int
-    bytes: int
-    form: str
-    """What the rounding of the sums depends on, beside the sources."""
-
-    def run(self, sources: NDArray[numpy.int64]) -> None:
-        """Add the shares of up to `batch` sources; raises `TooManyPaths`."""
-        ...
-
-    def get(self) -> NDArray[numpy.float64]:
-        """Return a copy of the sums so far, on the host."""
-        ...
-
-    def set(self, sums: NDArray[numpy.float64]) -> None:
-        """Go on from these sums."""
-        ...
 
 
 def prepare(

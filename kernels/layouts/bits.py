@@ -19,6 +19,12 @@ LAST_BASE = WIDE_BASE + (1 << WIDE_BITS)
 
 
 @serial
+def low_width_bits(vertex_bits):  # type: ignore[no-untyped-def]
+    """Bits that say how wide low parts are."""
+    return 5 if vertex_bits == 32 else 6
+
+
+@serial
 def get_bits(words, position, width):  # type: ignore[no-untyped-def]
     """Read `width` <= 64 bits from uint32 words as uint64; the caller has checked that they are there."""
     value = numpy.uint64(0)

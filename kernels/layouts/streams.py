@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.jit import serial
 from gravel.kernels.layouts.alignment import padded
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
@@ -19,12 +18,6 @@ _REASONS = {
     BROKEN: "is damaged: its bytes are no neighbours",
     OUT_OF_RANGE: "names a vertex that is not in the graph",
 }
-
-
-@serial
-def low_width_bits(vertex_bits):  # type: ignore[no-untyped-def]
-    """Bits that say how wide low parts are."""
-    return 5 if vertex_bits == 32 else 6
 
 
 def refuse(row: int, reason: int) -> NoReturn:

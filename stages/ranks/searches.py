@@ -42,7 +42,7 @@ def search_options(tuning: Mapping[str, Any], *, ranks: int = 1) -> SearchOption
     Raises `StageError` for a name or value that none has, and for groups that do not fit the ranks.
     """
     from gravel.kernels.exchange import Groups
-    from gravel.kernels.partition import SearchOptions
+    from gravel.kernels.partition.options import SearchOptions
 
     options = read_options(SearchOptions, tuning, "a search over ranks")
     if options.groups:
@@ -237,7 +237,7 @@ def _prepare_here(
         return SearchOnGpu(_refused(CudaStripedSearch, partition, **given))
     given["symmetric"] = graph.symmetric
     if plan is None:
-        from gravel.kernels.partition import PartitionSearch
+        from gravel.kernels.partition.search import PartitionSearch
 
         return PartitionSearch(partition, **given)
     if parameters.transport == "nccl":

@@ -7,8 +7,9 @@ import numpy
 import pytest
 
 from gravel.kernels.betweenness import on_threads
+from gravel.kernels.betweenness.interface import TooManyPaths
 from gravel.kernels.betweenness.sizes import thread_bytes
-from gravel.kernels.betweenness.sums import TooManyPaths, betweenness, prepare, scale
+from gravel.kernels.betweenness.sums import betweenness, prepare, scale
 from gravel.kernels.distances.many import TooNarrow
 from tests.emulation.test_betweenness import reverse
 from tests.kernels.cuda_case import on_device

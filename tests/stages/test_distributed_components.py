@@ -167,7 +167,7 @@ def test_what_cannot_be_is_said() -> None:
     for asked, words in (
         ({"placement": "pinned"}, "in the memory of its ranks"),
         ({"strategy": "afforest"}, "a partition has no other strategy"),
-        ({"tuning": {"groups": 2}}, "components of a partition have no constants"),
+        ({"tuning": {"groups": 2}}, "have no constant but barrier_seconds"),
     ):
         with pytest.raises(StageError, match=words):
             find(graph, **asked)

@@ -132,7 +132,8 @@ def test_every_option_of_a_search_is_tried() -> None:
     plan = build_plan(load_workflow(WORKFLOWS / "delegates_options.yaml"))
     runs: list[Any] = [run for run in plan.runs.values() if run.stage.name == "traverse"]
     tried = {name for run in runs for name in run.parameters.tuning}
-    assert tried == set(SearchOptions.__dataclass_fields__)
+    # How long ranks wait for each other changes no search.
+    assert tried == set(SearchOptions.__dataclass_fields__) - {"barrier_seconds"}
 
 
 @pytest.mark.slow

@@ -12,13 +12,14 @@ from gravel.kernels.layouts.bits import (
     get_bits,
     get_class,
     get_offset,
+    low_width_bits,
     next_one,
     put_bits,
     put_class,
     put_offset,
 )
 from gravel.kernels.layouts.readers import StreamRows
-from gravel.kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
+from gravel.kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec
 
 BLOCK_ARCS = 256
 OFFSET_BITS = 32

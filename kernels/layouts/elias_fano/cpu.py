@@ -12,6 +12,7 @@ from gravel.kernels.layouts.bits import (
     get_bits,
     get_class,
     get_offset,
+    low_width_bits,
     next_one,
     put_bits,
     put_class,
@@ -19,7 +20,7 @@ from gravel.kernels.layouts.bits import (
 )
 from gravel.kernels.layouts.blocks.cpu import BLOCK_ARCS
 from gravel.kernels.layouts.readers import StreamRows
-from gravel.kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec, low_width_bits
+from gravel.kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE, Codec
 
 SAMPLE_BITS = 32
 
