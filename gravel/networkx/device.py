@@ -116,7 +116,7 @@ def _is_usable(memory: int) -> bool:
     """Say whether there is a GPU with so many bytes."""
     from gravel import graphs
     from gravel.memory import on_gpu, this_machine
-    from gravel.stages.errors import RequestError
+    from gravel.pipeline.core.errors import RequestError
 
     try:
         graphs.demand_gpu()

@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from gravel.errors import RequestError
 from gravel.networkx import device
 from gravel.networkx.backend import backend
+from gravel.pipeline.core.errors import RequestError
 from tests.emulation import strict_cupy
 from tests.gravel.networkx.graphs import KINDS, calls, connected, graph, outcome
 
