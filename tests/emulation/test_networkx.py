@@ -32,6 +32,7 @@ THERE: dict[str, tuple[int, ...]] = {
     "is_weakly_connected": (),
     "node_connected_component": (3,),
     "number_connected_components": (),
+    "number_strongly_connected_components": (),
     "number_weakly_connected_components": (),
     "periphery": (),
     "radius": (),
