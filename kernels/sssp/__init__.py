@@ -19,8 +19,6 @@ from gravel.kernels.strategy import Ran, backend_of, strategies_in
 
 __all__ = ["SSSPResult", "ShortestPaths", "prepare", "sssp"]
 
-PACKAGE = "gravel.kernels.sssp"
-
 
 @dataclass(frozen=True)
 class SSSPResult:
@@ -76,7 +74,7 @@ def prepare(
     """
     from gravel.kernels.sssp.weights import checked
 
-    known = strategies_in(PACKAGE)
+    known = strategies_in("gravel.kernels.sssp")
     if strategy not in known and strategy != "auto":
         raise ValueError(f"unknown sssp strategy {strategy!r}; there are {', '.join(sorted(known))}")
     chosen = known["delta_stepping" if strategy == "auto" else strategy]

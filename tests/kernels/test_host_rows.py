@@ -6,7 +6,17 @@ import pytest
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.kept_lines import shortest_kept
 from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
-from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, hubs, large_graph, sources_of
+from tests.kernels.conformance import (
+    GRAPHS,
+    OUTPUTS,
+    STRATEGIES,
+    check,
+    csr_of,
+    fetch,
+    hubs,
+    large_graph,
+    sources_of,
+)
 
 LINE = 128  # bytes
 
@@ -137,8 +147,11 @@ def test_wrong_constants_are_refused():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("strategy", ["direction_optimizing", "hybrid"])
-def test_other_strategies_read_pinned_rows(strategy):
+@pytest.mark.parametrize(
+    "strategy",
+    [name for name, each in STRATEGIES.items() if each.cuda and "pinned" in each.placements],
+)
+def test_pinned_rows_are_read_by_every_strategy_that_says_so(strategy):
     csr = large_graph(9)
     search = prepare(*placed(*csr), strategy=strategy, symmetric=True)
     check(search.run(7), csr, 7, "both")
