@@ -241,16 +241,29 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                  WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state) {
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
-    each_arc(
+    each_four(
         grid, row_offsets, vertices, hubs, &state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = VERTEX(i);
             return words[i] != unreached;
         },
-        [&](VERTEX u, i64 arc) {
-            VERTEX v = columns[arc];
-            WORD word = words[u], there = words[v];
-            if (word < there && lengthened(word, weights[arc]) == there && now(&tree[v]) > u) atomicMin(&tree[v], TREE(u));
+        [&](VERTEX u, i64 first, i64 stride, i64 last) {
+            const WORD word = words[u];
+            VERTEX v[FOUR];
+            WORD longer[FOUR];
+            bool tight[FOUR];
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k) {
+                tight[k] = first + k * stride < last;
+                if (!tight[k]) continue;
+                v[k] = columns[first + k * stride];
+                longer[k] = lengthened(word, weights[first + k * stride]);
+            }
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k)
+                if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
         });
     for (u64 v = grid.first; v < vertices; v += grid.count) {
         bool has = v == source || now(&tree[v]) != NONE;
