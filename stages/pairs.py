@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
+from gravel.stages.weights import unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +63,7 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
     try:
         return prepare(*rows, reverse=reverse, at_once=at_once)
     except ValueError as error:
-        raise StageError(str(error)) from None
+        raise unusable(error, graph.permutation) from None
 
 
 def find_between(
