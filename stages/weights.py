@@ -112,8 +112,8 @@ def unusable(error: ValueError, permutation: NDArray[Any] | None) -> StageError:
     from gravel.kernels.sssp.weights import UnusableWeight
 
     if isinstance(error, UnusableWeight) and permutation is not None:
-        ends = (int(numpy.flatnonzero(permutation == end)[0]) for end in (error.tail, error.head))
-        error = UnusableWeight(*ends, error.weight)
+        tail, head = (int(numpy.flatnonzero(permutation == end)[0]) for end in (error.tail, error.head))
+        error = UnusableWeight(tail, head, error.weight)
     return StageError(str(error))
 
 
