@@ -146,6 +146,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--widths", type=float, nargs="+", default=[])
     parser.add_argument("--blocks", type=int, nargs="+", default=[], help="threads of a block, with --cuda")
+    parser.add_argument("--few", type=int, nargs="+", default=[], help="few_arcs, with --cuda")
     parser.add_argument("--floats", action="store_true")
     parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--peers", action="store_true")
@@ -170,6 +171,8 @@ def main() -> None:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, width=width)
         for block in asked.blocks:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, block=block)
+        for few in asked.few:
+            measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, few_arcs=few)
         if not asked.peers:
             continue
         measure(name, rows, sources, "dijkstra", cuda=False)
