@@ -137,6 +137,32 @@ def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: b
     return found.distance.get() if cuda else found.distance
 
 
+def measure_pairs(rows: Rows, count: int, last: Any, source: int, *, cuda: bool) -> None:
+    """Print the time of pairs with their paths; those of one source are checked by its search."""
+    from gravel.kernels import point_to_point
+
+    placed: Any = rows
+    if cuda:
+        import cupy
+
+        placed = tuple(map(cupy.asarray, rows))
+    vertices = len(rows[0]) - 1
+    sources, targets = numpy.random.default_rng(11).integers(0, vertices, (2, count))
+    sources[: count // 4] = source
+    for weights, by in ((placed[2], "weights"), (None, "arcs")):
+        queries = point_to_point.prepare(*placed[:2], weights)
+        queries.run(sources[:8], targets[:8])
+        found, taken = timed(lambda _, ready=queries: ready.run(sources, targets), 0)  # type: ignore[misc]
+        if by == "weights":
+            expected = as_floats(last)[targets[: count // 4]]
+            assert numpy.allclose(as_floats(found.length)[: count // 4], expected, rtol=1e-12)
+        taken = found.milliseconds if cuda else taken
+        told = f"{taken / count:9.3f} ms each, {queries.at_once} at a time"
+        print(
+            f"  {count} pairs by {by:9} {told}, {len(found.vertices) / count:.0f} vertices a path", flush=True
+        )
+
+
 def main() -> None:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(
@@ -146,6 +172,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--widths", type=float, nargs="+", default=[])
     parser.add_argument("--blocks", type=int, nargs="+", default=[], help="threads of a block, with --cuda")
+    parser.add_argument("--pairs", type=int, default=0, help="searches from both ends")
     parser.add_argument("--few", type=int, nargs="+", default=[], help="few_arcs, with --cuda")
     parser.add_argument("--floats", action="store_true")
     parser.add_argument("--cuda", action="store_true")
@@ -173,6 +200,8 @@ def main() -> None:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, block=block)
         for few in asked.few:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, few_arcs=few)
+        if asked.pairs:
+            measure_pairs(rows, asked.pairs, last, sources[-1], cuda=asked.cuda)
         if not asked.peers:
             continue
         measure(name, rows, sources, "dijkstra", cuda=False)
