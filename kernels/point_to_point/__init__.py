@@ -21,9 +21,9 @@ from gravel.kernels.strategy import backend_of
 __all__ = ["WIDTH", "PairQueries", "Paths", "prepare", "reversed_rows"]
 
 WIDTH = 8.0
-"""Mean weights over the square of the mean degree that a bucket is wide: narrow buckets end a search soon. A
-pair of Kronecker 16 (degree 28) took 0.37 ms with a hundredth of a mean weight, 2 with a twentieth and 34 with
-a quarter. One of USA-road-NY (degree 2.8) took 7.4 to 8 ms with any from half a mean weight to 8."""
+"""Mean weights over the square of the mean degree that a bucket is wide: narrow buckets end a search soon.
+A pair of Kronecker 16 (degree 28) took 0.37 ms with a hundredth of a mean weight, 2 with a twentieth and 34
+with a quarter. One of USA-road-NY (degree 2.8) took 7.4 to 8 ms with any from half a mean weight to 8."""
 
 
 @dataclass(frozen=True)
