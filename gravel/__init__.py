@@ -9,22 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gravel.averages import Estimate
+    from gravel.betweenness import EdgeMeasure
     from gravel.building import graph, load
     from gravel.components import Components
+    from gravel.distances import Distances
     from gravel.errors import NotEnoughMemory, UnknownVertex
     from gravel.graphs import Graph
     from gravel.labels import Labels
     from gravel.measures import Measure
+    from gravel.paths import Paths
     from gravel.running import Run, RunFailed, run
     from gravel.searches import Search
     from gravel.shortest_paths import ShortestPaths
 
 __all__ = [
     "Components",
+    "Distances",
+    "EdgeMeasure",
+    "Estimate",
     "Graph",
     "Labels",
     "Measure",
     "NotEnoughMemory",
+    "Paths",
     "Run",
     "RunFailed",
     "Search",
@@ -40,10 +48,14 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "Components": "components",
+    "Distances": "distances",
+    "EdgeMeasure": "betweenness",
+    "Estimate": "averages",
     "Graph": "graphs",
     "Labels": "labels",
     "Measure": "measures",
     "NotEnoughMemory": "errors",
+    "Paths": "paths",
     "Run": "running",
     "RunFailed": "running",
     "Search": "searches",

@@ -34,14 +34,17 @@ def compressed(graph: graphs.Graph, layout: str) -> CompressedGraph:
     """Write the rows in a layout."""
     from pydantic import ValidationError
 
-    from gravel.stages.compress import CODECS, STAGE, CompressParameters, compress
+    from gravel.stages.compress import STAGE, CompressParameters, compress
+    from gravel.stages.layout_names import LayoutName
 
     if isinstance(graph._stored, CompressedGraph):
         raise ValueError(f"the graph is compressed already, as {graph._stored.codec}")
     try:
         parameters = CompressParameters(codec=layout)
     except ValidationError:
-        raise ValueError(f"unknown layout {layout!r}; there are {', '.join([*CODECS, 'auto'])}") from None
+        raise ValueError(
+            f"unknown layout {layout!r}; there are {', '.join(LayoutName().choices())}"
+        ) from None
     _refuse(graph, STAGE, parameters, graph._stored, f"layout {layout}")
     found: CompressedGraph = called(compress, context_for(graph._machine), parameters, input=graph._stored)
     return found

@@ -242,7 +242,7 @@ def _ids(folder: Path, made: tuple[Artifact, ...], stage: Stage) -> list[str]:
     """Publish results and return the digests of their content; timings are left out."""
     from gravel.pipeline.store.cache import Cache
 
-    timed = ("Measurement", "Probe", "Links", "Counters") if stage.measures else ()
+    timed = ("Batches", *(("Measurement", "Probe", "Links", "Counters") if stage.measures else ()))
     with Cache(folder / "cache").writer() as writer:
         return [writer.publish(each).id for each in made if type(each).__name__ not in timed]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from gravel.measured import MeasuredGraph
 from gravel.pipeline.core.errors import RequestError
 from gravel.vertex_ids import Ids, vertex_of
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gravel.components import Components
-    from gravel.measures import Measure, Progress
+    from gravel.paths import Paths
     from gravel.prepared import PreparedSearch
     from gravel.searches import Search
     from gravel.shortest_paths import ShortestPaths
@@ -47,7 +48,7 @@ class Info:
     layout: str
 
 
-class Graph:
+class Graph(MeasuredGraph):
     """A graph whose vertices have the caller's ids; `gravel.graph` makes one.
 
     It does not change: `reorder`, `compress` and `place` return another, which shares what it can.
@@ -204,6 +205,33 @@ class Graph:
         found: ShortestPaths = prepared.run(source, vertex)
         return found
 
+    def distance(self, source: Any, target: Any, **asked: Any) -> int | float | None:
+        """Return the length of a shortest path between two vertices, None where there is none; as `paths`."""
+        return self.paths([source], [target], "distance", **asked).lengths()[0]
+
+    def path(self, source: Any, target: Any, **asked: Any) -> list[Any] | None:
+        """Return the ids on a shortest path, both ends included; None where there is none; as `paths`."""
+        return self.paths([source], [target], **asked)[0]
+
+    def paths(
+        self,
+        sources: Any,
+        targets: Any,
+        output: Literal["both", "distance"] = "both",
+        *,
+        by: str = "auto",
+        direction: Direction = "out",
+    ) -> Paths:
+        """Find shortest paths between pairs of vertices, searched from both ends, many side by side.
+
+        `sources` and `targets` are ids. `by` counts "arcs" or adds up "weights"; "auto" takes weights if any
+        are there. `output` and `direction` are as for `shortest_paths`; sums of float weights come from both
+        ends, and may round otherwise. Raises as `shortest_paths` does, also for lists of different lengths.
+        """
+        from gravel.paths import between
+
+        return between(self, sources, targets, output, by, direction)
+
     def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
         """Find the connected components.
 
@@ -221,57 +249,6 @@ class Graph:
         from gravel.components import find
 
         return find(self, strategy, connection)
-
-    def closeness(
-        self, vertices: Any = None, *, wf_improved: bool = True, progress: Progress | None = None
-    ) -> Measure:
-        """Compute closeness: the reciprocal of the mean distance to the vertices that a vertex reaches.
-
-        Parameters
-        ----------
-        vertices : the ids to compute it for; all by default.
-        wf_improved : multiply by the share of the other vertices that it reaches, as NetworkX does.
-        progress : is called with the vertices that are done and how many there are.
-
-        Raises ValueError for a directed graph, for a vertex listed twice, and for rows that a GPU would read
-        in host memory; `UnknownVertex`; and `NotEnoughMemory` where the narrowest batch does not fit.
-        """
-        from gravel.measures import closeness
-
-        return closeness(self, vertices, wf_improved, progress)
-
-    def harmonic(self, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Compute harmonic centrality: the sum of 1 / distance over all other vertices; as `closeness`."""
-        from gravel.measures import harmonic
-
-        return harmonic(self, vertices, progress)
-
-    def neighbourhood(self, hops: int, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Count the vertices within so many hops, the vertex itself included; else as `closeness`."""
-        from gravel.measures import neighbourhood
-
-        return neighbourhood(self, hops, vertices, progress)
-
-    def eccentricity(self, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Compute eccentricities: the largest distance to a vertex of the same component.
-
-        For all vertices, few searches bound most of the others. Else as `closeness`.
-        """
-        from gravel.measures import eccentricity
-
-        return eccentricity(self, vertices, progress)
-
-    def diameter(self) -> int:
-        """Return the largest distance within a component; raises as `closeness`, and without vertices."""
-        from gravel.measures import extreme
-
-        return extreme(self, "diameter")
-
-    def radius(self) -> int:
-        """Return the smallest eccentricity; raises as `closeness`, and without vertices."""
-        from gravel.measures import extreme
-
-        return extreme(self, "radius")
 
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
         """Return the graph with its rows in another order, such as "rcm", "degree" or "community".

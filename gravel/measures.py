@@ -100,7 +100,7 @@ def eccentricity(graph: Graph, vertices: Any, progress: Progress | None) -> Meas
 
     started = time.perf_counter()
     values = _bounded(graph, "eccentricity", "all", progress)
-    return Measure("eccentricity", graph._ids, numpy.arange(len(graph)), values, _since(started))
+    return Measure("eccentricity", graph._ids, numpy.arange(len(graph)), values, since(started))
 
 
 def extreme(graph: Graph, goal: str) -> int:
@@ -121,14 +121,14 @@ def _by_sources(
 ) -> Measure:
     from gravel.kernels.distances.many import aggregate
 
-    chosen = _chosen(graph, vertices)
+    chosen = chosen_vertices(graph, vertices)
     started = time.perf_counter()
-    rows, permutation, memory = _rows(graph, name)
+    rows, permutation, memory = plain_rows(graph, name)
     starts = chosen if permutation is None else permutation[chosen]
-    found = _fitting(
+    found = fitting(
         lambda: aggregate(*rows, starts, symmetric=True, memory=memory, progress=progress, **options)
     )
-    return Measure(name, graph._ids, chosen, of(found), _since(started))
+    return Measure(name, graph._ids, chosen, of(found), since(started))
 
 
 def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> NDArray[Any]:
@@ -137,13 +137,13 @@ def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> N
     from gravel.kernels.distances.eccentricity import eccentricities
     from gravel.kernels.placement.device_copies import on_host
 
-    rows, permutation, memory = _rows(graph, name)
-    found = _fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
+    rows, permutation, memory = plain_rows(graph, name)
+    found = fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
     values: NDArray[Any] = numpy.asarray(on_host(found))
     return values if permutation is None else values[permutation]
 
 
-def _chosen(graph: Graph, vertices: Any) -> NDArray[Any]:
+def chosen_vertices(graph: Graph, vertices: Any) -> NDArray[Any]:
     """Return the vertices of ids, or all; raises `UnknownVertex`, and ValueError for one that comes twice."""
     import numpy
 
@@ -160,7 +160,7 @@ def _chosen(graph: Graph, vertices: Any) -> NDArray[Any]:
     return chosen
 
 
-def _rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
+def plain_rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
     """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
 
     Raises ValueError for a directed graph and for rows that a GPU would read in host memory.
@@ -195,7 +195,27 @@ def _rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
     return (found[0], found[1]), None if permutation is None else on_host(permutation), memory
 
 
-def _fitting(work: Callable[[], Any]) -> Any:
+def drawn(
+    row_offsets: Any, permutation: NDArray[Any] | None, k: int | None, seed: int
+) -> tuple[NDArray[Any], int]:
+    """Return vertices to search from, as the rows number them, and how many vertices have edges.
+
+    These are all with edges, or `k` of them that `seed` draws, the same in every order of the rows.
+    """
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.stages.traversal.opening import draw_among
+
+    if k is not None and k < 1:
+        raise ValueError(f"k is {k}; it must be 1 or more, or None for all vertices")
+    degrees = numpy.diff(on_host(row_offsets))
+    candidates = numpy.flatnonzero(degrees if permutation is None else degrees[permutation])
+    starts = candidates if k is None else numpy.sort(draw_among(candidates, k, seed))
+    return starts if permutation is None else permutation[starts], len(candidates)
+
+
+def fitting(work: Callable[[], Any]) -> Any:
     """Call what refuses memory by ValueError with its numbers."""
     from gravel.errors import NotEnoughMemory
     from gravel.kernels.distances.many import TooNarrow
@@ -206,5 +226,6 @@ def _fitting(work: Callable[[], Any]) -> Any:
         raise NotEnoughMemory(f"{error}. Use a machine with more memory") from None
 
 
-def _since(started: float) -> float:
+def since(started: float) -> float:
+    """Return the milliseconds since a time of `perf_counter`."""
     return (time.perf_counter() - started) * 1e3

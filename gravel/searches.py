@@ -64,7 +64,7 @@ class Search(Labelled):
     @property
     def levels(self) -> list[int]:
         """How many vertices there are at distance 0, 1, 2, ..."""
-        from gravel.kernels.level_statistics import level_sizes
+        from gravel.kernels.level_sizes import level_sizes
 
         return level_sizes(self.distance.array)
 

@@ -14,10 +14,7 @@ from gravel.vertex_ids import Ids, vertex_of
 if TYPE_CHECKING:
     from gravel.graphs import Graph
 
-NEEDS_WEIGHTS = (
-    "shortest paths need weights, and this graph has none: gravel.graph(..., weights=...). "
-    "Compressed graphs keep none"
-)
+NEEDS_WEIGHTS = "shortest paths need weights, and this graph has none: gravel.graph(..., weights=...)"
 
 
 class ShortestPaths(Labelled):
@@ -105,9 +102,10 @@ def prepare_paths(graph: Graph, output: str, strategy: str, tuning: dict[str, An
     """Make a weighted graph ready; raises ValueError for one without weights, and `NotEnoughMemory`."""
     from gravel.prepared import searched_with
     from gravel.rows import called
+    from gravel.stages.compressing.weights import unpacked_weights
     from gravel.stages.traversal import sssp
 
-    weights = getattr(graph._stored, "weights", None)
+    weights = unpacked_weights(graph._stored.weights)
     if weights is None:
         raise ValueError(NEEDS_WEIGHTS)
     searched, parameters = searched_with(

@@ -1,24 +1,17 @@
-"""How every CPU kernel is compiled: cached on disk, without the GIL, on OpenMP threads.
+"""How every CPU kernel is compiled: cached on disk, without the GIL.
 
 `gravel.kernels.compiled` says under what compiled code is kept, and where.
-
-Numba's `workqueue` layer aborts the process when two threads enter it at once, so OpenMP is required.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
-
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 from numba.core.dispatcher import Dispatcher
 
 from gravel.kernels.compiled.cache import CompiledCache
-
-numba.config.THREADING_LAYER = "omp"
 
 
 def serial(function: Any) -> Any:
@@ -39,11 +32,6 @@ def serial(function: Any) -> Any:
     return kernel
 
 
-def parallel(function: Any) -> Any:
-    """Compile a kernel whose `prange` loops run on all threads."""
-    return _cached(numba.njit(nogil=True, boundscheck=False, parallel=True)(function))
-
-
 def _cached(kernel: Any) -> Any:
     is_compiled = isinstance(kernel, Dispatcher)  # NUMBA_DISABLE_JIT leaves a function as it is
     if is_compiled:
@@ -59,22 +47,3 @@ def _cached(kernel: Any) -> Any:
 
         kernel.compile = timed
     return kernel
-
-
-prange = numba.prange
-
-
-def set_threads(threads: int) -> None:
-    """Let parallel kernels called from this thread use at most this many threads."""
-    numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
-
-
-def _keep_noted_limit() -> None:
-    from gravel.kernels.thread_limit import noted_limit
-
-    threads = noted_limit()
-    if threads is not None:
-        set_threads(threads)
-
-
-_keep_noted_limit()

@@ -8,7 +8,6 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.strategy import backend_of
 
 
 @serial
@@ -33,17 +32,6 @@ def level_sums(
             if len(extra_ends) > 0:
                 total += extra_ends[v]
     return total
-
-
-def level_sizes(distance: Any) -> list[int]:
-    """Count the vertices at distance 0, 1, 2, ... where `distance` lies, int32 (vertices,), NumPy or CuPy."""
-    if backend_of(distance) == "cuda":
-        from gravel.kernels.level_statistics_cuda import level_sums as sums_on_device
-
-        sizes: list[int] = sums_on_device(distance, None)[0].tolist()
-    else:
-        sizes = numpy.bincount(distance[distance >= 0]).tolist()
-    return sizes
 
 
 @serial

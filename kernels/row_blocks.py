@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, TypeVar
 
-import numba
 import numpy
 from numpy.typing import NDArray
+
+from gravel.kernels.threads import thread_count
 
 Result = TypeVar("Result")
 
@@ -31,7 +32,7 @@ def row_blocks(row_offsets: NDArray[Any], *, per_thread: int = 8) -> list[tuple[
     if rows <= 0:
         return []
     work = rows + int(row_offsets[-1]) - int(row_offsets[0])
-    count = max(1, min(numba.get_num_threads() * per_thread, work // LEAST_WORK))
+    count = max(1, min(thread_count() * per_thread, work // LEAST_WORK))
     if count == 1:
         return [(0, rows)]
     cuts = {0, rows}
@@ -55,14 +56,14 @@ def _cut(row_offsets: NDArray[Any], goal: int) -> int:
 
 def even_blocks(rows: int, *, per_thread: int = 4) -> list[tuple[int, int]]:
     """Cut `rows` rows of equal work into ranges."""
-    count = max(1, min(numba.get_num_threads() * per_thread, rows // LEAST_WORK))
+    count = max(1, min(thread_count() * per_thread, rows // LEAST_WORK))
     edges = numpy.linspace(0, rows, count + 1).astype(numpy.int64)
     return [(int(a), int(b)) for a, b in pairwise(edges) if a < b]
 
 
 def run_blocks(function: Callable[[int, int], Result], blocks: list[tuple[int, int]]) -> list[Result]:
     """Call `function(first, last)` for every block on all threads; results in the blocks' order."""
-    threads = numba.get_num_threads()
+    threads = thread_count()
     if len(blocks) <= 1 or threads == 1:
         return [function(first, last) for first, last in blocks]
     with ThreadPoolExecutor(max_workers=min(threads, len(blocks))) as pool:

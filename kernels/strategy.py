@@ -10,12 +10,12 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 GIVEN = (
     *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
-    *("weighted", "predecessor", "back_offsets", "back_columns"),
+    *("weighted", "predecessor", "asked", "back_offsets", "back_columns"),
 )
 """Parameters of an implementation that are no constants of the strategy."""
 
@@ -26,6 +26,7 @@ class Ran:
 
     function: str
     options: Mapping[str, Any]
+    tuned: Mapping[str, Any] = field(default_factory=dict)  # of the options: see gravel.kernels.tuned
 
 
 COLUMNS, ENCODED = "columns", "encoded"

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy
 from numpy.typing import NDArray
 
@@ -41,11 +40,6 @@ YIELDS = 200  # givings away, about 0.1 ms, before sleeping
 NAP = 40  # microseconds; a phase that opens meanwhile starts with one thread less for so long
 NAPS = 16  # before naps of LONG_NAP: then the leader is in a long stretch of small work, as on road networks
 LONG_NAP = 200
-
-
-def thread_count() -> int:
-    """How many threads kernels called from this thread may use; `gravel.kernels.jit.set_threads` sets it."""
-    return int(numba.get_num_threads())
 
 
 def new_state(words: int) -> NDArray[numpy.int64]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Field
 
+from gravel.kernels.layouts.registry import layouts
+from gravel.stages.layout_names import LayoutName
 from gravel.stages.stage import Parameters
 
 if TYPE_CHECKING:
@@ -46,14 +48,12 @@ class AdviceParameters(Parameters):
 class OrderAdviceParameters(AdviceParameters):
     """The same for an order, which is chosen together with the layout that follows."""
 
-    layout: Literal["auto", "csr", "varint", "blocks", "elias_fano"] = "auto"
+    layout: Annotated[str, LayoutName()] = "auto"
     """How the rows will be written; `auto` is whichever is best."""
 
     def layouts(self) -> tuple[str, ...]:
         """Return the layouts that may follow."""
-        from gravel.kernels.layouts import LAYOUTS
-
-        return LAYOUTS if self.layout == "auto" else (self.layout,)
+        return tuple(layouts()) if self.layout == "auto" else (self.layout,)
 
 
 def is_measured(parameters: Any) -> bool:

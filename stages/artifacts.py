@@ -164,13 +164,16 @@ class DistributedGraph(Artifact):
 class CompressedGraph(Artifact):
     """Rows as byte strings: row v is stream[byte_offsets[v]:byte_offsets[v + 1]].
 
-    With codec `varint`, `blocks` and `elias_fano` rows are as `gravel.kernels.layouts` describes them; with
-    `csr` they are the columns as little-endian bytes. The stream ends where the last row does.
+    With codec `csr` rows are the columns as little-endian bytes; with any other they are as
+    `gravel.kernels.layouts` describes them. The stream ends where the last row does.
     `gravel.stages.compress.decompress` turns any of them back into what was compressed.
 
     Of a `Partition`, the rows of all subgraphs stand one after the other, as `subgraphs` lists them: records
     of `rank`, `name` ("nn", "nd", "dn", "dd"), `rows` and `arcs`, in the order of the rows; `byte_offsets`
     then has one entry more than all of these rows, and `delegates`, `ranks` and `threshold` are set.
+
+    Arc i of the decoded rows has the weight `weights[i]`, where there are weights: integers of the graph in
+    the smallest type of their sign that holds them.
     """
 
     byte_offsets: Array  # (vertex_count + 1,) int64, of a partition (all rows + 1,)
@@ -188,6 +191,9 @@ class CompressedGraph(Artifact):
     threshold: int | None = None
     subgraphs: Json = None
     statistics: Json = field(default_factory=dict)  # bits per arc, ratio against 32-bit columns
+    weights: Array | None = None  # (arc_count,) int8, int16, int32, their unsigned kinds, or float32
+
+    added: ClassVar[dict[str, Any]] = {"weights": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,11 +349,43 @@ class Centrality(Artifact):
     `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i.
     """
 
-    measure: str  # "closeness", "harmonic", "eccentricity" or "neighbourhood"
+    measure: str  # "closeness", "harmonic", "eccentricity", "neighbourhood" or "betweenness"
     value: Array  # (vertices,) float64, or int64 of eccentricities and counts
     vertex: Array | None = None  # (vertices,) int64
     vertex_count: int
     hops: int | None = None  # of a neighbourhood
+    sources: int | None = None  # vertices that betweenness was searched from
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batches(Artifact):
+    """How long the batches of a `Centrality` took: records of `sources`, `milliseconds` and `resumed`.
+
+    A batch that was `resumed` was searched by an earlier run, which did not end. `form` is how a batch
+    searched, such as "1024 together".
+    """
+
+    measure: str
+    backend: str
+    form: str
+    batches: Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paths(Artifact):
+    """Shortest paths between pairs of vertices, in the vertex numbers of `symmetrize`.
+
+    Path i leads from `source[i]` to `target[i]` over `vertex[offsets[i]:offsets[i + 1]]`, both ends included,
+    and is `distance[i]` long. Without a path that is -1, or inf of float64, and there are no vertices.
+    """
+
+    by: str  # "arcs" or "weights"
+    source: Array  # (pairs,) int64
+    target: Array  # (pairs,) int64
+    distance: Array  # (pairs,) int64 or float64
+    offsets: Array | None = None  # (pairs + 1,) int64
+    vertex: Array | None = None  # (vertices of all paths,) int64
+    vertex_count: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Field, model_validator
 
+from gravel.kernels.betweenness import sizes as betweenness_sizes
 from gravel.kernels.distances.sizes import device_bytes, queue_bytes, widest
 from gravel.stages.artifacts import Graph
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traverse import RandomSources, VertexSources
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Centrality
+    from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.context import Context
 
-COMPILED = 84 << 20
+COMPILED = 116 << 20
 """Measured: what Numba takes to compile the searches, and what importing it does."""
+
+BETWEENNESS_COMPILED = 84 << 20
+"""The same for betweenness, which compiles one search."""
+
+OF_ROWS = ("betweenness", "eccentricity")
+"""Measures that are computed for all vertices together, in the order of the rows."""
 
 BOUNDS = 96
 """Bytes of a vertex for one search and for the bounds of eccentricities, with copies while they change."""
@@ -26,14 +33,21 @@ BOUNDS = 96
 class CentralityParameters(Parameters):
     """What to compute, and for which vertices."""
 
-    measure: Literal["closeness", "harmonic", "eccentricity", "neighbourhood"]
+    measure: Literal["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"]
     """`closeness` is the reciprocal of the mean distance, times the share of vertices that are reached.
     `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance within the
-    component. `neighbourhood` counts the vertices within `hops`, the vertex itself included."""
+    component. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
+    `betweenness` is the share of shortest paths between two others that go through the vertex."""
     vertices: Literal["all"] | RandomSources | VertexSources = "all"
     """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`."""
     hops: Annotated[int, Field(ge=0)] | None = None
     """The distance up to which `neighbourhood` counts."""
+    sources: Literal["all"] | RandomSources = "all"
+    """From which vertices `betweenness` searches: `all`, or `{random: k, seed: s}` for an estimate."""
+    normalized: bool = True
+    """Divide `betweenness` by the number of pairs of other vertices."""
+    endpoints: bool = False
+    """Count a path for its ends, too, in `betweenness`."""
     memory: ByteSize | None = Field(default=None, gt=0)
     """The most memory that a batch of searches may take beside the graph; by default all that is there."""
 
@@ -42,6 +56,11 @@ class CentralityParameters(Parameters):
         if (self.hops is None) == (self.measure == "neighbourhood"):
             told = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
             raise ValueError(f"{self.measure} {told}")
+        if self.measure == "betweenness" and self.vertices != "all":
+            raise ValueError("betweenness is computed for all vertices; sources says from which to search")
+        own = {"sources", "normalized", "endpoints"} & self.model_fields_set
+        if self.measure != "betweenness" and own:
+            raise ValueError(f"{self.measure} takes no {min(own)}; only betweenness does")
         if isinstance(self.vertices, VertexSources):
             listed = self.vertices.vertices
             twice = next((each for i, each in enumerate(listed) if each in listed[:i]), None)
@@ -50,17 +69,27 @@ class CentralityParameters(Parameters):
         return self
 
 
-def centrality(context: Context, parameters: CentralityParameters, *, input: Graph) -> Centrality:  # noqa: A002
+def centrality(
+    context: Context,
+    parameters: CentralityParameters,
+    *,
+    input: Graph,  # noqa: A002
+) -> tuple[Centrality, Batches]:
     """Search from all vertices asked for, in batches, and keep the measure of each.
 
-    Raises `StageError` for a directed graph, a vertex that does not exist, and memory that is too small.
+    Every few seconds the batches that are done are kept as a checkpoint, which a later run goes on from.
+
+    Raises `StageError` for a directed graph, a vertex that does not exist, memory that is too small, and more
+    shortest paths than a float64 holds.
     """
     import numpy
 
+    from gravel.kernels.betweenness.sums import TooManyPaths
     from gravel.kernels.distances.many import TooNarrow
-    from gravel.kernels.jit import set_threads
-    from gravel.stages.artifacts import Centrality
+    from gravel.kernels.threads import set_threads
+    from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.errors import StageError
+    from gravel.stages.measuring.values import all_betweenness, all_eccentricities, of_vertices
     from gravel.stages.traversal.opening import check_sources, draw_sources, read_graph
 
     if not input.symmetric:
@@ -77,51 +106,43 @@ def centrality(context: Context, parameters: CentralityParameters, *, input: Gra
         chosen = check_sources(asked.vertices, graph.vertex_count)
     everything = numpy.arange(graph.vertex_count) if chosen is None else chosen
     starts = everything if graph.permutation is None else graph.permutation[everything]
+    memory = parameters.memory or _free(graph, context.machine)
     try:
-        value = _values(context, parameters, graph, starts, bounded=chosen is None)
+        if parameters.measure == "betweenness":
+            candidates = numpy.flatnonzero(numpy.diff(graph.first_offsets))
+            sources = candidates
+            if isinstance(parameters.sources, RandomSources):
+                drawn = draw_sources(graph.first_offsets, parameters.sources.random, parameters.sources.seed)
+                sources = numpy.sort(drawn)
+            if graph.permutation is not None:
+                sources = graph.permutation[sources]
+            found = all_betweenness(context, parameters, graph, sources, len(candidates), memory)
+        elif parameters.measure == "eccentricity" and chosen is None:
+            found = all_eccentricities(context, graph, memory)
+        else:
+            found = of_vertices(context, parameters, graph, starts, memory)
     except TooNarrow as error:
         raise StageError(str(error), hint="allow more memory, or use a machine that has it") from None
+    except TooManyPaths as error:
+        raise StageError(str(error), hint="measure closeness or harmonic centrality instead") from None
+    value, batches, form = found
+    if len(value) == graph.vertex_count and chosen is None and parameters.measure in OF_ROWS:
+        value = value[starts]
     sinks = [context.sink(value.dtype, rows=len(value)), context.sink(numpy.int64, rows=len(starts))]
     sinks[0].append(value)
     if chosen is not None:
         sinks[1].append(chosen)
-    return Centrality(
+    measured = Centrality(
         measure=parameters.measure,
         value=sinks[0].close(),
         vertex=None if chosen is None else sinks[1].close(),
         vertex_count=graph.vertex_count,
         hops=parameters.hops,
+        sources=batches.total if parameters.measure == "betweenness" else None,
     )
-
-
-def _values(
-    context: Context, parameters: CentralityParameters, graph: Any, starts: Any, *, bounded: bool
-) -> Any:
-    """Return the measure of each start; eccentricities of all are `bounded` by few searches."""
-    from gravel.kernels.distances.closeness import closeness
-    from gravel.kernels.distances.eccentricity import eccentricities
-    from gravel.kernels.distances.many import aggregate
-    from gravel.kernels.placement.device_copies import on_host
-
-    memory = parameters.memory or (_free(graph, context.machine))
-    rows = graph.row_offsets, graph.columns
-
-    def progress(done: int, total: int) -> None:
-        context.progress(done, total, "vertices")
-
-    if parameters.measure == "eccentricity" and bounded:
-        found: Any = eccentricities(*rows, in_parts=True, memory=memory, progress=progress)
-        return on_host(found)[starts]
-    sums = aggregate(
-        *rows, starts, symmetric=True, memory=memory, progress=progress, max_depth=parameters.hops
+    return measured, Batches(
+        measure=parameters.measure, backend=graph.backend, form=form, batches=batches.records()
     )
-    if parameters.measure == "closeness":
-        return closeness(sums, graph.vertex_count)
-    return {
-        "harmonic": sums.reciprocal,
-        "eccentricity": sums.eccentricity,
-        "neighbourhood": sums.reached,
-    }[parameters.measure]
 
 
 def _free(graph: Any, machine: Machine) -> int:
@@ -136,8 +157,11 @@ def _estimate(
     n, asked = graph.vertices, parameters.vertices
     sources = n if asked == "all" else _count(asked)
     width = 4 if n < 1 << 32 else 8
-    outputs = (Extent(kind="Centrality", vertices=n, bytes=16 * sources),)
-    results = COMPILED + graph.bytes + 8 * n + 64 * sources
+    outputs = (Extent(kind="Centrality", vertices=n, bytes=16 * sources), Extent(kind="Batches", bytes=0))
+    if parameters.measure == "betweenness":
+        return _betweenness(parameters, graph, machine, outputs)
+    # A checkpoint copies the sums of the sources twice.
+    results = COMPILED + graph.bytes + 8 * n + (64 + 2 * 32) * sources
     if machine.backend == "cuda":
         batch = device_bytes(n, graph.arcs, width, sources)
         rows = 8 * n + width * graph.arcs
@@ -149,17 +173,36 @@ def _estimate(
     return Need(results + max(batch, own, BOUNDS * n), 0, outputs)
 
 
+def _betweenness(
+    parameters: CentralityParameters, graph: Extent, machine: Machine, outputs: tuple[Extent, ...]
+) -> Need:
+    n, asked = graph.vertices, parameters.sources
+    sources = max(1, n if asked == "all" else _count(asked))
+    width = 4 if n < 1 << 32 else 8
+    # Sources, values, and the sums of a checkpoint, copied twice.
+    results = BETWEENNESS_COMPILED + graph.bytes + 8 * n + 16 * n + 24 * n
+    if machine.backend == "cuda":
+        batch = betweenness_sizes.device_bytes(n, graph.arcs, width, sources, n)
+        rows = 8 * n + width * graph.arcs
+        limit = int(parameters.memory or max(0, machine.device_memory - rows))
+        return Need(results, rows + min(batch, limit), outputs)
+    limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes))
+    each = betweenness_sizes.thread_bytes(n, width, n)
+    threads = max(1, min(machine.threads, sources, (limit - 8 * n) // max(1, each)))
+    return Need(results + threads * each + 8 * n, 0, outputs)
+
+
 def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:
     return asked.random if isinstance(asked, RandomSources) else len(getattr(asked, "vertices", ()))
 
 
 STAGE = Stage(
     name="centrality",
-    version=1,
-    about="Computes closeness, harmonic centrality, eccentricities or neighbourhood sizes of vertices.",
+    version=2,
+    about="Computes closeness, harmonic centrality, eccentricities, neighbourhood sizes or betweenness.",
     parameters=CentralityParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the undirected graph")},
-    outputs=("Centrality",),
+    outputs=("Centrality", "Batches"),
     run=centrality,
     estimate=_estimate,
     cuda=True,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from gravel.kernels.layouts.registry import layout_of
 from gravel.stages.advice import AdviceParameters, is_measured, recorded, told
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from gravel.stages.compressing.memory import EncodingSizes
+from gravel.stages.compressing.memory import EncodingSizes, layouts_of
+from gravel.stages.compressing.weights import packed_weights
+from gravel.stages.compressing.writing import ARCS_AT_ONCE
 from gravel.stages.device_rows import refusal
+from gravel.stages.layout_names import LayoutName
 from gravel.stages.presets import filled
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.store_buffers import sink_bytes
@@ -22,11 +26,8 @@ if TYPE_CHECKING:
     from gravel.stages.compressing.writing import Writer
     from gravel.stages.context import Context
 
-COMPILED = {"csr": 14 << 20, "varint": 56 << 20, "blocks": 78 << 20, "elias_fano": 70 << 20, "auto": 92 << 20}
-"""Measured: what Numba takes to compile an encoder, and to be there at all; `auto` compiles all of them."""
-
-CODECS = ("csr", "varint", "blocks", "elias_fano")
-"""What `auto` chooses among."""
+COMPILED = 92 << 20
+"""Measured: what Numba takes to compile all encoders, for `auto`."""
 
 ON_DEVICE, IN_RANGES, ON_HOST = "on the GPU at once", "on the GPU in ranges", "on the CPU"
 """Where rows are encoded."""
@@ -37,17 +38,13 @@ SAMPLE_BYTES = 8 << 20
 READ_BYTES = 4 << 20
 """Chunks of the input as they are decoded."""
 
-OFFSET_BYTES = {"csr": 24, "varint": 40, "blocks": 44, "elias_fano": 44, "auto": 44}
-"""Of each row of a range: its offsets as they are read, from 0 on and in bytes, and what an encoder counts
-and begins a row with."""
-
 
 class CompressParameters(Parameters):
     """How rows are written."""
 
     paper: str | None = None
     """Use the settings of a paper: moschou2024. Other parameters must not contradict them."""
-    codec: Literal["csr", "varint", "blocks", "elias_fano", "auto"] = "varint"
+    codec: Annotated[str, LayoutName()] = "varint"
     """`varint` packs gaps between sorted neighbours into 7-bit groups. `blocks`, for GPUs, packs 256
     neighbours at a time as short gaps or as high and low parts. The size of `elias_fano` does not depend on
     the order of vertices. `csr` keeps the columns. `auto` chooses from samples and reports why."""
@@ -74,13 +71,16 @@ def compress(
 ) -> CompressedGraph:
     """Write the rows of a graph, or of every subgraph of a partition, as bytes.
 
+    Weights stay beside the rows, in the smallest type that holds them: integers in 1, 2 or 4 bytes, float32
+    as they are.
+
     On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
     range of rows at a time. If not even that fits a GPU, the CPU encodes. Statistics have the `order` of an
     ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
     Raises `StageError` if a row does not ascend, and for `auto` of a partition.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.stages.errors import StageError
 
     set_threads(context.machine.threads)
@@ -156,6 +156,7 @@ def _compressed(
             writer.add(stored.row_offsets, stored.column_indices, stored.vertex_count)
         described = {"permutation": stored.permutation if isinstance(stored, Ordering) else None}
     byte_offsets, stream = writer.close()
+    weights = packed_weights(context, stored.weights) if isinstance(stored, Graph) else None
     return CompressedGraph(
         byte_offsets=byte_offsets,
         stream=stream,
@@ -166,8 +167,10 @@ def _compressed(
         deduplicated=stored.deduplicated,
         loop_count=stored.loop_count,
         statistics=_statistics(stored.vertex_count, stored.arc_count, writer.rows, writer.bytes)
+        | ({} if weights is None else {"weight_bytes": weights.dtype.itemsize * stored.arc_count})
         | recorded(advice)
         | ({"order": {"method": stored.method, **stored.statistics}} if isinstance(stored, Ordering) else {}),
+        weights=weights,
         **described,
     )
 
@@ -199,7 +202,6 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
         Parts(stored.column_indices),
         parameters.advice.workload(),
         symmetric=stored.symmetric,
-        layouts=CODECS,
     )
     if parameters.advice.measure:
         advice = try_choices(context, stored, advice, parameters.advice, lambda order: stored, field="layout")
@@ -249,7 +251,7 @@ def _statistics(vertices: int, arcs: int, rows: int, size: int) -> Json:
 def _most_bytes_per_arc(codec: str, vertices: int) -> int:
     """Bytes that an arc may take: at worst two more than a column does, where it is not one itself."""
     width = 4 if vertices < 1 << 32 else 8
-    return width if codec == "csr" else width + 2
+    return width + max(each.memory.more_per_arc for each in layouts_of(codec))
 
 
 def _sizes(codec: str, vertices: int, arcs: int, rows: int) -> EncodingSizes:
@@ -268,8 +270,10 @@ def _estimate(
     sizes = _sizes(parameters.codec, n, m, all_rows)
     on_device = sizes.stated(machine.device_memory) if machine.backend == "cuda" else 0
     most_per_arc = _most_bytes_per_arc(parameters.codec, n)
-    compiled = COMPILED["csr" if on_device and parameters.codec != "auto" else parameters.codec]
-    on_host = compiled + sizes.host_range_bytes(OFFSET_BYTES[parameters.codec])
+    compiled = COMPILED
+    if parameters.codec != "auto":
+        compiled = layout_of("csr" if on_device else parameters.codec).memory.compiled
+    on_host = compiled + sizes.host_range_bytes()
     on_host += READ_BYTES + sink_bytes(8 * n, most_per_arc * m)
     if parameters.codec == "auto":
         on_host += SAMPLE_BYTES + 8 * n
@@ -277,16 +281,20 @@ def _estimate(
         trial_host, trial_device = trial_bytes(n, m, width)
         on_host += trial_host
         on_device = max(on_device, trial_device if machine.backend == "cuda" else 0)
+    weights = 4 * m if graph.weighted else 0
+    if weights:
+        on_host += 8 * min(m, ARCS_AT_ONCE) + sink_bytes(weights)
     most = most_per_arc * m
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(
         kind="CompressedGraph",
         vertices=n,
         arcs=m,
-        bytes=offsets + 8 + most,
+        bytes=offsets + 8 + most + weights,
         directed=graph.directed,
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,
+        weighted=graph.weighted,
     )
     note = ""
     if machine.backend == "cuda" and packed and not sizes.stated(machine.device_memory):
@@ -301,7 +309,7 @@ def _estimate(
 
 STAGE = Stage(
     name="compress",
-    version=4,
+    version=5,
     about="Packs neighbour lists into bytes: delta-varint, blocks of gaps, Elias-Fano, or CSR as it is.",
     parameters=CompressParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering", "Partition"), about="what to compress")},

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.stage import Machine
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class Context(Protocol):
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Report how far the stage is; cheap enough to call once a chunk."""
+        ...
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the place where a long stage keeps what it has done, and finds what a killed run had."""
         ...
 
     def log(self, message: str) -> None:
@@ -173,6 +178,10 @@ class PlainContext:
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Ignore it."""
+
+    def checkpoint(self) -> Checkpoint:
+        """Return a place that keeps nothing."""
+        return NoCheckpoint()
 
     def remark(self, message: str) -> None:
         """Warn, as libraries do."""

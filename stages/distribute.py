@@ -75,7 +75,7 @@ def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
     """Make one rank of the graph and keep it in this process, unless all ranks are there already."""
     import time
 
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     started = time.perf_counter()
@@ -106,7 +106,7 @@ def distribute(context: Context, parameters: DistributeParameters) -> tuple[Dist
 
     from gravel.kernels.generate import size
     from gravel.kernels.partition import storage_of
-    from gravel.kernels.partition.distribute import check_ranks
+    from gravel.kernels.partition.layout import check_ranks
     from gravel.stages.errors import StageError
 
     source, ranks = parameters.source, parameters.ranks

@@ -44,7 +44,7 @@ class Preparing:
 def run_benchmark(context: Context, parameters: Graph500Parameters) -> tuple[Measurement, Verification]:
     """Run all steps; see `gravel.stages.graph500.graph500`."""
     from gravel.kernels.generate import generate
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.kernels.verify.edge_list import BY_CONSTRUCTION
     from gravel.stages.artifacts import Measurement, Verification
     from gravel.stages.errors import StageError

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.layouts.registry import encoded_layouts, layout_of
 from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ U32 = {"VERTEX": "u32"}
 LABEL = {**U32, "LABEL": "u8"}
 """Levels that verification compares with are bytes, in searches of fewer than 255."""
 
-ENCODED = ("varint", "blocks", "elias_fano")
+PATHS = {**U32, "WORD": "u32", "WEIGHT": "u32"}
+"""Weights are taken to be integers, of which no path is longer than int32 holds."""
 
 
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
@@ -53,7 +55,8 @@ def _ingest(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 
 
 def _symmetrize(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
-    return (("kernels/csr/build.cu", U32),)
+    # Rows with weights are built on the host.
+    return () if asked.weights != "leave_out" else (("kernels/csr/build.cu", U32),)
 
 
 def _reorder(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
@@ -75,28 +78,28 @@ def _partition(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 
 
 def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
-    return (_codec(asked.codec),) if asked.codec in ENCODED else ()
-
-
-def _codec(codec: str) -> Kernel:
-    return ("kernels/varint/varint.cu" if codec == "varint" else f"kernels/layouts/{codec}.cu"), U32
+    return () if asked.codec == "auto" else layout_of(asked.codec).encoding_kernels
 
 
 def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.algorithm == "sssp":
+        if asked.backend == "cpu" or asked.strategy not in ("auto", "delta_stepping"):
+            return ()
+        return ("kernels/sssp/delta_stepping.cu", PATHS), ("kernels/cuda/wake.cu", {})
     if asked.backend == "cpu" or asked.strategy not in ("auto", "direction_optimizing"):
         return ()
     layout = made_by[0][1].codec if made_by and made_by[0][0] == "compress" else "csr"
     around: list[Kernel] = [("kernels/cuda/wake.cu", {})]
     renumbered = any(stage == "reorder" for stage, _ in made_by)
-    if layout in ENCODED:
+    encoded = layout in encoded_layouts()
+    if encoded:
         reading = {"LAYOUT": layout, **U32}
-        rows = [_codec(layout), ("kernels/layouts/checkpoints.cu", U32)]
-        around += rows if layout == "varint" else [("kernels/layouts/read.cu", reading)]
+        around += layout_of(layout).reading_kernels
     if asked.algorithm != "bfs":
         back: list[Kernel] = [("kernels/components/relabel.cu", U32)] if renumbered else []
         if asked.algorithm == "strong_components":
             return ("kernels/strong_components/forward_backward.cu", U32), *around, *back
-        if layout in ENCODED:
+        if encoded:
             search: Kernel = ("kernels/components/rows/search.cu", {"BLOCK": "512", **reading})
         else:
             search = ("kernels/components/afforest.cu", U32)
@@ -106,21 +109,26 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         around.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
-    if layout in ENCODED:
+    if encoded:
         return (("kernels/bfs/rows/search.cu", {**reading, **tree, "ONE_LANE": "0"}), *around)
     file = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.
     far, none = ((file, {**U32, **tree, "DEFER_ROWS": each}) for each in ("1", "0"))
+    # First neighbours by degree, of distances in another order than by degree.
+    by_degree: list[Kernel] = [("kernels/bfs/by_degree.cu", U32)] if asked.output == "distance" else []
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *around, none, *named(SHAPE))
+    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *by_degree, *around, none, *named(SHAPE))
 
 
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if getattr(asked, "on", None) == "cpu":
         return ()
-    found = {each.algorithm for stage, each in made_by if stage == "traverse"}
-    if "strong_components" in found:
+    algorithms = {each.algorithm for stage, each in made_by if stage == "traverse"}
+    if "strong_components" in algorithms:
         return ()
-    if "components" in found:
+    if "components" in algorithms:
         return (("kernels/verify/cuda/components.cu", U32),)
-    return ("kernels/verify/cuda/rows.cu", LABEL), ("kernels/verify/cuda/vertices.cu", {})
+    rows = ("kernels/verify/cuda/rows.cu", LABEL)
+    if "sssp" in algorithms:
+        rows = ("kernels/verify/cuda/paths.cu", {**U32, "DISTANCE": "i32", "WEIGHT": "u32"})
+    return rows, ("kernels/verify/cuda/vertices.cu", {})

@@ -37,6 +37,13 @@ HISTOGRAM_BYTES = 8 << 20
 """Of a range that is counted: two histograms of 2^16 degrees for each of eight blocks of its rows."""
 
 
+WEIGHTED = "the graph has weights, and a partition carries none"
+WEIGHTED_HINT = (
+    "leave `weights` of symmetrize out for what is partitioned; "
+    "algorithm sssp takes the graph of symmetrize, reorder or compress"
+)
+
+
 class PartitionParameters(Parameters):
     """Over how many ranks, and which vertices every rank knows."""
 
@@ -74,14 +81,18 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
     The GPU holds graph and result at once if they fit, else a range of rows and its result. If even this does
     not fit, the CPU divides the graph. Host memory then holds the delegates, an index of them (3/16 of a byte
     for each vertex), and a few ranges. Stripes have no delegates, and their `threshold` is the largest
-    degree. Raises `StageError` if a rank's vertices do not fit 32-bit local ids.
+    degree.
+
+    Raises `StageError` for a graph with weights, and if a rank's vertices do not fit 32-bit local ids.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
-    from gravel.kernels.jit import set_threads
-    from gravel.kernels.partition.distribute import check_ranks
+    from gravel.kernels.partition.layout import check_ranks
+    from gravel.kernels.threads import set_threads
     from gravel.stages.errors import StageError
     from gravel.stages.partitioning.on_host import OnHost
 
+    if input.weights is not None:
+        raise StageError(WEIGHTED, hint=WEIGHTED_HINT)
     set_threads(context.machine.threads)
     try:
         check_ranks(input.vertex_count, parameters.ranks)
@@ -176,7 +187,7 @@ def load_partition(stored: Partition) -> PartitionedGraph:
         from gravel.kernels import striped
 
         facts = {"vertex_count": stored.vertex_count, "arc_count": stored.arc_count}
-        return striped.as_partition(striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts))
+        return striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts)
     return from_arrays(
         stored.arrays,
         stored.delegates,
@@ -248,6 +259,7 @@ def _estimate(
         host_bytes=host,
         device_bytes=on_device,
         note=note,
+        refusal=f"{WEIGHTED}; {WEIGHTED_HINT}" if graph.weighted else "",
         outputs=(
             Extent(
                 kind="Partition",

@@ -80,7 +80,7 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     Every gather must read every neighbour. Every look-up must give the distances of the search, except for
     the one that uses only bits. Raises `VerificationFailed` otherwise.
     """
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.stages.probing import probe_all
     from gravel.stages.traversal.opening import draw_sources, read_graph
 

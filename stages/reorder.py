@@ -33,7 +33,7 @@ from gravel.stages.ordering.rows import ARCS_AT_ONCE
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
-from gravel.stages.weights import BYTES_PER_REORDERED_ARC, is_weighted, reordered_weights
+from gravel.stages.weights import BYTES_PER_REORDERED_ARC, reordered_weights
 
 if TYPE_CHECKING:
     import numpy
@@ -106,9 +106,9 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     """
     import numpy
 
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.order import OrderStatistics
     from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.threads import set_threads
     from gravel.stages.ordering.finding import find_order
     from gravel.stages.ordering.rows import renumbered
 
@@ -257,7 +257,7 @@ def _estimate(
         trial_host, trial_device = trial_bytes(n, m, width)
         host += trial_host
         finding = max(finding, trial_device if machine.backend == "cuda" else 0)
-    weights = 4 * m if is_weighted(graph) else 0
+    weights = 4 * m if graph.weighted else 0
     host += BYTES_PER_REORDERED_ARC * m if weights else 0
     compiled = {"original": COMPILED_ORIGINAL, "rcm": COMPILED_RCM, "rcm_by_degree": COMPILED_RCM}
     compiled |= dict.fromkeys((*COMMUNITY, "auto"), COMPILED_COMMUNITY)
@@ -273,6 +273,7 @@ def _estimate(
                 arcs=m,
                 bytes=8 * (n + 1) + width * (n + m) + weights,
                 directed=graph.directed,
+                weighted=graph.weighted,
             ),
         ),
     )

@@ -143,7 +143,12 @@ def _estimate(
     n, arcs = int(stated.get("vertices", 0)), int(stated.get("arcs", 0))
     size = int(stated.get("bytes", 0))
     graph = Extent(
-        kind="Graph", vertices=n, arcs=arcs, bytes=size, directed=bool(stated.get("directed", False))
+        kind="Graph",
+        vertices=n,
+        arcs=arcs,
+        bytes=size,
+        directed=bool(stated.get("directed", False)),
+        weighted=bool(stated.get("weighted", False)),
     )
     ids = Extent(kind="VertexIds", vertices=n, bytes=8 * n)
     return Need(host_bytes=WORKING_BYTES + 2 * size + 8 * n, device_bytes=0, outputs=(graph, ids))

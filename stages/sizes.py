@@ -16,7 +16,8 @@ class Extent:
     artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
     arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
     of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else, and
-    `striped` says that it has no delegates.
+    `striped` says that it has no delegates. `weighted` says that the arcs of
+    a graph have weights, and of a `Traversal` that it went by them.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Extent:
     normal_arcs: int | None = None
     ranks: int = 0
     striped: bool = False
+    weighted: bool = False
 
 
 @dataclass(frozen=True)

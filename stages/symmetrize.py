@@ -106,7 +106,7 @@ def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: Edg
     Raises `StageError` for vertices outside the list's count, a full disk, and memory too small for the
     longest row, or for all rows with weights.
     """
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(context.machine.threads)
     if parameters.weights != "leave_out":
@@ -298,6 +298,7 @@ def _estimate(
                 arcs=arcs,
                 bytes=8 * (n + 1) + columns + weights,
                 directed=parameters.direction != "both",
+                weighted=parameters.weights != "leave_out",
             ),
         ),
     )

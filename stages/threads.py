@@ -25,7 +25,7 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
     if len(first) < 2 or threads < 2:
         yield from map(function, chain(first, rest))
         return
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     items = chain(first, rest)
     with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:

@@ -27,8 +27,8 @@ def verify(
     checked in parts. If that does not fit either, the CPU checks it, and `plan` and the log say so.
 
     If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
-    The ranks of a distributed graph check their own arcs. The CPU checks shortest paths and
-    strongly connected components.
+    The ranks of a distributed graph check their own arcs. Shortest paths are checked one at a time, and
+    strongly connected components on the CPU.
 
     Raises `VerificationFailed` at the first result that breaks a rule, with the vertices that break it.
     Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
@@ -47,6 +47,8 @@ def verify(
             raise ValueError("the traversal has no component labels")
         if traversal.algorithm not in OF_ALL_VERTICES and traversal.sources is None:
             raise ValueError("the traversal does not say its sources")
+        if traversal.algorithm == "sssp" and (graph.weights is None or traversal.distance is None):
+            raise ValueError("the graph has no weights, by which the traversal's distances were found")
         return _verify_graph(context, parameters, graph, traversal)
     except ValueError as error:
         raise StageError(str(error), hint="the traversal does not belong to this graph") from None
@@ -59,13 +61,14 @@ def _verify_graph(
     from gravel.stages.verifying.device import DoesNotFit, checked_of, verify_on_device
     from gravel.stages.verifying.host import verify_on_host
 
-    if traversal.algorithm == "sssp":
-        from gravel.stages.verifying.sssp import verify_paths
-
-        return verify_paths(context, graph, traversal)
     if traversal.algorithm == "strong_components":
         from gravel.stages.verifying.host import verify_strong_components
 
+        if parameters.on == "cuda":
+            raise StageError(
+                "`on: cuda` asks for a GPU, and strongly connected components are checked on the CPU alone",
+                hint="leave `on` out",
+            )
         return verify_strong_components(context, graph, traversal)
     if context.machine.backend != "cuda":
         if parameters.on == "cuda":

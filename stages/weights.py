@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.context import Context
-    from gravel.stages.stage import Extent
     from gravel.stages.symmetrize import SymmetrizeParameters
 
 MOST_VERTICES = 1 << 32
@@ -106,15 +105,27 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
+def unusable(error: ValueError, permutation: NDArray[Any] | None) -> StageError:
+    """Say what weights of a searched graph are refused for; an arc is named in `symmetrize`'s numbering."""
+    import numpy
+
+    from gravel.kernels.sssp.weights import UnusableWeight
+
+    if isinstance(error, UnusableWeight) and permutation is not None:
+        tail, head = (int(numpy.flatnonzero(permutation == end)[0]) for end in (error.tail, error.head))
+        error = UnusableWeight(tail, head, error.weight)
+    return StageError(str(error))
+
+
 def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] | None:
     """Return the weights of a graph's arcs in its new order; None where it has none."""
+    if graph.weights is None:
+        return None
     import numpy
 
     from gravel.kernels.csr.weighted import build_weighted
     from gravel.kernels.placement.device_copies import on_host
 
-    if graph.weights is None:
-        return None
     offsets, columns = on_host(graph.row_offsets), on_host(graph.column_indices)
     new = permutation.astype(numpy.uint32, copy=False)
     return build_weighted(
@@ -126,12 +137,3 @@ def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] |
         duplicates="keep",
         keep_loops=True,
     ).weights
-
-
-def is_weighted(graph: Extent) -> bool:
-    """Say whether a planned graph has weights, which are the only arrays that it may have beside its rows."""
-    width = 4 if graph.vertices < MOST_VERTICES else 8
-    rows = 8 * (graph.vertices + 1) + width * (
-        graph.arcs + (graph.vertices if graph.kind == "Ordering" else 0)
-    )
-    return graph.kind in ("Graph", "Ordering") and graph.arcs > 0 and graph.bytes >= rows + 4 * graph.arcs

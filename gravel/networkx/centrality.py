@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
-from gravel.kernels.betweenness import betweenness, edge_betweenness
+from gravel.kernels.betweenness.sums import betweenness, scale
 from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.distances.reciprocals import reciprocal_sums
@@ -27,9 +27,8 @@ def betweenness_centrality(
 ) -> dict[Any, float]:
     """Return for each node the share of shortest paths through it; `seed` is for samples alone."""
     total = betweenness(G.forward, G.backward, endpoints=bool(endpoints))
-    ends = len(G) if endpoints else len(G) - 1
-    if ends >= 2:
-        total *= 1 / (ends * (ends - 1)) if normalized else 1.0 if G.directed else 0.5
+    if len(G) > (1 if endpoints else 2):
+        total *= scale(len(G), normalized=normalized, directed=G.directed, endpoints=bool(endpoints))
     return dict(zip(G, total.tolist(), strict=True))
 
 
@@ -42,15 +41,16 @@ def edge_betweenness_centrality(
     if not G.directed:
         once = tails <= heads  # NetworkX lists an edge with the first of its nodes
         tails, heads = tails[once], heads[once]
-    to, before = _arcs(G.backward)
+    total = betweenness(G.forward, G.backward, of_arcs=True)
     if not G.directed:
-        before, to = numpy.minimum(before, to), numpy.maximum(before, to)
-    listed = tails * n + heads
-    order = numpy.argsort(listed)
-    edge_of = order[numpy.searchsorted(listed, before * n + to, sorter=order)]
-    total = edge_betweenness(G.forward, G.backward, edge_of, len(listed))
+        first, second = _arcs(G.forward)
+        listed = tails * n + heads
+        order = numpy.argsort(listed)
+        arcs = numpy.minimum(first, second) * n + numpy.maximum(first, second)
+        edge_of = order[numpy.searchsorted(listed, arcs, sorter=order)]
+        total = numpy.bincount(edge_of, total, len(listed)).astype(numpy.float64, copy=False)
     if n >= 2:
-        total *= 1 / (n * (n - 1)) if normalized else 1.0 if G.directed else 0.5
+        total *= scale(n, normalized=normalized, directed=G.directed, of_arcs=True)
     return dict(zip(zip(G.take(tails), G.take(heads), strict=True), total.tolist(), strict=True))
 
 

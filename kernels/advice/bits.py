@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gravel.kernels.advice.sample import Part
-from gravel.kernels.layouts import LAYOUTS, encode
+from gravel.kernels.layouts import encode
+from gravel.kernels.layouts.registry import layouts
 
 OFFSETS = ("row_offsets", "byte_offsets")
 """Arrays with an entry per row, which every layout has."""
@@ -18,7 +19,7 @@ def bits_per_arc(parts: Sequence[Part], vertices: int) -> dict[str, float]:
     """
     arcs = sum(len(part.columns) for part in parts)
     found = {}
-    for layout in LAYOUTS:
+    for layout in layouts():
         taken = 0
         for first_row, offsets, columns in parts:
             written = encode(layout, offsets, columns, first_row=first_row, bound=vertices)

@@ -18,7 +18,7 @@ from gravel.kernels.advice.search import grow, looked_at
 from gravel.kernels.bfs.choice import SHALLOW
 from gravel.kernels.bfs.cpu.shape import measure
 from gravel.kernels.index import index_dtype
-from gravel.kernels.layouts import LAYOUTS
+from gravel.kernels.layouts import registry
 from gravel.kernels.order import METHODS
 
 LIKELY = 8.0, 0.05, 0.02
@@ -58,10 +58,11 @@ def advise_order(
     work: Workload,
     *,
     symmetric: bool,
-    layouts: Sequence[str] = LAYOUTS,
+    layouts: Sequence[str] | None = None,
     orders: Sequence[str] = ORDERS,
 ) -> Advice:
-    """Choose an order for a graph in memory, whose rows will be written in one of `layouts`."""
+    """Choose an order for a graph in memory, whose rows will be written in one of `layouts` or in any."""
+    layouts = layouts or tuple(registry.layouts())
     graph, seen = _features(row_offsets, columns, symmetric)
     if graph.arcs == 0:
         return Advice(work, ORIGINAL, "the graph has no arcs", ())
@@ -97,7 +98,7 @@ def advise_layout(
     *,
     symmetric: bool,
     levels: float | None = None,
-    layouts: Sequence[str] = LAYOUTS,
+    layouts: Sequence[str] | None = None,
 ) -> Advice:
     """Choose a layout for rows that keep their order.
 
@@ -115,7 +116,11 @@ def advise_layout(
         levels, looked, beyond = float(seen.levels), seen.arcs / arcs, seen.beyond / arcs
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
     tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond, 1.0, scattered_heads(parts))
-    found = [one for name in layouts if (one := _estimated(graph, work, tried, name, ordered=True))]
+    found = [
+        one
+        for name in layouts or registry.layouts()
+        if (one := _estimated(graph, work, tried, name, ordered=True))
+    ]
     if not found:
         return Advice(work, "csr", "no layout fits where the rows are to lie", ())
     best = _least(found, "csr", "layout")

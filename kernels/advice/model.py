@@ -1,8 +1,8 @@
 """What a search is estimated to cost: counted work over measured rates.
 
     seconds = levels * LEVEL + state bytes / MEMORY + arcs looked at / LOOKS * slowness of the layout
-              + levels * NEAR_LEVEL of the layout
-              + levels * FAR_LEVEL of the layout + the longer of bytes over the link / LINK and arcs / DECODED
+              + levels * near_level of the layout
+              + levels * far_level of the layout + the longer of bytes over the link / LINK and arcs / decoded
               + first neighbours * their scatter / SCATTERED
 
 of which the second line is for rows in device memory, the third for rows in host memory, and the last for
@@ -20,6 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gravel.kernels.bfs.choice import SHALLOW
+from gravel.kernels.layouts.layout import Costs
+from gravel.kernels.layouts.registry import layout_of
 
 LEVEL = 4e-6
 """Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other. Measured:
@@ -33,22 +35,6 @@ LOOKS = 140e9
 
 LINK = 51e9
 """Bytes a second that kernels read from pinned host memory in ascending order; measured."""
-
-SLOWNESS: Mapping[str, float] = {"csr": 1.0, "varint": 2.0, "blocks": 1.3, "elias_fano": 2.0}
-"""Time of a look at an arc in device memory over that in `csr`; assumed."""
-
-NEAR_LEVEL: Mapping[str, float] = {"csr": 0.0, "varint": 3e-6, "blocks": 4.5e-6, "elias_fano": 4e-6}
-"""Seconds more of a level whose rows are encoded in device memory: what searches of USA-road-NE and Kronecker
-20 took beyond those of `csr`, for each level."""
-
-DECODED: Mapping[str, float] = {"csr": math.inf, "varint": 15.8e9, "blocks": 20.4e9, "elias_fano": 15e9}
-"""Neighbours a second that searches decode out of host memory: measured on 3.7 G arcs in crawl order, whole
-searches of 236 and 182 ms; that of `elias_fano` is assumed."""
-
-FAR_LEVEL: Mapping[str, float] = {"csr": 35e-6, "varint": 100e-6, "blocks": 120e-6, "elias_fano": 100e-6}
-"""Seconds more of a level whose rows are in host memory: what searches of six graphs took beyond the bytes,
-for each level that the sample counts: 26 to 50 us of `csr`, 50 (USA-road-NE) to 180 (cnr-2000) of `varint`,
-50 to 330 of `blocks`; that of `elias_fano` is assumed."""
 
 STATE_BYTES = 48
 """Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
@@ -86,9 +72,6 @@ ORDERED: Mapping[str, float] = {
 }
 """Arcs a second that an order is found and applied with, on a device that holds the graph; assumed. A search
 gains from an order for as long as the graph is kept, so that their size matters for few searches alone."""
-
-WRITTEN: Mapping[str, float] = {"csr": math.inf, "varint": 10e9, "blocks": 10e9, "elias_fano": 10e9}
-"""Arcs a second that rows are written with in a layout; assumed."""
 
 LAUNCH = 0.05
 """Seconds that an order or a layout takes whatever the graph's size; assumed."""
@@ -148,6 +131,11 @@ def _ordered(order: str) -> float:
     return ORDERED.get(order, min(ORDERED.values()))
 
 
+def costs_of(layout: str) -> Costs:
+    """What a layout says that searches of its rows cost."""
+    return layout_of(layout).costs
+
+
 def estimate(
     graph: Features,
     work: Workload,
@@ -176,7 +164,7 @@ def estimate(
     ordered : the order is there already, so that it costs nothing.
 
     """
-    rows = bits * graph.arcs / 8
+    costs, rows = costs_of(layout), bits * graph.arcs / 8
     state = STATE_BYTES * graph.vertices
     room = math.inf if work.device_memory is None else max(0.0, work.device_memory - state)
     placement = work.placement
@@ -202,23 +190,23 @@ def estimate(
     parts = {
         "levels": LEVEL * (graph.levels if work.algorithm == "bfs" else 4.0),
         "state": state_bytes / MEMORY,
-        "looks": (arcs + slowed * (SLOWNESS[layout] - 1.0)) / LOOKS,
+        "looks": (arcs + slowed * (costs.slowness - 1.0)) / LOOKS,
     }
     if placement != "device":
         # A split search reads single rows, each at least a line of the link however it is written.
         lines = float(graph.index_bytes * graph.arcs) if placement == "split" and shallow else rows
         away = rows if placement == "pinned" else max(0.0, lines - room)
         # Whichever is slower: the link, or decoding what comes over it.
-        parts["link"] = max(away * touched / LINK, graph.arcs * touched / DECODED[layout])
+        parts["link"] = max(away * touched / LINK, graph.arcs * touched / costs.decoded)
         if work.algorithm == "components":
             parts["heads"] = arcs * scattered / SCATTERED
         else:
-            parts["far levels"] = FAR_LEVEL[layout] * graph.levels
+            parts["far levels"] = costs.far_level * graph.levels
     elif work.algorithm == "bfs":
-        parts["levels"] += NEAR_LEVEL[layout] * graph.levels
+        parts["levels"] += costs.near_level * graph.levels
     prepare = 0.0
     if not ordered and order != "original":
         prepare += order_seconds(graph, [order])
     if layout != "csr":
-        prepare += LAUNCH + graph.arcs / WRITTEN[layout]
+        prepare += LAUNCH + graph.arcs / costs.written
     return Estimate(order, layout, placement, bits, sum(parts.values()), prepare, work.searches, parts)

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gravel.kernels.bfs.choice import Choice, choose
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from gravel.kernels.strategy import backend_of, strategies_in
+from gravel.kernels.tuned import applied
 
 __all__ = ["BFSResult", "BatchResult", "BatchSearch", "Choice", "Search", "bfs", "choose", "prepare"]
 
@@ -37,7 +39,8 @@ def prepare(
     symmetric : whether every arc has its reverse.
     max_depth : do not expand beyond this distance.
     statistics : count the arcs that every level gathers, where the strategy can (`Strategy.counts`).
-    tuning : the strategy's own constants, for example `alpha` and `beta`.
+    tuning : the strategy's own constants, for example `alpha` and `beta`. Others are as this machine measured
+        them (`gravel.kernels.tuned`), else by default.
 
     """
     if output not in ("distance", "predecessor", "both"):
@@ -54,11 +57,13 @@ def prepare(
     chosen = strategies_in("gravel.kernels.bfs")[choice.strategy]
     if statistics and backend in chosen.counts:
         tuning["statistics"] = True
+    measured = applied(choice.strategy, backend)
+    constants = {**measured.values, **tuning}
     search: Search = chosen.load(backend)(
-        row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **tuning
+        row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **constants
     )
     search.strategy, search.reason = choice.strategy, choice.reason
-    search.ran = chosen.ran(backend, tuning, search)
+    search.ran = replace(chosen.ran(backend, constants, search), tuned=measured.record(tuning))
     search.prepare_milliseconds += choice.milliseconds
     return search
 

@@ -4,14 +4,10 @@
 //
 // The report passes a long row to the warp through shared memory; here shuffles do. It states no threshold.
 //
-// Contract. row_offsets i64 (vertices + 1), columns VERTEX. queue VERTEX (vertices), counters u64
-// (ROUNDS, COUNTER_WORDS). Block: a multiple of 32. Grid: no more blocks than run at the same time.
-//
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
-#include "kernels/bfs/baseline.cuh"
-#include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/bfs/sliding_queue.cuh"
 
 // Add the lanes' new vertices to the next frontier; all lanes call it.
 __device__ __forceinline__ void put(VERTEX* next, u64* count, bool fresh, VERTEX vertex) {
@@ -50,31 +46,17 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor, VERTEX* queue,
            u64* counters, u64 threshold, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     Graph g{row_offsets, columns, distance, keys};
-    begin_search(g, log, logged, vertices, source);
-    if (global_thread() == 0) queue[0] = VERTEX(source);
-    if (global_thread() < ROUNDS) counters[global_thread() * COUNTER_WORDS] = 0;
-    grid_barrier(arrivals);
-
-    u64 first = 0, last = 1;
-    u32 level = 0;
-    while (last > first && level < max_depth) {
-        u64* count = &counters[level % ROUNDS * COUNTER_WORDS];
-        if (global_thread() == 0) counters[(level + 1) % ROUNDS * COUNTER_WORDS] = 0;
+    auto expand_frontier = [&](const SlidingQueue& q, u64* count) {
         u64 arcs = 0;
-        for (u64 base = first + global_thread() - lane_id(); base < last; base += global_threads()) {
-            bool valid = base + lane_id() < last;
-            VERTEX vertex = valid ? queue[base + lane_id()] : VERTEX(0);
+        for (u64 base = q.first + global_thread() - lane_id(); base < q.last; base += global_threads()) {
+            bool valid = base + lane_id() < q.last;
+            VERTEX vertex = valid ? q.queue[base + lane_id()] : VERTEX(0);
             i64 begin = valid ? g.row_offsets[vertex] : 0;
             i64 end = valid ? g.row_offsets[u64(vertex) + 1] : 0;
             arcs += u64(end - begin);
-            expand(g, vertex, begin, end, level + 1, i64(threshold), queue + last, count);
+            expand(g, vertex, begin, end, q.level + 1, i64(threshold), q.queue + q.last, count);
         }
-        log_arcs(log, logged, level, arcs);
-        grid_barrier(arrivals);
-        first = last;
-        last += load_relaxed(count);
-        ++level;
-    }
-    if (global_thread() == 0) log[0] = level;
-    write_wide(keys, distance, predecessor, vertices);
+        return arcs;
+    };
+    search_levels(g, {queue, counters, max_depth}, predecessor, log, arrivals, vertices, logged, source, expand_frontier);
 }

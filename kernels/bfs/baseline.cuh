@@ -37,6 +37,15 @@ __device__ __forceinline__ bool claim(const Graph& g, VERTEX vertex, VERTEX pred
     return g.distance[vertex] == -1 && atomicCAS(&g.distance[vertex], -1, i32(depth)) == -1;
 }
 
+// The thread reads row [begin, end) of a vertex alone, and hands the neighbours that it reaches first to `put`.
+template <class Put>
+__device__ __forceinline__ void expand_row(const Graph& g, VERTEX vertex, i64 begin, i64 end, u32 depth, const Put& put) {
+    for (i64 k = begin; k < end; ++k) {
+        VERTEX neighbour = g.columns[k];
+        if (claim(g, neighbour, vertex, depth)) put(neighbour);
+    }
+}
+
 // Add the arcs that the lanes of a warp gathered in a level; all lanes call it.
 __device__ __forceinline__ void log_arcs(u64* log, u64 logged, u32 level, u64 arcs) {
     if (!logged) return;

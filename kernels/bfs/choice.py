@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gravel.kernels.bfs.shape import Shape, measure
+from gravel.kernels.cuda import multiprocessors
 from gravel.kernels.strategy import backend_of, strategies_in
 
 # Chosen on an H200, where the named graphs lie on either side; `python -m tests.benchmarks.choice` measures.
+MEASURED_PROCESSORS = 132
+"""Multiprocessors of that H200. `DEEP` and `LARGE` say when a level fills the device, and hold for others in
+proportion to theirs."""
+
 DEEP = 25_000
 """Vertices per level below which a graph is deep: roads, meshes and 2-D lattices of 25 M vertices have up to
 7,000; a 3-D lattice of 160^3 with 14,000 gains two-fold, and larger ones were not measured."""
@@ -53,7 +58,10 @@ def choose(row_offsets: Any, column_indices: Any, *, symmetric: bool, strategy: 
             raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
         return Choice(strategy, "asked for", 0.0)
     shape = measure(row_offsets, column_indices, symmetric=symmetric)
-    name, reason = on_device(shape) if backend == "cuda" else on_host(shape)
+    if backend == "cuda":
+        name, reason = on_device(shape, multiprocessors())
+    else:
+        name, reason = on_host(shape)
     return Choice(name, reason, shape.milliseconds)
 
 
@@ -67,8 +75,8 @@ def on_host(shape: Shape) -> tuple[str, str]:
     return "top_down", f"the graph is directed, so only out-neighbours are known; {shape.skew()}"
 
 
-def on_device(shape: Shape) -> tuple[str, str]:
-    """Choose among the CUDA searches.
+def on_device(shape: Shape, processors: int = MEASURED_PROCESSORS) -> tuple[str, str]:
+    """Choose among the CUDA searches, for a GPU of so many multiprocessors.
 
     Deep graphs with short rows have levels too small for the device: their time is levels times the cost of
     one, so the search with several hops between barriers wins. Bottom-up levels win where most arcs are met
@@ -84,14 +92,15 @@ def on_device(shape: Shape) -> tuple[str, str]:
     takes = "has" if shape.growth.complete else "meets most arcs in about"
     seen = f"a search from the largest vertex {takes} {levels:.0f} levels of {per_level:,.0f} arcs"
     seen = f"{seen}, {shape.skew()}"
+    filling = processors / MEASURED_PROCESSORS
     thin, even = shape.mean_degree <= THIN, shape.top_share < EVEN
-    if levels > SHALLOW and thin and shape.linked / levels < DEEP:
+    if levels > SHALLOW and thin and shape.linked / levels < DEEP * filling:
         return "persistent", f"{seen}: small levels of short rows, so several hops go between barriers"
     if shape.symmetric and levels <= SHALLOW:
         return "direction_optimizing", f"{seen}: symmetric and shallow, so large levels go bottom-up"
-    if shape.symmetric and thin and even and per_level < LARGE:
+    if shape.symmetric and thin and even and per_level < LARGE * filling:
         return "direction_optimizing", f"{seen}: levels of short rows, too large for hops between barriers"
     side = f"more than {SHALLOW} levels" if shape.symmetric else "directed"
-    if levels > SHALLOW and even and per_level >= LARGE:
+    if levels > SHALLOW and even and per_level >= LARGE * filling:
         return "expand_contract", f"{seen}: {side}, large and even ones, so each goes top-down in one step"
     return "hybrid", f"{seen}: {side}, so each goes top-down, in one or two steps by its size"

@@ -23,9 +23,9 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
            i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, VERTEX* hubs, u64* control, u64* counts, u64* log,
            u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
            double beta, double floor, double unqueued_from, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
-           double words_per_unvisited, u64 plane_count, u64 source, u64 previous) {
+           double words_per_unvisited, u64 plane_count, u64 arcs_kept, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{{row_offsets, columns}, first_neighbours, planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance, keys,
+    Search s{{row_offsets, columns}, first_neighbours, planes, u32(plane_count), u32(arcs_kept), closed, bitmaps, bitmaps + words, distance, keys,
              {queue, owners}, hubs, control, 0, 0, vertices, words};
     Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, unqueued_from, 1.0,
                   team_blocks, team_capacity, team_limit, UNEVEN, room, words_per_unvisited};

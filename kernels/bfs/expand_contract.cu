@@ -72,17 +72,12 @@ __device__ __forceinline__ void expand_contract(Search& s, u64 first, u64 end, u
         shared.gathered = 0;
     }
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
-        u64 i = of_tile(s, tile, share, tiles);
-        bool valid = i < count;
-        VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
-        i64 begin = valid ? s.row_offsets[vertex] : 0;
-        i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
-        if (TREE && valid) mark(s.parts, s.status, vertex);
-        Measured measured = measure(s.way, length, shared.gather);
+        QueuedRow row = queued_row(s, base, of_tile(s, tile, share, tiles), count);
+        Measured measured = measure(s.way, row.length, shared.gather);
         if (threadIdx.x == 0) shared.gathered += measured.total();
         // Where a tile has few arcs, a claim that fails costs less than what might avoid it.
         finder.few = measured.total() <= blockDim.x && s.parts & LOOK_ATOMIC;
-        gather(s.way, begin, length, vertex, measured, shared.gather, finder);
+        gather(s.way, row.begin, row.length, row.vertex, measured, shared.gather, finder);
     });
 
     // One reservation for what the block's warps still hold.
@@ -101,15 +96,8 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, SLIM ? 3 : 1)
            VERTEX* vertex_queue, u32* bitmask, u64* control, u64 vertex_room, u64 gather, u64 parts, u64 steals, u64 least,
            u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Shared shared;
-    Search s{row_offsets, columns};
-    s.status = {bitmask, distance, keys};
-    s.vertices = {vertex_queue, nullptr, vertex_room, VERTICES};
-    s.control = control;
-    s.way = gather_way(u32(gather));
-    s.parts = u32(parts);
-    s.steals = steals != 0;
-    s.least = u32(least);
-    s.count = vertices;
+    Search s = make_search(row_offsets, columns, {bitmask, distance, keys}, vertex_queue, vertex_room, control, gather,
+                           parts, steals, least, vertices);
     VERTEX* stages = share_out(s, shared, arena, STAGE);
     begin_labels(s, source);
     if (logged)

@@ -68,10 +68,7 @@ __device__ __forceinline__ u64 expand(const Graph& g, const Level& l, BlockQueue
                 atomicAdd(&l.counters[HUB_ARCS], u64(end - begin));
             } else {
                 arcs += u64(end - begin);
-                for (i64 k = begin; k < end; ++k) {
-                    VERTEX neighbour = g.columns[k];
-                    if (claim(g, neighbour, vertex, l.depth)) put(l, q, neighbour);
-                }
+                expand_row(g, vertex, begin, end, l.depth, [&](VERTEX neighbour) { put(l, q, neighbour); });
             }
         }
         flush(l, q);

@@ -20,10 +20,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         VERTEX vertex = queue[i];
         i64 begin = g.row_offsets[vertex], end = g.row_offsets[u64(vertex) + 1];
         arcs += u64(end - begin);
-        for (i64 k = begin; k < end; ++k) {
-            VERTEX neighbour = g.columns[k];
-            if (claim(g, neighbour, vertex, u32(level) + 1)) queue[last + atomicAdd(&mine[FOUND], 1ull)] = neighbour;
-        }
+        expand_row(g, vertex, begin, end, u32(level) + 1,
+                   [&](VERTEX neighbour) { queue[last + atomicAdd(&mine[FOUND], 1ull)] = neighbour; });
     }
     log_arcs(log, logged, u32(level), arcs);
 }

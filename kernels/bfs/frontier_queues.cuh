@@ -84,6 +84,21 @@ __device__ __forceinline__ VERTEX* share_out(Search& s, Shared& shared, u64* are
     return left;
 }
 
+// A search whose queues hold vertices alone; who has a queue of arcs sets `edges` beside.
+__device__ __forceinline__ Search make_search(const i64* row_offsets, const VERTEX* columns, const Status& status,
+                                              VERTEX* vertex_queue, u64 vertex_room, u64* control, u64 gather, u64 parts,
+                                              u64 steals, u64 least, u64 vertices) {
+    Search s{row_offsets, columns, status};
+    s.vertices = {vertex_queue, nullptr, vertex_room, VERTICES};
+    s.control = control;
+    s.way = gather_way(u32(gather));
+    s.parts = u32(parts);
+    s.steals = steals != 0;
+    s.least = u32(least);
+    s.count = vertices;
+    return s;
+}
+
 // Labels and bits of a new search: nothing but the source is visited.
 __device__ __forceinline__ void begin_labels(const Search& s, u64 source) {
     for (u64 v = global_thread(); v < s.count; v += global_threads()) {
@@ -158,7 +173,7 @@ __device__ __forceinline__ u64 of_tile(const Search& s, u64 tile, u64 share, u64
 
 // Where the `amount` entries go of which the step's counter said `before`; NOWHERE if they would overwrite `oldest`
 // or what follows it.
-__device__ __forceinline__ u64 settle(const Search& s, const Queue& queue, u64 before, u64 amount, u64 oldest) {
+__device__ __forceinline__ u64 place_of(const Search& s, const Queue& queue, u64 before, u64 amount, u64 oldest) {
     u64 base = queue.end + before;
     if (base + amount - oldest > queue.capacity) {
         s.control[FULL] = s.step;
@@ -169,7 +184,7 @@ __device__ __forceinline__ u64 settle(const Search& s, const Queue& queue, u64 b
 
 // Reserve room for `amount` entries; one thread calls it.
 __device__ __forceinline__ u64 reserve(const Search& s, const Queue& queue, u64 amount, u64 oldest) {
-    return amount ? settle(s, queue, atomicAdd(&s.counters[queue.counter], amount), amount, oldest) : 0;
+    return amount ? place_of(s, queue, atomicAdd(&s.counters[queue.counter], amount), amount, oldest) : 0;
 }
 
 // The same for the whole block.
@@ -213,7 +228,7 @@ __device__ __forceinline__ void expand_few(const Search& s, i64 begin, i64 lengt
     bool live = threadIdx.x < tile.fine_total;
     VERTEX end = live ? __ldg(&s.columns[arcs[threadIdx.x]]) : VERTEX(0);
     VERTEX owner = TREE && live ? owners[threadIdx.x] : VERTEX(0);
-    if (threadIdx.x == 0) shared.base = settle(s, s.edges, before, tile.fine_total, oldest);
+    if (threadIdx.x == 0) shared.base = place_of(s, s.edges, before, tile.fine_total, oldest);
     __syncthreads();
     if (!live || shared.base == NOWHERE) return;
     u64 place = wrap(s.edges, shared.base + threadIdx.x);
@@ -236,17 +251,27 @@ __device__ __forceinline__ void expand_tile(const Search& s, i64 begin, i64 leng
     gather(s.way, begin, length, vertex, tile, shared.gather, writer);
 }
 
+// What a thread expands of a tile: a vertex of the queue and its row, none of no arcs.
+struct QueuedRow {
+    VERTEX vertex;
+    i64 begin, length;
+};
+
+__device__ __forceinline__ QueuedRow queued_row(const Search& s, u64 base, u64 i, u64 count) {
+    bool valid = i < count;
+    VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
+    i64 begin = valid ? s.row_offsets[vertex] : 0;
+    i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
+    if (TREE && valid) mark(s.parts, s.status, vertex);
+    return {vertex, begin, length};
+}
+
 // Vertex queue [first, end) to edge queue.
 __device__ __forceinline__ void expand(Search& s, u64 first, u64 end, Shared& shared) {
     u64 count = end - first, base = inside(s.vertices, first);
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
-        u64 i = of_tile(s, tile, share, tiles);
-        bool valid = i < count;
-        VERTEX vertex = valid ? s.vertices.items[wrap(s.vertices, base + i)] : VERTEX(0);
-        i64 begin = valid ? s.row_offsets[vertex] : 0;
-        i64 length = valid ? s.row_offsets[u64(vertex) + 1] - begin : 0;
-        if (TREE && valid) mark(s.parts, s.status, vertex);
-        expand_tile(s, begin, length, vertex, s.edges.end, shared);
+        QueuedRow row = queued_row(s, base, of_tile(s, tile, share, tiles), count);
+        expand_tile(s, row.begin, row.length, row.vertex, s.edges.end, shared);
     });
 }
 

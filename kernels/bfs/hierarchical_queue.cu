@@ -10,15 +10,12 @@
 // barrier among its threads; larger ones by the grid, with a barrier among blocks. The paper starts a kernel
 // a level for frontiers beyond that, since its GPU could not hold enough threads; here all is one launch.
 //
-// Contract. row_offsets i64 (vertices + 1), columns VERTEX. queue VERTEX (vertices), counters u64
-// (ROUNDS, COUNTER_WORDS), progress u64 (3). one_block: the largest frontier for one block. Block: a multiple
-// of 32. Grid: no more blocks than run at the same time.
+// Contract, beyond that of sliding_queue.cuh: progress u64 (3). one_block: the largest frontier for one block.
 //
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
-#include "kernels/bfs/baseline.cuh"
-#include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/bfs/sliding_queue.cuh"
 
 constexpr u32 QUEUES = WARP;
 constexpr u32 CAPACITY = 64;  // of a warp-level queue; the paper's code has 400 for 8 of them
@@ -50,58 +47,51 @@ __device__ __forceinline__ void merge(Queues& q, VERTEX* next, u64* count) {
     __syncthreads();
 }
 
-// Expand queue[first:last] on `blocks` blocks, of which this is one.
-__device__ __forceinline__ void expand(const Graph& g, Queues& q, VERTEX* queue, u64 first, u64 last, u64 blocks,
-                                       u32 level, u64* count, u64* log, u64 logged) {
+// Expand the frontier on `blocks` blocks, of which this is one.
+__device__ __forceinline__ void expand(const Graph& g, Queues& local, const SlidingQueue& q, u64* count, u64 blocks,
+                                       u64* log, u64 logged) {
     u64 arcs = 0;
-    for (u64 tile = first + u64(blockIdx.x) * blockDim.x; tile < last; tile += blocks * blockDim.x) {
-        if (tile + threadIdx.x < last) {
-            VERTEX vertex = queue[tile + threadIdx.x];
+    for (u64 tile = q.first + u64(blockIdx.x) * blockDim.x; tile < q.last; tile += blocks * blockDim.x) {
+        if (tile + threadIdx.x < q.last) {
+            VERTEX vertex = q.queue[tile + threadIdx.x];
             i64 begin = g.row_offsets[vertex], end = g.row_offsets[u64(vertex) + 1];
             arcs += u64(end - begin);
-            for (i64 k = begin; k < end; ++k) {
-                VERTEX neighbour = g.columns[k];
-                if (!claim(g, neighbour, vertex, level + 1)) continue;
-                u32 at = atomicAdd(&q.filled[lane_id()], 1u);
+            expand_row(g, vertex, begin, end, q.level + 1, [&](VERTEX neighbour) {
+                u32 at = atomicAdd(&local.filled[lane_id()], 1u);
                 if (at < CAPACITY)
-                    q.entries[lane_id()][at] = neighbour;
+                    local.entries[lane_id()][at] = neighbour;
                 else
-                    queue[last + atomicAdd(count, 1ull)] = neighbour;
-            }
+                    q.queue[q.last + atomicAdd(count, 1ull)] = neighbour;
+            });
         }
-        merge(q, queue + last, count);
+        merge(local, q.queue + q.last, count);
     }
-    log_arcs(log, logged, level, arcs);
+    log_arcs(log, logged, q.level, arcs);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor, VERTEX* queue,
            u64* counters, u64* progress, u64 one_block, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged,
            u64 source) {
-    __shared__ Queues queues;
+    __shared__ Queues local;
     Graph g{row_offsets, columns, distance, keys};
+    SlidingQueue q{queue, counters, max_depth};
     begin_search(g, log, logged, vertices, source);
-    if (global_thread() == 0) queue[0] = VERTEX(source);
-    if (global_thread() < ROUNDS) counters[global_thread() * COUNTER_WORDS] = 0;
-    if (threadIdx.x < QUEUES) queues.filled[threadIdx.x] = 0;
+    q.begin_search(source);
+    if (threadIdx.x < QUEUES) local.filled[threadIdx.x] = 0;
     grid_barrier(arrivals);
 
-    u64 first = 0, last = 1;
-    u32 level = 0;
     auto expand_on = [&](u64 blocks) {
-        u64* count = &counters[level % ROUNDS * COUNTER_WORDS];
-        if (global_thread() == 0) counters[(level + 1) % ROUNDS * COUNTER_WORDS] = 0;
-        expand(g, queues, queue, first, last, blocks, level, count, log, logged);
+        u64* count = q.begin_level();
+        expand(g, local, q, count, blocks, log, logged);
         if (blocks == 1)
             __syncthreads();
         else
             grid_barrier(arrivals);
-        first = last;
-        last += load_relaxed(count);
-        ++level;
+        q.end_level(count);
     };
-    while (last > first && level < max_depth) {
-        if (last - first > one_block && gridDim.x > 1) {
+    while (q.more()) {
+        if (q.last - q.first > one_block && gridDim.x > 1) {
             expand_on(gridDim.x);
             continue;
         }
@@ -109,18 +99,18 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (blockIdx.x == 0) {
             do
                 expand_on(1);
-            while (last > first && last - first <= one_block && level < max_depth);
+            while (q.more() && q.last - q.first <= one_block);
             if (threadIdx.x == 0) {
-                store_relaxed(&progress[0], first);
-                store_relaxed(&progress[1], last);
-                store_relaxed(&progress[2], level);
+                store_relaxed(&progress[0], q.first);
+                store_relaxed(&progress[1], q.last);
+                store_relaxed(&progress[2], q.level);
             }
         }
         grid_barrier(arrivals);
-        first = load_relaxed(&progress[0]);
-        last = load_relaxed(&progress[1]);
-        level = u32(load_relaxed(&progress[2]));
+        q.first = load_relaxed(&progress[0]);
+        q.last = load_relaxed(&progress[1]);
+        q.level = u32(load_relaxed(&progress[2]));
     }
-    if (global_thread() == 0) log[0] = level;
+    if (global_thread() == 0) log[0] = q.level;
     write_wide(keys, distance, predecessor, vertices);
 }

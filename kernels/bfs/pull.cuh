@@ -1,9 +1,9 @@
 // Bottom-up: every unvisited vertex looks for a visited neighbour and stops at the first.
 //
 // A warp owns up to 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
-// order, so the one that hits is the smallest predecessor. The first two lie in `first_neighbours`, read in step
-// with the vertices, and the next ones may lie in `planes`; the few vertices that need more are collected and have
-// their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
+// order, so the one that hits is the smallest predecessor; a search without predecessors may try those of high degree
+// first (see by_degree.cu). The first two lie in `first_neighbours`, read in step with the vertices, and the next ones
+// may lie in `planes`; the few vertices that need more are collected and have their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
 // are numbered by descending degree nearly all probes fall there. Where they are, a warp also owns many of the
 // longest rows: those wait until the block has nothing else to do, and are read by all of it.
 //
@@ -14,7 +14,7 @@
 // without.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
-constexpr u32 DENSE = 8;         // unvisited vertices per word from which lanes are tied to bits
+constexpr u32 DENSE = 4;         // unvisited vertices per word from which lanes are tied to bits
 constexpr u32 WAITING = 96;      // room for vertices that wait to be checked
 constexpr u32 UNANSWERED = 160;  // and for those whose first neighbours did not hit
 constexpr u32 IN_PLANE = 8;      // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit

@@ -78,9 +78,10 @@ struct Entries {
 
 struct Search {
     Rows rows;
-    const VERTEX* first_neighbours;  // (words * 32, 2) the first two neighbours, NO_VERTEX where there are fewer
+    const VERTEX* first_neighbours;  // (words * 32, 2) two neighbours of each vertex, NO_VERTEX where there are fewer
     const VERTEX* planes; // (plane_count, words * 32, IN_PLANE) the next neighbours, likewise
     u32 plane_count;
+    u32 arcs_kept;        // arcs at the start of each row that these are; 0 if they are others, chosen by degree
     const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex
     u32* exact;
     u32* other;

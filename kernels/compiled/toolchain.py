@@ -12,12 +12,11 @@ from numba import config
 
 SETTINGS = (
     *("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML", "USING_SVML"),
-    *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "THREADING_LAYER", "DISABLE_OPENMP", "CAPTURED_ERRORS"),
+    *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "CAPTURED_ERRORS"),
     *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DISABLE_PERFORMANCE_WARNINGS", "USE_LEGACY_TYPE_SYSTEM"),
     *("USE_LLVMLITE_MEMORY_MANAGER", "LLVM_PASS_TIMINGS", "NRT_STATS", "EXTEND_VARIABLE_LIFETIMES"),
 )
-"""Numba's settings that the code may depend on; those that a version does not have count as None. The number
-of threads is asked at run time."""
+"""Numba's settings that the code may depend on; those that a version does not have count as None."""
 
 
 @cache

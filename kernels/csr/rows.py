@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from gravel.kernels.csr import Rows
 from gravel.kernels.csr.sort import LONG_ROW, long_rows, sort_rows
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.threads import thread_count
 
 OWNED_BITS = 9  # rows are dealt to threads in runs of 512, whose counters fill 64 cache lines
 
@@ -153,7 +153,7 @@ def _count_into(
 
 def _deal(kernel: Any, source: NDArray[Any], *arguments: Any) -> list[Any]:
     """Run a kernel once per owner; each looks at all edges and serves the rows that it owns."""
-    threads = numba.get_num_threads() if len(source) > 1 << 16 else 1
+    threads = thread_count() if len(source) > 1 << 16 else 1
     owners = 1 << (threads - 1).bit_length()
 
     def serve(owner: int, mask: int) -> Any:

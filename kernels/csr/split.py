@@ -30,12 +30,13 @@ def split(
     Returns rows and columns (arcs,), and ends (ranges + 1,): the arcs of range r are ends[r] to ends[r + 1].
 
     """
-    forward, backward = arc_ends(direction)
+    edges = source, target, bounds, *arc_ends(direction), keep_loops
     ends = numpy.zeros(len(bounds) + 1, numpy.int64)
-    _count(source, target, bounds, forward, backward, keep_loops, ends[2:])
+    none = numpy.empty(0, source.dtype)
+    _deal(*edges, ends[2:], none, none)
     numpy.cumsum(ends, out=ends)
     rows, columns = numpy.empty(ends[-1], source.dtype), numpy.empty(ends[-1], source.dtype)
-    _place(source, target, bounds, forward, backward, keep_loops, ends[1:], rows, columns)
+    _deal(*edges, ends[1:], rows, columns)
     return rows, columns, ends[:-1]
 
 
@@ -52,28 +53,7 @@ def _range_of(bounds: NDArray[Any], vertex: Any) -> Any:
 
 
 @serial
-def _count(
-    source: NDArray[Any],
-    target: NDArray[Any],
-    bounds: NDArray[numpy.int64],
-    forward: bool,
-    backward: bool,
-    keep_loops: bool,
-    counts: NDArray[numpy.int64],
-) -> None:
-    for i in range(len(source)):
-        u, v = numpy.int64(source[i]), numpy.int64(target[i])
-        loop = u == v
-        if loop and not keep_loops:
-            continue
-        if forward or loop:
-            counts[_range_of(bounds, u)] += 1
-        if backward and not loop:
-            counts[_range_of(bounds, v)] += 1
-
-
-@serial
-def _place(
+def _deal(
     source: NDArray[Any],
     target: NDArray[Any],
     bounds: NDArray[numpy.int64],
@@ -84,6 +64,8 @@ def _place(
     rows: NDArray[Any],
     columns: NDArray[Any],
 ) -> None:
+    """Put each arc where the cursor of its range is, and move that on; without room for rows, only count."""
+    writes = len(rows) > 0
     for i in range(len(source)):
         u, v = numpy.int64(source[i]), numpy.int64(target[i])
         loop = u == v
@@ -91,11 +73,13 @@ def _place(
             continue
         if forward or loop:
             part = _range_of(bounds, u)
-            rows[cursors[part]], columns[cursors[part]] = source[i], target[i]
+            if writes:
+                rows[cursors[part]], columns[cursors[part]] = source[i], target[i]
             cursors[part] += 1
         if backward and not loop:
             part = _range_of(bounds, v)
-            rows[cursors[part]], columns[cursors[part]] = target[i], source[i]
+            if writes:
+                rows[cursors[part]], columns[cursors[part]] = target[i], source[i]
             cursors[part] += 1
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "grid_of",
     "load",
     "load_ahead",
+    "multiprocessors",
     "resident_blocks",
     "shared_bytes",
     "strided_blocks",
@@ -81,7 +82,7 @@ def _compiled(key: _Key) -> Any:
             refusal = too_old("the GPU", (int(version[:-1]), int(version[-1])))
             if refusal is not None:
                 raise RuntimeError(refusal)
-            text = read_source(path)
+            text = read_source(path, dict(macros))
             # CuPy launches all kernels of such a module cooperatively, and cuts grids that are not resident.
             cooperative = waits_for_the_grid(path)
             if cooperative and not cupy.cuda.runtime.deviceGetAttribute(_COOPERATIVE_LAUNCH, device):
@@ -114,9 +115,14 @@ def strided_blocks() -> int:
     2,048 threads fill one from Volta on, and four times as many even out blocks that take longer. It is for
     kernels that stride over what is left.
     """
+    return multiprocessors() * 8 * 4
+
+
+def multiprocessors() -> int:
+    """Multiprocessors of the current device."""
     import cupy
 
-    return int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8 * 4
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
 
 def shared_bytes() -> int:
@@ -131,7 +137,6 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
 
     Raises ValueError where not even one does.
     """
-    import cupy
     from cupy_backends.cuda.api import driver
 
     per_processor = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared)
@@ -141,7 +146,7 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
             f"this kernel takes at most {kernel.max_threads_per_block} threads, and a block at most "
             f"{shared_bytes()} bytes"
         )
-    return int(per_processor * cupy.cuda.Device().attributes["MultiProcessorCount"])
+    return int(per_processor) * multiprocessors()
 
 
 def grid_of(blocks: int | None, most: int) -> int:

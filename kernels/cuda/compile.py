@@ -44,7 +44,7 @@ def compile_variant(path: str, macros: Mapping[str, str], architecture: str) -> 
     """
     from cuda.bindings import nvrtc
 
-    text = read_source(path)
+    text = read_source(path, macros)
     options = [
         *compiler_options(text, macros),
         f"--gpu-architecture={architecture}",

@@ -35,6 +35,19 @@ class Aggregates:
             vertices,
         )
 
+    def back(self, order: Any) -> Aggregates:
+        """Return the results in the order in which `order` took the sources from."""
+        place = numpy.empty_like(order)
+        place[order] = numpy.arange(len(order))
+        return Aggregates(
+            self.reached[place],
+            self.total[place],
+            self.reciprocal[place],
+            self.eccentricity[place],
+            None if self.counts is None else self.counts[place],
+            self.vertices,
+        )
+
     def part(self, first: int, last: int) -> Aggregates:
         """Return views of the results of some sources."""
         return Aggregates(

@@ -22,124 +22,7 @@
 // variants WORDS: 2 8 32 64 128
 
 #include "kernels/cuda/types.cuh"
-
-constexpr u32 LANES = WORDS < WARP ? WORDS : WARP;
-constexpr u32 OWN = WORDS / LANES;  // words of a lane
-constexpr u32 GROUPS = WARP / LANES;
-constexpr u32 SOURCES = 32 * WORDS;
-constexpr u32 DIGITS = 5;
-constexpr u32 AHEAD = OWN > 2 ? 2 : 4;  // neighbours whose rows are read together
-
-struct Row {
-    u32 word[OWN];
-};
-
-struct Group {
-    u32 lane, first, lanes;
-
-    __device__ __forceinline__ Group()
-        : lane(lane_id() % LANES),
-          first(lane_id() / LANES * LANES),
-          lanes((LANES == WARP ? ALL_LANES : (1u << LANES % WARP) - 1) << first) {}
-    __device__ __forceinline__ bool any(const Row& row) const {
-        u32 bits = 0;
-#pragma unroll
-        for (u32 j = 0; j < OWN; ++j) bits |= row.word[j];
-        return __any_sync(lanes, bits != 0);
-    }
-    __device__ __forceinline__ u64 at(u64 vertex, u32 j) const { return vertex * WORDS + lane + j * LANES; }
-    __device__ __forceinline__ Row load(const u32* rows, u64 vertex) const {
-        Row row;
-#pragma unroll
-        for (u32 j = 0; j < OWN; ++j) row.word[j] = rows[at(vertex, j)];
-        return row;
-    }
-    __device__ __forceinline__ void store(u32* rows, u64 vertex, const Row& row) const {
-#pragma unroll
-        for (u32 j = 0; j < OWN; ++j) rows[at(vertex, j)] = row.word[j];
-    }
-};
-
-// What a thread has found at a level.
-struct Found {
-    u32* tally;
-    u32 digit[DIGITS][OWN];
-    u32 added = 0;
-    u64 vertices = 0, arcs = 0;
-
-    __device__ __forceinline__ Found(u32* tally) : tally(tally) {
-#pragma unroll
-        for (u32 d = 0; d < DIGITS; ++d)
-#pragma unroll
-            for (u32 j = 0; j < OWN; ++j) digit[d][j] = 0;
-        for (u32 i = threadIdx.x; i < SOURCES; i += blockDim.x) tally[i] = 0;
-        __syncthreads();
-    }
-
-    __device__ __forceinline__ void add(const Group& group, const Row& row) {
-#pragma unroll
-        for (u32 j = 0; j < OWN; ++j) {
-            u32 carry = row.word[j];
-#pragma unroll
-            for (u32 d = 0; d < DIGITS; ++d) {
-                u32 both = digit[d][j] & carry;
-                digit[d][j] ^= carry;
-                carry = both;
-            }
-        }
-        if (++added == (1u << DIGITS) - 1) empty(group);
-    }
-
-    __device__ __forceinline__ void empty(const Group& group) {
-        added = 0;
-#pragma unroll
-        for (u32 j = 0; j < OWN; ++j) {
-#pragma unroll 1
-            for (u32 b = 0; b < 32; ++b) {
-                u32 sum = 0;
-#pragma unroll
-                for (u32 d = 0; d < DIGITS; ++d) sum |= (digit[d][j] >> b & 1) << d;
-                if (sum) atomicAdd(&tally[(group.lane + j * LANES) * 32 + b], sum);
-            }
-#pragma unroll
-            for (u32 d = 0; d < DIGITS; ++d) digit[d][j] = 0;
-        }
-    }
-
-    // All threads of the block call it.
-    __device__ __forceinline__ void finish(const Group& group, u64* counts, u64* totals) {
-        if (added) empty(group);
-        __syncthreads();
-        for (u32 i = threadIdx.x; i < SOURCES; i += blockDim.x)
-            if (tally[i]) atomicAdd(&counts[i], u64(tally[i]));
-        vertices = warp_sum(vertices);
-        arcs = warp_sum(arcs);
-        if (lane_id() == 0 && vertices) {
-            atomicAdd(&totals[0], vertices);
-            atomicAdd(&totals[1], arcs);
-        }
-    }
-};
-
-// Per vertex over the sources.
-struct PerVertex {
-    u64 *reached, *total;
-    i64 *largest;
-    u64 level;
-
-    __device__ __forceinline__ void add(const Group& group, u64 vertex, const Row& row) const {
-        if (!reached) return;
-        u32 bits = 0;
-#pragma unroll
-        for (u32 j = 0; j < OWN; ++j) bits += __popc(row.word[j]);
-        bits = __reduce_add_sync(group.lanes, bits);
-        if (group.lane == 0 && bits) {
-            atomicAdd(&reached[vertex], u64(bits));
-            atomicAdd(&total[vertex], bits * level);
-            if (largest[vertex] < i64(level)) largest[vertex] = i64(level);  // a batch before may have gone farther
-        }
-    }
-};
+#include "kernels/distances/bit_rows.cuh"
 
 // Moves from `wanted` to `gained` what the neighbours in [begin, end) of the columns have on the frontier.
 __device__ __forceinline__ void take(const Group& group, const VERTEX* columns, i64 begin, i64 end, const u32* frontier,
@@ -156,7 +39,7 @@ __device__ __forceinline__ void take(const Group& group, const VERTEX* columns, 
             for (u32 i = 0; i < AHEAD; ++i) {
                 if (left) from = __ffs(left) - 1;
                 left &= left - 1;
-                rows[i] = group.load(frontier, __shfl_sync(group.lanes, neighbour, from));
+                rows[i] = group.load_wanted(frontier, __shfl_sync(group.lanes, neighbour, from), wanted);
             }
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i)
@@ -286,7 +169,7 @@ __device__ __forceinline__ void offer(const Group& group, const i64* row_offsets
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {
                 u32 from = first + i < here ? first + i : here - 1;
-                known[i] = group.load(seen, __shfl_sync(group.lanes, neighbour, group.first + from));
+                known[i] = group.load_wanted(seen, __shfl_sync(group.lanes, neighbour, group.first + from), row);
             }
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.many import refuse_width
 from gravel.kernels.distances.many_cuda import Outputs
@@ -47,16 +48,13 @@ class BitParallel:
         self._symmetric, self._max_depth = symmetric, max_depth
         self._rows = row_offsets, column_indices
         of_vertices = self._count if vertices else None
-        hubs = cupy.flatnonzero(row_offsets[1:] - row_offsets[:-1] > PIECE)
-        pieces = _pieces(row_offsets, hubs)
         dtype = column_indices.dtype
-        self._hubs, self._pieces = hubs.astype(dtype), (pieces[0].astype(dtype), pieces[1])
-        piece_bytes: int = (len(hubs) + len(pieces[0])) * dtype.itemsize + 8 * len(pieces[0])
+        self._pieces = Pieces(row_offsets, PIECE, dtype)
 
         def taken(words: int) -> int:
             bitmaps = 3 * 4 * -(-self._count // 32)
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
-            return 3 * 4 * words * self._count + bitmaps + piece_bytes + outputs + 8 * 32 * words
+            return 3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + 8 * 32 * words
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
         narrower = [each for each in WORDS if each <= wide and taken(each) <= memory]
@@ -131,40 +129,24 @@ class BitParallel:
         self._launch(
             "pull", self._count, *self._rows, n, self._live, *fronts, next_marks, self._complete, *results[1:]
         )
-        if len(self._hubs):
-            pieces = (*self._pieces, numpy.uint64(len(self._pieces[0])), numpy.uint64(PIECE))
+        if self._pieces.count:
+            pieces = (*self._pieces.each, numpy.uint64(PIECE))
             lanes = min(32, self.words)
-            self._launch(
-                "pull_pieces", len(self._pieces[0]) * lanes, *self._rows, *pieces, self._live, *fronts
-            )
-            hubs = (self._hubs, numpy.uint64(len(self._hubs)))
+            self._launch("pull_pieces", self._pieces.count * lanes, *self._rows, *pieces, self._live, *fronts)
+            hubs = (self._pieces.long_rows, numpy.uint64(self._pieces.rows))
             arguments = (self._rows[0], *hubs, self._seen, following, *results)
-            self._launch("commit_hubs", len(self._hubs) * lanes, *arguments)
+            self._launch("commit_hubs", self._pieces.rows * lanes, *arguments)
 
     def _push(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
         n = numpy.uint64(self._count)
         fronts = (self._seen, now, following, marks)
         self._launch("clear", self._count, n, following, next_marks)
         self._launch("push", self._count, *self._rows, n, numpy.uint64(PIECE), *fronts, *results)
-        if len(self._hubs):
-            pieces = (*self._pieces, numpy.uint64(len(self._pieces[0])), numpy.uint64(PIECE))
-            threads = len(self._pieces[0]) * min(32, self.words)
+        if self._pieces.count:
+            pieces = (*self._pieces.each, numpy.uint64(PIECE))
+            threads = self._pieces.count * min(32, self.words)
             self._launch("push_pieces", threads, *self._rows, *pieces, *fronts, *results)
 
     def _launch(self, name: str, threads: int, *arguments: Any) -> None:
         blocks = blocks_for(max(1, threads), BLOCK, most=MAX_BLOCKS)
         self._kernels[name]((blocks,), (BLOCK,), arguments)
-
-
-def _pieces(row_offsets: Any, hubs: Any) -> tuple[Any, Any]:
-    """Cut long rows: the row of each piece, and where it begins."""
-    import cupy
-
-    begin = row_offsets[hubs]
-    ends = cupy.cumsum((row_offsets[hubs + 1] - begin + (PIECE - 1)) // PIECE)
-    count = int(ends[-1]) if len(hubs) else 0
-    place = cupy.arange(count, dtype=cupy.int64)
-    row = cupy.searchsorted(ends, place, side="right")
-    before = cupy.zeros(len(hubs) + 1, cupy.int64)
-    before[1:] = ends
-    return hubs[row], begin[row] + (place - before[row]) * PIECE

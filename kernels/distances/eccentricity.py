@@ -6,6 +6,7 @@ v with eccentricity e bounds that of each w at distance d: from below by max(d, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -32,6 +33,8 @@ def eccentricities(
     in_parts: bool = False,
     memory: int | None = None,
     progress: many.Progress | None = None,
+    known: tuple[Any, Any] | None = None,
+    keep: Callable[[Any, Any], None] | None = None,
 ) -> Any | None:
     """Return the eccentricities of a symmetric graph with ascending rows: int64 (vertices,), where these lie.
 
@@ -41,6 +44,7 @@ def eccentricities(
 
     A graph that is not connected has none, which is None; with `in_parts` each vertex has that of its own
     component. `memory` limits searches that share a batch, in bytes; `progress` gets the decided vertices.
+    `keep` gets the bounds from below and from above after every batch, and `known` are such to begin with.
     Raises ValueError for an unknown goal.
     """
     if goal not in GOALS:
@@ -51,7 +55,7 @@ def eccentricities(
 
         xp = cupy
     n = len(row_offsets) - 1
-    bounds = _Bounds(xp, n, goal)
+    bounds = _Bounds(xp, n, goal, known)
     if n == 0:
         return bounds.lower
     degree = row_offsets[1:] - row_offsets[:-1]
@@ -59,6 +63,8 @@ def eccentricities(
         row_offsets, column_indices, strategy="direction_optimizing", output="distance", symmetric=True
     )
     vertex, largest = int(degree.argmax()), False
+    if known is not None and len(bounds.undecided):
+        vertex = bounds.next(degree, True)
     while len(bounds.undecided):
         before = len(bounds.undecided)
         distance = one.run(vertex).distance
@@ -82,6 +88,8 @@ def eccentricities(
             found = Aggregates.empty(len(some))
             searches.run(some.get() if xp is not numpy else some, found)
             bounds.decide(some, xp.asarray(found.eccentricity))
+            if keep is not None:
+                keep(bounds.lower, bounds.upper)
             if progress is not None:
                 progress(n - len(bounds.undecided), n)
     return bounds.lower if goal in ("all", "diameter", "periphery") else bounds.upper
@@ -90,11 +98,15 @@ def eccentricities(
 class _Bounds:
     """Bounds of all eccentricities; `undecided` are the vertices whose value may matter for the goal."""
 
-    def __init__(self, xp: Any, vertices: int, goal: str) -> None:
+    def __init__(self, xp: Any, vertices: int, goal: str, known: tuple[Any, Any] | None) -> None:
         self._xp, self._goal = xp, goal
-        self.lower = xp.zeros(vertices, numpy.int64)
-        self.upper = xp.full(vertices, NEVER, numpy.int64)
         self.undecided = xp.arange(vertices, dtype=numpy.int64)
+        if known is None:
+            self.lower = xp.zeros(vertices, numpy.int64)
+            self.upper = xp.full(vertices, NEVER, numpy.int64)
+        else:
+            self.lower, self.upper = (xp.array(each, numpy.int64) for each in known)
+            self._sieve()
 
     def tighten(self, distance: Any) -> None:
         """Take in the distances of a search, -1 in other components."""

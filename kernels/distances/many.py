@@ -18,6 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
+from gravel.kernels.distances.in_step import in_step
 from gravel.kernels.strategy import backend_of
 
 DEEP = 64
@@ -124,6 +125,7 @@ def aggregate(
     found = Aggregates.empty(len(starts), levels)
     if not len(starts):
         return found
+    order = in_step(row_offsets, column_indices, starts) if symmetric else None
     searches = prepare(
         row_offsets,
         column_indices,
@@ -133,7 +135,9 @@ def aggregate(
         vertices=vertices,
         **options,
     )
-    run_all(searches, starts, found, progress)
+    run_all(searches, starts if order is None else starts[order], found, progress)
+    if order is not None:
+        found = found.back(order)
     return found if not vertices else Aggregates(**vars(found) | {"vertices": searches.vertices()})
 
 

@@ -13,7 +13,7 @@ from gravel.kernels.distances import independent as one_by_one
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.many import DEEP, Searches, is_deep, refuse_width
 from gravel.kernels.distances.sizes import WORD, queue_bytes, widest
-from gravel.kernels.team import thread_count
+from gravel.kernels.threads import thread_count
 
 FEW = 4
 """Sources below which a search for each is faster than a bit for each."""

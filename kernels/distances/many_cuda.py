@@ -34,7 +34,7 @@ def prepare(
     from gravel.kernels.distances.bit_parallel_cuda import BitParallel
     from gravel.kernels.distances.independent_cuda import Independent
 
-    memory = _free() if memory is None else memory
+    memory = free_bytes() if memory is None else memory
     rows = row_offsets, column_indices
     vertex_count = len(row_offsets) - 1
     if not independent or vertex_count >= MAX_INDEPENDENT:
@@ -114,7 +114,8 @@ class Outputs:
         return VertexAggregates(*(each.get() for each in self._of_vertices)) if self._of_vertices else None
 
 
-def _free() -> int:
+def free_bytes() -> int:
+    """Return the bytes of the device that a batch may take."""
     import cupy
 
     pool = cupy.get_default_memory_pool()

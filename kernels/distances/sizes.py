@@ -45,7 +45,8 @@ def widest(
 def device_bytes(vertices: int, arcs: int, itemsize: int, sources: int) -> int:
     """State at most what a batch takes on a GPU by default, for so many sources."""
     words = next((each for each in (2, 8, 32) if 32 * each >= sources), 32)
-    pieces = arcs // 256 * (2 * itemsize + 8)
+    # Rows longer than a piece have at most twice the pieces that their arcs fill.
+    pieces = 2 * arcs // 256 * (2 * itemsize + 16)
     # Lengths of rows, and the places of long ones, are there while these are listed.
     pieces += 16 * vertices
     return 3 * 4 * words * vertices + 12 * (vertices // 32 + 1) + pieces + 64 * 32 * words

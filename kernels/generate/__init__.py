@@ -37,10 +37,7 @@ def generate(
     Returns source and target (count,), uint32 below 2^32 vertices, else uint64; CuPy arrays for the backend
     "cuda", which those of `ON_DEVICE` have. Raises ValueError for a name or a parameter that cannot be.
     """
-    total = size(name, **parameters).edges
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    size(name, **parameters)  # refuses what cannot be
     if backend != "cpu" and name not in ON_DEVICE:
         raise ValueError(f"generator {name!r} has no {backend} implementation; {', '.join(ON_DEVICE)} have")
     module = importlib.import_module(f"gravel.kernels.generate.{GENERATORS[name]}")

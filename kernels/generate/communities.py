@@ -28,13 +28,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.counter import MASK, STEP, draw, mix
-from gravel.kernels.generate.rmat import edge_constants, relabelled
-from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, size
-from gravel.kernels.generate.uniform import scale_down
-from gravel.kernels.index import index_dtype
-from gravel.kernels.jit import serial
-from gravel.kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.generate.counter import MASK, draw
+from gravel.kernels.generate.rmat import edge_constants
+from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, part_size, size
 
 BUNDLE = 8
 """Edges of a bundle: a byte each of one draw tells where runs go on."""
@@ -46,13 +42,6 @@ RUN_STREAM, SOURCE_STREAM, TARGET_STREAM = 21, 22, 23
 HEADER = 8  # numbers of `Tables.numbers` before those of the levels
 PER_LEVEL = 5  # threshold, logarithm of the size, first bin, bins, threshold of hubs
 DRAWS = 4  # of an edge: level and hub, community, bin, number in the bin
-
-_ONE, _ZERO = numpy.uint64(1), numpy.uint64(0)
-_LOW, _HALF = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
-_DRAWS = numpy.uint64(DRAWS)
-_BYTE, _TWO = numpy.uint64(0xFF), numpy.uint64(2)
-_THREE = numpy.uint64(3)
-_STEP = numpy.uint64(STEP)
 
 
 def communities(
@@ -97,27 +86,23 @@ def communities(
         run=run,
         numbering=numbering,
     ).edges
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    count = part_size(total, first, count)
     numbers, thresholds, starts = tables(
         vertices, edges, seed, float(exponent), tuple(sizes), tuple(mixing), float(run)
     )
-    bits = max(1, (vertices - 1).bit_length())
-    labels = edge_constants(bits, seed, 0.25, 0.25, 0.25, numbering == "random")
+    labels = edge_constants(vertex_bits(vertices), seed, 0.25, 0.25, 0.25, numbering == "random")
     if backend == "cuda":
-        from gravel.kernels.generate.communities_cuda import make_edges
+        from gravel.kernels.generate import communities_cuda
 
-        made: tuple[Any, Any] = make_edges(vertices, first, count, numbers, thresholds, starts, labels)
-        return made
-    dtype = index_dtype(vertices)
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
+        return communities_cuda.make_edges(vertices, first, count, numbers, thresholds, starts, labels)
+    from gravel.kernels.generate import communities_cpu
 
-    def make(low: int, high: int) -> None:
-        _edges(source[low:high], target[low:high], first + low, numbers, thresholds, starts, labels, bits)
+    return communities_cpu.make_edges(vertices, first, count, numbers, thresholds, starts, labels)
 
-    run_blocks(make, even_blocks(count))
-    return source, target
+
+def vertex_bits(vertices: int) -> int:
+    """Count the bits that the labels' bijection works on."""
+    return max(1, (vertices - 1).bit_length())
 
 
 @lru_cache(maxsize=8)
@@ -204,119 +189,3 @@ def _bins(numbers: int, exponent: float) -> tuple[list[int], list[int]]:
         areas = [(Decimal(edge) + half) ** power - half**power for edge in edges]
         upper = [int(area / areas[-1] * MASK) for area in areas[1:]]
     return upper, edges
-
-
-@serial
-def _edges(
-    source: NDArray[Any],
-    target: NDArray[Any],
-    first: int,
-    numbers: NDArray[numpy.uint64],
-    thresholds: NDArray[numpy.uint64],
-    starts: NDArray[numpy.uint64],
-    labels: NDArray[numpy.uint64],
-    bits: int,
-) -> None:
-    vertices = numbers[0]
-    goes_on = numbers[5]
-    inner = numbers[HEADER + 1]
-    for i in range(len(source)):
-        edge = numpy.uint64(first + i)
-        bundle, place = edge >> _THREE, numpy.int64(edge & numpy.uint64(BUNDLE - 1))
-        # The source: the bundle's share of all numbers gives its innermost community, a draw the rest.
-        begin = scale_down(bundle * numbers[1], vertices) >> inner << inner
-        room = min(vertices - begin, _ONE << inner)
-        vertex = begin + scale_down(mix(numbers[3] + bundle * _STEP), room)
-        # The run: its first edge, at which its targets were drawn.
-        runs = mix(numbers[2] + bundle * _STEP)
-        steps = 0
-        while place > 0 and (runs >> numpy.uint64(8 * place)) & _BYTE < goes_on:
-            place -= 1
-            steps += 1
-        other = _target(vertex, edge - numpy.uint64(steps), numpy.uint64(steps), numbers, thresholds, starts)
-        source[i] = _shuffled(vertex, vertices, bits, labels)
-        target[i] = _shuffled(other, vertices, bits, labels)
-
-
-@serial
-def _target(
-    vertex: numpy.uint64,
-    drawn_at: numpy.uint64,
-    steps: numpy.uint64,
-    numbers: NDArray[numpy.uint64],
-    thresholds: NDArray[numpy.uint64],
-    starts: NDArray[numpy.uint64],
-) -> Any:
-    """The target of the edge `steps` after the one numbered `drawn_at`, which starts a run."""
-    vertices, levels = numbers[0], numpy.int64(numbers[6])
-    inner = numbers[HEADER + 1]
-    counter = numbers[4] + drawn_at * _DRAWS * _STEP
-    chance = mix(counter)
-    level: Any = 0
-    while level < levels - 1 and (chance & _LOW) >= numbers[HEADER + PER_LEVEL * level]:
-        level += 1
-    begin, own, own_room, room = _ZERO, _ZERO, _ZERO, _ZERO
-    # A community that the end of the graph cuts may hold nothing else; then the next level is taken.
-    for _ in range(levels):
-        shift = numbers[HEADER + PER_LEVEL * level + 1]
-        begin = vertex >> shift << shift
-        own, own_room = vertex, _ONE
-        if level > 0:
-            shift_below = numbers[HEADER + PER_LEVEL * (level - 1) + 1]
-            own = vertex >> shift_below << shift_below
-            own_room = min(vertices - own, _ONE << shift_below)
-        room = min(vertices - begin, _ONE << shift) - own_room
-        if room:
-            break
-        level = (level + 1) % levels
-    if level == 0:
-        found = (_ranked(counter, 0, numbers, thresholds, starts) + steps) % room
-        return begin + found + numpy.uint64(found >= own - begin)
-    shift_below = numbers[HEADER + PER_LEVEL * (level - 1) + 1]
-    if chance >> _HALF < numbers[HEADER + PER_LEVEL * level + 4]:
-        # A run to hubs draws each of them: the pages after a hub are none.
-        own_counter = counter + steps * _DRAWS * _STEP
-        others = (room + (_ONE << shift_below) - _ONE) >> shift_below
-        found = _ranked(own_counter, level, numbers, thresholds, starts) % others
-        found += numpy.uint64(found >= (own - begin) >> shift_below)
-        return begin + (found << shift_below)
-    found = scale_down(mix(counter + _STEP), room)
-    if found >= own - begin:
-        found += own_room
-    community = (begin + found) >> inner << inner
-    found = _ranked(counter, 0, numbers, thresholds, starts) + steps
-    return community + found % min(vertices - community, _ONE << inner)
-
-
-@serial
-def _ranked(
-    counter: numpy.uint64,
-    level: int,
-    numbers: NDArray[numpy.uint64],
-    thresholds: NDArray[numpy.uint64],
-    starts: NDArray[numpy.uint64],
-) -> Any:
-    """Draw a number with the chances of a level's bins."""
-    rest = mix(counter + _TWO * _STEP)
-    low: Any = numpy.int64(numbers[HEADER + PER_LEVEL * level + 2])
-    high: Any = low + numpy.int64(numbers[HEADER + PER_LEVEL * level + 3]) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if rest < thresholds[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    return starts[low] + scale_down(mix(counter + _THREE * _STEP), starts[low + 1] - starts[low])
-
-
-@serial
-def _shuffled(
-    vertex: numpy.uint64, vertices: numpy.uint64, bits: int, labels: NDArray[numpy.uint64]
-) -> numpy.uint64:
-    """A bijection on the numbers below a power of two, walked until it meets one below `vertices`."""
-    if labels[4] == _ZERO:
-        return vertex
-    vertex = relabelled(vertex, bits, labels)
-    while vertex >= vertices:
-        vertex = relabelled(vertex, bits, labels)
-    return vertex

@@ -8,6 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.generate.communities import vertex_bits
 from gravel.kernels.index import index_dtype
 
 
@@ -30,7 +31,7 @@ def make_edges(
     if count:
         kernel = load("kernels/generate/communities.cu", VERTEX=vertex_macro(dtype))
         given = [cupy.asarray(each) for each in (numbers, thresholds, starts, labels)]
-        bits = numpy.int32(max(1, (vertices - 1).bit_length()))
+        bits = numpy.int32(vertex_bits(vertices))
         kernel.get_function("community_edges")(
             (blocks_for(count, block),),
             (block,),

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from gravel.kernels.generate.lattice import box_edges, box_offsets, star_offsets
-from gravel.kernels.generate.sizes import size
+from gravel.kernels.generate.sizes import part_size, size
 
 
 def grid(
@@ -21,9 +21,6 @@ def grid(
     dimension fastest. Returns source and target (count,), uint32 below 2^32 vertices, else uint64. Raises
     ValueError unless `dims` holds two or three positive lengths and `points` fits them.
     """
-    total = size("grid", dims=dims, points=points).edges
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    count = part_size(size("grid", dims=dims, points=points).edges, first, count)
     offsets = box_offsets(len(dims)) if points == 3 ** len(dims) else star_offsets(len(dims))
     return box_edges(dims, offsets, first, count)

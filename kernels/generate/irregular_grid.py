@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.generate.counter import draw
 from gravel.kernels.generate.lattice import box_edges, star_offsets
-from gravel.kernels.generate.sizes import HUB_DEGREE, HUB_SHARE, size
+from gravel.kernels.generate.sizes import HUB_DEGREE, HUB_SHARE, part_size, size
 from gravel.kernels.generate.uniform import random_targets
 from gravel.kernels.index import index_dtype
 
@@ -34,9 +34,7 @@ def irregular_grid(
     vertices, else uint64. Raises ValueError for parameters that cannot be.
     """
     vertices, total = size("irregular_grid", dims=dims, share=share, degree=degree, seed=seed)
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    count = part_size(total, first, count)
     plain, regular = size("grid", dims=dims)
     low = min(first, regular)
     high = min(first + count, regular)

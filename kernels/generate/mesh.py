@@ -8,9 +8,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.counter import STEP, draw, mix
+from gravel.kernels.generate.counter import STEP, draw
+from gravel.kernels.generate.draws import mix
 from gravel.kernels.generate.lattice import box_edges, star_offsets
-from gravel.kernels.generate.sizes import size
+from gravel.kernels.generate.sizes import part_size, size
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -30,9 +31,7 @@ def mesh(
     Raises ValueError unless `dims` holds two positive lengths.
     """
     total = size("mesh", dims=dims, seed=seed).edges
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    count = part_size(total, first, count)
     rows, columns = dims
     straight = total - (rows - 1) * (columns - 1)
     # Every cell's upper left corner is the start of its edge to the lower right one.

@@ -14,21 +14,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.counter import STEP, draw, mix
-from gravel.kernels.generate.sizes import size
-from gravel.kernels.index import index_dtype
-from gravel.kernels.jit import serial
-from gravel.kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.generate.counter import draw
+from gravel.kernels.generate.sizes import part_size, size
 
 EDGE_STREAM = 1
 LABEL_STREAM = 2
 ROUNDS = 4  # of the label bijection: each moves half of the bits, so two rounds mix, and two more to be sure
-
-_ZERO = numpy.uint64(0)
-_ONE = numpy.uint64(1)
-_HALF = numpy.uint64(32)
-_LOW = numpy.uint64(0xFFFFFFFF)
-_STEP = numpy.uint64(STEP)
 
 
 def rmat(
@@ -60,23 +51,15 @@ def rmat(
 
     """
     total = size("rmat", scale=scale, edge_factor=edge_factor, seed=seed, a=a, b=b, c=c).edges
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    count = part_size(total, first, count)
     constants = edge_constants(scale, seed, a, b, c, scramble)
     if backend == "cuda":
-        from gravel.kernels.generate.rmat_cuda import make_edges
+        from gravel.kernels.generate import rmat_cuda
 
-        edges: tuple[Any, Any] = make_edges(scale, first, count, constants)
-        return edges
-    dtype = index_dtype(1 << scale)
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
+        return rmat_cuda.make_edges(scale, first, count, constants)
+    from gravel.kernels.generate import rmat_cpu
 
-    def make(low: int, high: int) -> None:
-        _edges(source[low:high], target[low:high], numpy.uint64(first + low), scale, constants)
-
-    run_blocks(make, even_blocks(count))
-    return source, target
+    return rmat_cpu.make_edges(scale, first, count, constants)
 
 
 def edge_constants(scale: int, seed: int, a: float, b: float, c: float, scramble: bool) -> NDArray[Any]:
@@ -90,43 +73,3 @@ def edge_constants(scale: int, seed: int, a: float, b: float, c: float, scramble
     for index in range(ROUNDS):
         numbers += [draw(seed, LABEL_STREAM, 2 * index) | 1, draw(seed, LABEL_STREAM, 2 * index + 1)]
     return numpy.array(numbers, numpy.uint64)
-
-
-def label(vertex: int, scale: int, constants: NDArray[Any]) -> int:
-    """Relabel one vertex as the kernels do: a bijection on 0..2^scale-1."""
-    return int(relabelled(numpy.uint64(vertex), scale, constants))
-
-
-@serial
-def relabelled(vertex: numpy.uint64, scale: int, constants: NDArray[Any]) -> numpy.uint64:
-    """`label` inside kernels."""
-    mask = (_ONE << numpy.uint64(scale)) - _ONE
-    shift = numpy.uint64(max(1, (scale + 1) // 2))
-    for index in range(constants[4]):
-        vertex = (vertex * constants[5 + 2 * index] + constants[6 + 2 * index]) & mask
-        vertex ^= vertex >> shift
-    return vertex
-
-
-@serial
-def _edges(
-    source: NDArray[Any], target: NDArray[Any], first: numpy.uint64, scale: int, constants: NDArray[Any]
-) -> None:
-    start, a, ab, abc = constants[0], constants[1], constants[2], constants[3]
-    draws = numpy.uint64((scale + 1) // 2)
-    for i in range(len(source)):
-        counter = start + (first + numpy.uint64(i)) * draws * _STEP
-        row, column, bits = _ZERO, _ZERO, _ZERO
-        for level in range(scale):
-            if level & 1:
-                bits >>= _HALF
-            else:
-                bits = mix(counter)
-                counter += _STEP
-            chance = bits & _LOW
-            down = numpy.uint64(chance >= ab)
-            right = numpy.uint64(chance >= a) ^ down ^ numpy.uint64(chance >= abc)
-            row = (row << _ONE) | down
-            column = (column << _ONE) | right
-        source[i] = relabelled(row, scale, constants)
-        target[i] = relabelled(column, scale, constants)

@@ -59,6 +59,17 @@ def size(name: str, **parameters: Any) -> Size:
     return measure(**parameters)
 
 
+def part_size(total: int, first: int, count: int | None) -> int:
+    """Count the edges of the part that starts at `first`: `count`, or all that are left.
+
+    Raises ValueError where the part does not lie within the generator's `total` edges.
+    """
+    count = total - first if count is None else count
+    if first < 0 or count < 0 or first + count > total:
+        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    return count
+
+
 def rmat_size(
     scale: int,
     edge_factor: int,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.sizes import size
+from gravel.kernels.generate.sizes import part_size, size
 from gravel.kernels.index import index_dtype
 
 Edges = tuple[NDArray[Any], NDArray[Any]]
@@ -49,10 +49,7 @@ def empty(vertices: int, *, first: int = 0, count: int | None = None) -> Edges:
 
 
 def _numbers(name: str, vertices: int, first: int, count: int | None) -> NDArray[numpy.int64]:
-    total = size(name, vertices=vertices).edges
-    count = total - first if count is None else count
-    if first < 0 or count < 0 or first + count > total:
-        raise ValueError(f"edges {first} to {first + count} were asked for; there are {total}")
+    count = part_size(size(name, vertices=vertices).edges, first, count)
     return numpy.arange(first, first + count, dtype=numpy.int64)
 
 

@@ -12,6 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_or
+from gravel.kernels.bits import set_bits
 from gravel.kernels.jit import serial
 
 BLOCK = 8
@@ -46,23 +47,13 @@ def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[An
 
 
 @serial
-def _ones(word: Any) -> Any:
-    word -= (word >> _ONE) & numpy.uint64(0x5555555555555555)
-    word = (word & numpy.uint64(0x3333333333333333)) + (
-        (word >> numpy.uint64(2)) & numpy.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> numpy.uint64(4))) & numpy.uint64(0x0F0F0F0F0F0F0F0F)
-    return numpy.int64((word * numpy.uint64(0x0101010101010101)) >> numpy.uint64(56))
-
-
-@serial
 def count_before(bitmap: NDArray[Any], before: NDArray[Any]) -> None:
     """Fill `before` (int64, blocks + 1): entry b is how many ids lie in the blocks before b."""
     total = 0
     for block in range(len(before) - 1):
         before[block] = total
         for word in range(block * BLOCK, min((block + 1) * BLOCK, len(bitmap))):
-            total += _ones(bitmap[word])
+            total += int(set_bits(bitmap[word]))
     before[len(before) - 1] = total
 
 
@@ -82,9 +73,9 @@ def rank(
             first = word // BLOCK * BLOCK
             total = before[word // BLOCK]
             for earlier in range(first, word):
-                total += _ones(bitmap[earlier])
+                total += numpy.int64(set_bits(bitmap[earlier]))
             below = (_ONE << (offset & numpy.uint64(63))) - _ONE
-            ranks[i] = total + _ones(bitmap[word] & below)
+            ranks[i] = total + numpy.int64(set_bits(bitmap[word] & below))
 
 
 @serial

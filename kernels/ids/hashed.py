@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import run_blocks
+from gravel.kernels.threads import thread_count
 
 EMPTY = -(1 << 63)
 """Marks a slot without an id; it cannot be an id itself."""
@@ -36,7 +36,7 @@ def ranked(
 
     No id is `EMPTY`.
     """
-    bits = max(0, (numba.get_num_threads() - 1).bit_length())
+    bits = max(0, (thread_count() - 1).bit_length())
     tables = run_blocks(
         lambda shard, _: _filled(columns, shard, bits), [(shard, 0) for shard in range(1 << bits)]
     )

@@ -3,13 +3,14 @@
 | layout | rows are | arrays |
 |---|---|---|
 | `csr` | columns | `row_offsets` int64 (rows + 1,), `column_indices` (arcs,) |
-| `varint` | gaps as LEB128 bytes (`gravel.kernels.varint`) | `byte_offsets` int64 (rows + 1,), `stream` uint8
-| | `blocks` | blocks of gaps for warps (`gravel.kernels.layouts.blocks`) | the same |
-| `elias_fano` | Elias-Fano sequences (`gravel.kernels.layouts.elias_fano`) | the same |
+| `varint` | gaps as LEB128 bytes | `byte_offsets` int64 (rows + 1,), `stream` uint8 |
+| `blocks` | blocks of gaps for warps | the same |
+| `elias_fano` | Elias-Fano sequences | the same |
 
-Row v of a stream is `stream[byte_offsets[v]:byte_offsets[v + 1]]`. After the last row stand zero bytes up
-to a multiple of `ALIGNMENT`, so that a kernel may load whole aligned words; `varint` may have an array
-`checkpoints` besides, see `gravel.kernels.layouts.varint`.
+Each has a folder here, with its format, its codecs and its readers; `gravel.kernels.layouts.registry` lists
+them, and `gravel.kernels.layouts.layout` is what each says of itself. Row v of a stream is
+`stream[byte_offsets[v]:byte_offsets[v + 1]]`. After the last row stand zero bytes up to a multiple of
+`ALIGNMENT`, so that a kernel may load whole aligned words; `varint` may have an array `checkpoints` besides.
 
 On the device, `kernels/layouts/rows.cuh` includes the header of the layout that the macro LAYOUT names;
 a kernel takes `ROWS_PARAMETERS`, for which `device_rows` gives the arguments.
@@ -17,23 +18,23 @@ a kernel takes `ROWS_PARAMETERS`, for which `device_rows` gives the arguments.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from gravel.kernels.layouts.alignment import ALIGNMENT
+from gravel.kernels.layouts.registry import layout_of, layouts
 from gravel.kernels.strategy import backend_of
 
 __all__ = ["ALIGNMENT", "LAYOUTS", "EncodedRows", "decode", "device_rows", "encode"]
 
-LAYOUTS = ("csr", "varint", "blocks", "elias_fano")
+LAYOUTS = tuple(layouts())
+"""Those that come with gravel."""
 
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows in one of the `LAYOUTS`; the arrays are all NumPy, or all CuPy.
+    """Rows in a layout; the arrays are all NumPy, or all CuPy.
 
     `dtype` is that of a neighbour, uint32 or uint64.
     """
@@ -51,19 +52,9 @@ class EncodedRows:
         return sum(int(array.nbytes) for array in self.arrays.values())
 
 
-def layout_module(layout: str) -> ModuleType:
-    """Import the module of a layout; raises ValueError for a name that is none."""
-    if layout not in LAYOUTS:
-        raise ValueError(f"{layout!r} is no layout; there are {', '.join(LAYOUTS)}")
-    return importlib.import_module(f"gravel.kernels.layouts.{layout}")
-
-
-def _codec(layout: str, array: Any) -> ModuleType:
+def _codec(layout: str, array: Any) -> Any:
     """Import what encodes and decodes a layout where this array lies."""
-    module = layout_module(layout)
-    if not getattr(module, "TWINS", False):
-        return module
-    return importlib.import_module(f"{module.__name__}_{backend_of(array)}")
+    return layout_of(layout).codec(backend_of(array))
 
 
 def encode(
@@ -73,7 +64,7 @@ def encode(
 
     Parameters
     ----------
-    layout : one of `LAYOUTS`.
+    layout : the name of a layout.
     row_offsets : int64 (rows + 1,) from 0 to the number of arcs, NumPy or CuPy.
     column_indices : uint32 or uint64 (arcs,) on the same side, each row ascending.
     first_row : the first row's number, where these are some rows of a larger graph. Rows that are encoded a
@@ -109,7 +100,7 @@ def decode(
     rows of this layout, name a neighbour not below `bound`, or do not hold `arc_count` neighbours.
 
     """
-    decoded: tuple[Any, Any] = _codec(rows.layout, rows.arrays.get("stream")).decode(
+    decoded: tuple[Any, Any] = _codec(rows.layout, next(iter(rows.arrays.values()))).decode(
         rows.arrays,
         rows.arc_count if arc_count is None else arc_count,
         rows.dtype if dtype is None else dtype,
@@ -129,8 +120,7 @@ def device_rows(rows: EncodedRows, *, bound: int | None = None) -> tuple[Any, ..
 
     most = rows.first_row + rows.vertex_count if bound is None else bound
     limit = numpy.uint64(max(0, min(most, int(numpy.iinfo(rows.dtype).max) + 1, (1 << 64) - 1)))
-    names: tuple[str, ...] = layout_module(rows.layout).DEVICE_ARRAYS
-    return (*(_address(rows.arrays.get(name)) for name in names), limit)
+    return (*(_address(rows.arrays.get(name)) for name in layout_of(rows.layout).arrays), limit)
 
 
 def _address(array: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.registry import layout_of
 
 
 def row_offsets(rows: EncodedRows) -> Any:
@@ -12,17 +13,7 @@ def row_offsets(rows: EncodedRows) -> Any:
 
     Raises ValueError for offsets that do not fit the stream, and for a row that ends within a number.
     """
-    if rows.layout == "csr":
-        return rows.arrays["row_offsets"]
-    if rows.layout == "varint":
-        from gravel.kernels.layouts.varint import unpad
-        from gravel.kernels.varint import cuda
-
-        offsets = rows.arrays["byte_offsets"]
-        return cuda.count(offsets, unpad(offsets, rows.arrays["stream"]), rows.dtype)
-    from gravel.kernels.layouts.streams_cuda import count_rows
-
-    return count_rows(rows.layout, rows.arrays, rows.dtype, rows.first_row)
+    return layout_of(rows.layout).codec("cuda").row_offsets(rows)
 
 
 def edge_ends(rows: EncodedRows, offsets: Any) -> Any:
@@ -32,9 +23,7 @@ def edge_ends(rows: EncodedRows, offsets: Any) -> Any:
     """
     import cupy
 
-    from gravel.kernels.layouts.checkpoints import find_checkpoints
     from gravel.kernels.layouts.visit import loop_counts
 
-    if rows.layout == "varint" and "checkpoints" not in rows.arrays:
-        rows = find_checkpoints(rows)
+    rows = layout_of(rows.layout).codec("cuda").searchable(rows)
     return cupy.diff(offsets) + loop_counts(rows).astype(cupy.int64)

@@ -6,18 +6,11 @@
 //   open_row(rows, v)               the place before the first neighbour of row v
 //   next_neighbour(rows, cursor, neighbour)   reads the next one; false, and nothing read, behind the last one
 //                                   of the row, or of its first unit
+//   skip_neighbours(cursor, count)  moves on over so many neighbours if rows are of RANDOM_ACCESS, else stays
 //
 // Neither is collective. On any bytes no word is read that holds nothing of the row, loops end, and a neighbour
 // is below the bound; others are passed over.
 
 #include "kernels/layouts/rows.cuh"
 
-#if LAYOUT_NUMBER_OF(LAYOUT) == 1
-#include "kernels/layouts/cursor_csr.cuh"
-#elif LAYOUT_NUMBER_OF(LAYOUT) == 2
-#include "kernels/layouts/cursor_varint.cuh"
-#elif LAYOUT_NUMBER_OF(LAYOUT) == 3
-#include "kernels/layouts/cursor_blocks.cuh"
-#elif LAYOUT_NUMBER_OF(LAYOUT) == 4
-#include "kernels/layouts/cursor_elias_fano.cuh"
-#endif
+#include "kernels/layouts/{LAYOUT}/cursor.cuh"

@@ -4,7 +4,7 @@
 // degrees i64 (rows), at most 8 times a row's bytes. `read_rows` fills columns VERTEX; `check_seams` comes after it.
 // faults[0] = the least row that does not fit << 2 | reason.
 //
-// variants LAYOUT: blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh with plan_unit
 // variants VERTEX: u32 u64
 
 #include "kernels/layouts/rows.cuh"

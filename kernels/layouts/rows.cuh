@@ -16,29 +16,15 @@
 //                                   neighbour, bool valid), all lanes in step, with the neighbours of all of them in
 //                                   any order; `lane` is the one that brought the unit. Much faster than one visit_unit
 //                                   after the other where rows are short.
+//   MOST_IN_UNIT                    neighbours that a unit has at most
+//   RANDOM_ACCESS                   whether units have MOST_IN_UNIT neighbours each, but the last one of a row
+//
+// One whose rows are a stream of bytes also names byte_offsets and stream in Rows; kernels that read parts of a stream
+// take those alone.
 //
 // On any bytes nothing outside the row's words is read, loops end, and a valid neighbour is below the bound.
 
-// Included here, since an include goes where it comes first, and that must be in no branch.
-#include "kernels/layouts/chunks.cuh"
-#include "kernels/varint/step.cuh"
-
-#define LAYOUT_NUMBER_csr 1
-#define LAYOUT_NUMBER_varint 2
-#define LAYOUT_NUMBER_blocks 3
-#define LAYOUT_NUMBER_elias_fano 4
-#define LAYOUT_NUMBER(name) LAYOUT_NUMBER_##name
-#define LAYOUT_NUMBER_OF(macro) LAYOUT_NUMBER(macro)
-
-#if LAYOUT_NUMBER_OF(LAYOUT) == 1
-#include "kernels/layouts/csr.cuh"
-#elif LAYOUT_NUMBER_OF(LAYOUT) == 2
-#include "kernels/layouts/varint.cuh"
-#elif LAYOUT_NUMBER_OF(LAYOUT) == 3
-#include "kernels/layouts/blocks.cuh"
-#elif LAYOUT_NUMBER_OF(LAYOUT) == 4
-#include "kernels/layouts/elias_fano.cuh"
-#endif
+#include "kernels/layouts/{LAYOUT}/rows.cuh"
 
 #define ROWS_PARAMETERS ROWS_PARAMETERS_AS(rows)
 #define ROWS_ARGUMENTS ROWS_ARGUMENTS_AS(rows)

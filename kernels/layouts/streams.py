@@ -68,7 +68,8 @@ def largest_vertex(bound: int, dtype: numpy.dtype[Any]) -> numpy.uint64:
     return numpy.uint64(min(bound - 1, int(numpy.iinfo(dtype).max)))
 
 
-def _offsets(counts: NDArray[Any]) -> NDArray[Any]:
+def offsets_of(counts: NDArray[Any]) -> NDArray[Any]:
+    """Exclusive sums of int64 counts, and their total."""
     offsets = numpy.zeros(len(counts) + 1, numpy.int64)
     numpy.cumsum(counts, out=offsets[1:])
     return offsets
@@ -76,15 +77,17 @@ def _offsets(counts: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Codec:
-    """Kernels of a layout over a range of rows; see `blocks_cpu` for their arguments and results."""
+    """Kernels of a layout over a range of rows; see `blocks.cpu` for their arguments and results.
+
+    Those that read are the class's, which compiled kernels know (`gravel.kernels.layouts.readers`).
+    """
 
     sizes: Callable[..., tuple[int, int]]
     write: Callable[..., None]
-    count: Callable[..., int]
-    read: Callable[..., tuple[int, int]]
+    rows: Any
 
     def encode(
-        self, row_offsets: NDArray[Any], columns: NDArray[Any], first_row: int, bound: int
+        self, row_offsets: NDArray[Any], columns: NDArray[Any], *, first_row: int, bound: int
     ) -> dict[str, NDArray[Any]]:
         """Write rows; see `gravel.kernels.layouts.encode`."""
         bits = 8 * vertex_dtype(columns.dtype).itemsize
@@ -97,7 +100,7 @@ class Codec:
         )
         if bad := [fault for fault in found if fault[0] >= 0]:
             refuse_input(*min(bad))
-        byte_offsets = _offsets(sizes)
+        byte_offsets = offsets_of(sizes)
         stream = numpy.zeros(padded(int(byte_offsets[-1])), numpy.uint8)
         run_blocks(
             lambda a, b: self.write(a, b, first_row, row_offsets, columns, byte_offsets, stream, bits, most),
@@ -106,20 +109,20 @@ class Codec:
         return {"byte_offsets": byte_offsets, "stream": stream}
 
     def decode(
-        self, arrays: Mapping[str, NDArray[Any]], arc_count: int, dtype: Any, first_row: int, bound: int
+        self, arrays: Mapping[str, NDArray[Any]], arc_count: int, dtype: Any, *, first_row: int, bound: int
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Read rows back; see `gravel.kernels.layouts.decode`."""
         dtype = vertex_dtype(dtype)
         byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
         check_stream(byte_offsets, stream)
         bits = 8 * dtype.itemsize
-        words = numpy.ascontiguousarray(stream).view(numpy.uint32)
+        words = numpy.ascontiguousarray(stream).view(self.rows.word)
         degrees = numpy.empty(len(byte_offsets) - 1, numpy.int64)
         blocks = row_blocks(byte_offsets)
-        cut = run_blocks(lambda a, b: self.count(a, b, byte_offsets, words, degrees, bits), blocks)
+        cut = run_blocks(lambda a, b: self.rows.count_rows(a, b, byte_offsets, words, degrees, bits), blocks)
         if bad := [row for row in cut if row >= 0]:
             refuse(min(bad), BROKEN)
-        row_offsets = _offsets(degrees)
+        row_offsets = offsets_of(degrees)
         if row_offsets[-1] != arc_count:
             raise ValueError(f"the compressed graph holds {row_offsets[-1]} arcs; it should hold {arc_count}")
         columns = numpy.empty(arc_count, dtype)
@@ -127,7 +130,9 @@ class Codec:
             refuse(int(numpy.flatnonzero(degrees)[0]), OUT_OF_RANGE)
         largest = largest_vertex(max(bound, 1), dtype)
         found = run_blocks(
-            lambda a, b: self.read(a, b, first_row, byte_offsets, words, row_offsets, columns, bits, largest),
+            lambda a, b: self.rows.read_rows(
+                a, b, first_row, byte_offsets, words, row_offsets, columns, bits, largest
+            ),
             blocks,
         )
         if faults := [fault for fault in found if fault[0] >= 0]:

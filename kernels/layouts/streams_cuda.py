@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.streams import (
     OUT_OF_RANGE,
+    check_offsets,
     check_stream,
     largest_vertex,
     refuse,
@@ -132,3 +135,42 @@ def read_rows(
         module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
         refuse_found(faults)
     return row_offsets, columns
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A layout of bit strings; `kernel` is the file that writes it.
+
+    `write(module, dealt, row_offsets, columns, first_row, bound)` returns byte offsets and the stream of rows
+    of which at least one has neighbours.
+    """
+
+    layout: str
+    kernel: str
+    write: Callable[..., tuple[Any, Any]]
+
+    def encode(self, row_offsets: Any, columns: Any, *, first_row: int, bound: int) -> dict[str, Any]:
+        """Write rows; see `gravel.kernels.layouts.encode`."""
+        import cupy
+
+        module = load(self.kernel, VERTEX=vertex_macro(columns.dtype))
+        check_offsets(row_offsets, len(columns), "row_offsets", "arcs")
+        if not len(columns):
+            none = cupy.zeros(len(row_offsets), cupy.int64), cupy.zeros(0, cupy.uint8)
+            return dict(zip(("byte_offsets", "stream"), none, strict=True))
+        offsets, stream = self.write(module, deal(row_offsets), row_offsets, columns, first_row, bound)
+        return {"byte_offsets": offsets, "stream": stream}
+
+    def decode(
+        self, arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
+    ) -> tuple[Any, Any]:
+        """Read rows back; see `gravel.kernels.layouts.decode`."""
+        return read_rows(self.layout, arrays, arc_count, dtype, first_row, bound)
+
+    def row_offsets(self, rows: EncodedRows) -> Any:
+        """Count the neighbours of each row, summed up."""
+        return count_rows(rows.layout, rows.arrays, rows.dtype, rows.first_row)
+
+    def searchable(self, rows: EncodedRows) -> EncodedRows:
+        """Give the rows as they are: each says itself where its units begin."""
+        return rows

@@ -2,7 +2,7 @@
 //
 // Contract: `unit_rows` and `units` (count) name what to read. Rows lie whole in the arrays, from row 0 on.
 //
-// variants LAYOUT: csr varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 
 #include "kernels/layouts/rows.cuh"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gravel.kernels.order.locality import OrderStatistics
+from gravel.kernels.order.measured import OrderStatistics
 from gravel.kernels.order.methods import METHODS, Method
 from gravel.kernels.strategy import backend_of
 

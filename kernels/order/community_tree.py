@@ -19,7 +19,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.counter import STEP, draw, mix
+from gravel.kernels.generate.counter import STEP, draw
+from gravel.kernels.generate.draws import mix
 from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
@@ -90,7 +91,7 @@ def contracted(
     clusters: int,
 ) -> tuple[NDArray[numpy.int64], NDArray[Any], NDArray[Any]]:
     """Build the graph of the clusters: arcs within one vanish, others add up; its rows are not sorted."""
-    first, members = grouped(cluster, clusters)
+    first, members = grouped(cluster, clusters, cluster.dtype)
     bounds = numpy.zeros(clusters + 1, numpy.int64)
     _bound_rows(offsets, first, members, bounds)
 
@@ -118,10 +119,10 @@ def contracted(
     return new_offsets, columns[:0], weights[:0]
 
 
-def grouped(cluster: NDArray[Any], clusters: int) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
+def grouped(cluster: NDArray[Any], clusters: int, dtype: Any) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
     """List the members of each cluster, ascending: offsets (clusters + 1,) into the second array."""
     first = numpy.zeros(clusters + 2, numpy.int64)
-    members = numpy.empty_like(cluster)
+    members = numpy.empty(len(cluster), dtype)
     _group(cluster, first, members)
     return first[:-1], members
 

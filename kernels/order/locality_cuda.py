@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.order.locality import OrderStatistics
+from gravel.kernels.order.measured import OrderStatistics
 
 SOURCE = "kernels/order/locality.cu"
 MOST_BLOCKS = 1 << 12  # each warp ends with three atomic additions

@@ -25,42 +25,42 @@ class Method:
 
 
 _ALL = (
-    Method("original", "keeps the numbering", "gravel", "gravel.kernels.order.original:original"),
+    Method("original", "keeps the numbering", "gravel", "gravel.kernels.order.light:original"),
     Method(
         "random",
         "shuffles the vertices by a seed",
         "gravel",
-        "gravel.kernels.order.random:random",
+        "gravel.kernels.order.light:random",
         seeded=True,
     ),
     Method(
         "degree",
         "high degrees first, equal ones by vertex",
         "gravel",
-        "gravel.kernels.order.degree:degree",
-        "gravel.kernels.order.degree_cuda:degree",
+        "gravel.kernels.order.light:degree",
+        "gravel.kernels.order.light_cuda:degree",
     ),
     Method(
         "hub_sort",
         "vertices above the mean degree first and by descending degree, the others as they were",
         "Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia (Making Caches Work for Graph Analytics, "
         "IEEE Big Data 2017)",
-        "gravel.kernels.order.hub_sort:hub_sort",
-        "gravel.kernels.order.groups_cuda:hub_sort",
+        "gravel.kernels.order.light:hub_sort",
+        "gravel.kernels.order.light_cuda:hub_sort",
     ),
     Method(
         "hub_cluster",
         "vertices above the mean degree first, all as they were among themselves",
         "Balaji, Lucia (When is Graph Reordering an Optimization?, IISWC 2018)",
-        "gravel.kernels.order.hub_cluster:hub_cluster",
-        "gravel.kernels.order.groups_cuda:hub_cluster",
+        "gravel.kernels.order.light:hub_cluster",
+        "gravel.kernels.order.light_cuda:hub_cluster",
     ),
     Method(
         "degree_groups",
         "eight groups of falling degree, each as it was",
         "Faldu, Diamond, Grot (A Closer Look at Lightweight Graph Reordering, IISWC 2019)",
-        "gravel.kernels.order.degree_groups:degree_groups",
-        "gravel.kernels.order.groups_cuda:degree_groups",
+        "gravel.kernels.order.light:degree_groups",
+        "gravel.kernels.order.light_cuda:degree_groups",
     ),
     Method(
         "rcm",

@@ -30,7 +30,7 @@ def rcm(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDAr
     order = numpy.empty(vertices, index_dtype(vertices))
     queue = numpy.empty_like(order)
     if vertices:
-        _cuthill_mckee(row_offsets, column_indices, queue, order, numpy.zeros(vertices, numpy.uint8))
+        by_component(row_offsets, column_indices, queue, order, numpy.empty(0, order.dtype))
         _number_backwards(queue, order)
     return order
 
@@ -43,29 +43,34 @@ def _number_backwards(queue: NDArray[Any], order: NDArray[Any]) -> None:
 
 
 @serial
-def _cuthill_mckee(
+def by_component(
     row_offsets: NDArray[numpy.int64],
     column_indices: NDArray[Any],
     queue: NDArray[Any],
     spare: NDArray[Any],
-    mark: NDArray[numpy.uint8],
+    level_begins: NDArray[Any],
 ) -> None:
-    """Fill `queue` with the vertices in Cuthill-McKee order; `spare` is for sorting."""
-    begin = 0
+    """Fill `queue` with the vertices in Cuthill-McKee order, component by component; `spare` is for sorting.
+
+    Unless `level_begins` is empty, levels stay unsorted, and it takes for each vertex the place at which its
+    level begins in the queue.
+    """
+    mark = numpy.zeros(len(queue), numpy.uint8)
+    begin: Any = 0
     for vertex in range(len(queue)):
         if mark[vertex] == DONE:
             continue
-        if row_offsets[vertex] == row_offsets[vertex + 1]:
-            queue[begin] = vertex
-            mark[vertex] = DONE
-            begin += 1
-            continue
-        root = peripheral(row_offsets, column_indices, queue, begin, vertex, mark)
-        begin = _number(row_offsets, column_indices, queue, begin, root, mark, spare)
+        root: Any = vertex
+        if row_offsets[vertex] < row_offsets[vertex + 1]:
+            root = _peripheral(row_offsets, column_indices, queue, begin, vertex, mark)
+        if len(level_begins):
+            begin = _search(row_offsets, column_indices, queue, begin, root, mark, DONE, level_begins)[0]
+        else:
+            begin = _number(row_offsets, column_indices, queue, begin, root, mark, spare)
 
 
 @serial
-def peripheral(
+def _peripheral(
     row_offsets: NDArray[numpy.int64],
     column_indices: NDArray[Any],
     queue: NDArray[Any],
@@ -80,7 +85,8 @@ def peripheral(
     """
     flag = 1
     root: Any = vertex
-    end, last, depth, width = _search(row_offsets, column_indices, queue, begin, root, mark, flag)
+    none = numpy.empty(0, queue.dtype)
+    end, last, depth, width = _search(row_offsets, column_indices, queue, begin, root, mark, flag, none)
     while depth > 1:
         far = numpy.int64(queue[last])
         for place in range(last + 1, end):
@@ -89,7 +95,9 @@ def peripheral(
             if more < 0 or (more == 0 and other < far):
                 far = other
         flag = 1 - flag
-        end, last, new_depth, new_width = _search(row_offsets, column_indices, queue, begin, far, mark, flag)
+        end, last, new_depth, new_width = _search(
+            row_offsets, column_indices, queue, begin, far, mark, flag, none
+        )
         if new_depth > depth or (new_depth == depth and new_width < width):
             root = far
         if new_depth <= depth:
@@ -112,8 +120,11 @@ def _search(
     root: int,
     mark: NDArray[numpy.uint8],
     flag: int,
+    level_begins: NDArray[Any],
 ) -> tuple[int, int, int, int]:
     """Search a component none of whose marks is flag, and turn them to flag.
+
+    `level_begins`, unless it is empty, takes for each vertex the place in the queue where its level begins.
 
     Returns the end of the queue, the start of the last level in it, the number of levels and the largest.
     """
@@ -127,6 +138,8 @@ def _search(
         width = max(width, stop - level)
         for place in range(level, stop):
             vertex = numpy.int64(queue[place])
+            if len(level_begins):
+                level_begins[vertex] = level
             for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
                 neighbour = numpy.int64(column_indices[i])
                 if mark[neighbour] != flag:

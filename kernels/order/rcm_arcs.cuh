@@ -22,10 +22,19 @@ __device__ __forceinline__ u64 warp_max(u64 value) {
     return value;
 }
 
-// Add up the arcs and rows that the lanes of a warp have found.
-__device__ __forceinline__ void add_rows(Tally* tally, u64 arcs, u64 longest) {
-    arcs = warp_sum(arcs);
-    longest = warp_max(longest);
+// The arcs of rows that a thread has found, and the longest of them.
+struct Rows {
+    u64 arcs = 0, longest = 0;
+    __device__ __forceinline__ void add(const i64* row_offsets, u64 vertex) {
+        u64 degree = u64(row_offsets[vertex + 1] - row_offsets[vertex]);
+        arcs += degree;
+        longest = degree > longest ? degree : longest;
+    }
+};
+
+// Add up the rows that the lanes of a warp have found.
+__device__ __forceinline__ void add_rows(Tally* tally, const Rows& rows) {
+    u64 arcs = warp_sum(rows.arcs), longest = warp_max(rows.longest);
     if (lane_id() == 0 && arcs) {
         atomicAdd(&tally->arcs, arcs);
         atomicMax(&tally->longest, longest);

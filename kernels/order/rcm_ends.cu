@@ -143,17 +143,15 @@ extern "C" __global__ void judge_searches(const i64* row_offsets, const i64* lis
 // Start from the roots, components in their order; given a label, in `label`, else with claims.
 extern "C" __global__ void begin_at_roots(const i64* row_offsets, const i64* listed, u64 count, const VERTEX* root,
                                           VERTEX* marks, u64 mark, VERTEX* queue, Tally* tally) {
-    u64 arcs = 0, longest = 0;
+    Rows rows;
     for (u64 i = global_thread(); i < count; i += global_threads()) {
         u64 vertex = root[listed[i]];
-        u64 degree = u64(row_offsets[vertex + 1] - row_offsets[vertex]);
-        arcs += degree;
-        longest = degree > longest ? degree : longest;
+        rows.add(row_offsets, vertex);
         queue[i] = VERTEX(vertex);
         marks[vertex] = VERTEX(mark);
     }
     __syncwarp();
-    add_rows(tally, arcs, longest);
+    add_rows(tally, rows);
 }
 
 // Vertices without arcs, numbered from the last.

@@ -120,16 +120,14 @@ __device__ __forceinline__ void gather(u64 vertices, Tally* tally, Hit hit, Put 
 
 extern "C" __global__ void gather_labels(const i64* row_offsets, const VERTEX* label, u64 vertices, u64 wanted,
                                          VERTEX* queue, u64 end, Tally* tally) {
-    u64 arcs = 0, longest = 0;
+    Rows rows;
     gather(
         vertices, tally, [&](u64 v) { return label[v] == wanted; },
         [&](u64 v, u64 at) {
-            u64 degree = u64(row_offsets[v + 1] - row_offsets[v]);
-            arcs += degree;
-            longest = degree > longest ? degree : longest;
+            rows.add(row_offsets, v);
             queue[end + at] = VERTEX(v);
         });
-    add_rows(tally, arcs, longest);
+    add_rows(tally, rows);
 }
 
 extern "C" __global__ void gather_claims(const VERTEX* claim, const VERTEX* rank, u64 vertices, u64 begin, u32 bits,
@@ -142,13 +140,12 @@ extern "C" __global__ void gather_claims(const VERTEX* claim, const VERTEX* rank
 // The finds in the order of their keys.
 extern "C" __global__ void write_level(const i64* row_offsets, const u64* keys, u64 count, u32 bits,
                                        const VERTEX* by_rank, VERTEX* queue, u64 end, Tally* tally) {
-    u64 mask = (1ull << bits) - 1, arcs = 0, longest = 0;
+    u64 mask = (1ull << bits) - 1;
+    Rows rows;
     for (u64 i = global_thread(); i < count; i += global_threads()) {
         VERTEX vertex = by_rank[keys[i] & mask];
-        u64 degree = u64(row_offsets[vertex + 1] - row_offsets[vertex]);
-        arcs += degree;
-        longest = degree > longest ? degree : longest;
+        rows.add(row_offsets, vertex);
         queue[end + i] = vertex;
     }
-    add_rows(tally, arcs, longest);
+    add_rows(tally, rows);
 }

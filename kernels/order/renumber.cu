@@ -1,4 +1,4 @@
-// Degree order and renumbering: the kernels around CuPy's radix sorts.
+// Orders by degree and renumbering: the kernels around CuPy's radix sorts.
 //
 // Contract: row_offsets i64 (vertices + 1); permutation VERTEX (vertices), permutation[old] = new, and its
 // inverse. A sort key is number << bits | vertex, so equal numbers stay in the order of their vertices.
@@ -8,10 +8,23 @@
 
 #include "kernels/cuda/types.cuh"
 
-// keys[v] = (longest - degree of v) << bits | v: ascending keys are descending degrees.
-extern "C" __global__ void degree_keys(const i64* row_offsets, u64 vertices, i64 longest, u32 bits, u64* keys) {
-    for (u64 v = global_thread(); v < vertices; v += global_threads())
-        keys[v] = u64(longest - (row_offsets[v + 1] - row_offsets[v])) << bits | v;
+// Keys of groups of degree: least i64 (groups) descends, and vertices below every least degree form the last group.
+extern "C" __global__ void group_keys(const i64* row_offsets, u64 vertices, const i64* least, u32 groups, u32 bits,
+                                      u64* keys) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        i64 degree = row_offsets[v + 1] - row_offsets[v];
+        u32 group = 0;
+        while (group < groups && degree < least[group]) ++group;
+        keys[v] = u64(group) << bits | v;
+    }
+}
+
+// Keys of hubs, of `least` arcs or more, by descending degree, and then of the others.
+extern "C" __global__ void hub_keys(const i64* row_offsets, u64 vertices, i64 least, i64 longest, u32 bits, u64* keys) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        i64 degree = row_offsets[v + 1] - row_offsets[v];
+        keys[v] = u64(degree >= least ? longest - degree : longest - least + 1) << bits | v;
+    }
 }
 
 // The vertex in place i gets the number i.

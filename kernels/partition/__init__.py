@@ -24,66 +24,64 @@ What to call::
 
     graph = partition(row_offsets, column_indices, ranks=4, threshold=64)     # -> PartitionedGraph
     graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
-    search = prepare(graph, symmetric=True, options=SearchOptions())          # -> gravel.kernels.bfs.Search
-    result = search.run(source)                                               # ->
-    gravel.kernels.bfs.BFSResult result = components(graph, symmetric=True)                                #
-    -> ComponentsResult row_offsets, column_indices = assemble(graph)                             # the graph
-    again
+    search = PartitionSearch(graph, symmetric=True, options=SearchOptions())  # a gravel.kernels.bfs.Search
+    result = search.run(source)                                               # -> BFSResult
+    result = components.components(graph, symmetric=True)                                # -> ComponentsResult
+    row_offsets, column_indices = assemble.assemble(graph)                           # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
 Results are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.
+A name's module is imported when the name is first used: most import Numba, which a search on GPUs never
+needs.
 """
 
 from __future__ import annotations
 
-from gravel.kernels.partition.assemble import assemble
-from gravel.kernels.partition.census import Census, Division, take_census
-from gravel.kernels.partition.components import components, components_of_rank
-from gravel.kernels.partition.distribute import build_rank, partition, separate
-from gravel.kernels.partition.layout import (
-    PartitionedGraph,
-    RankGraph,
-    Separation,
-    Subgraph,
-    from_arrays,
-    to_arrays,
-)
-from gravel.kernels.partition.machines import Machine
-from gravel.kernels.partition.model import Prediction, Searching, predict
-from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.partition.search import PartitionSearch, prepare, search_rank
-from gravel.kernels.partition.storage import RankSize, rank_size, storage, storage_of
-from gravel.kernels.partition.threshold import choose_threshold, suggest, suggest_threshold
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Census",
-    "Division",
-    "Machine",
-    "PartitionSearch",
-    "PartitionedGraph",
-    "Prediction",
-    "RankGraph",
-    "RankSize",
-    "SearchOptions",
-    "Searching",
-    "Separation",
-    "Subgraph",
-    "assemble",
-    "build_rank",
-    "choose_threshold",
-    "components",
-    "components_of_rank",
-    "from_arrays",
-    "partition",
-    "predict",
-    "prepare",
-    "rank_size",
-    "search_rank",
-    "separate",
-    "storage",
-    "storage_of",
-    "suggest",
-    "suggest_threshold",
-    "take_census",
-    "to_arrays",
-]
+if TYPE_CHECKING:
+    from gravel.kernels.partition.census import Census as Census
+    from gravel.kernels.partition.census import Division as Division
+    from gravel.kernels.partition.census_cpu import take_census as take_census
+    from gravel.kernels.partition.components import components_of_rank as components_of_rank
+    from gravel.kernels.partition.distribute import partition as partition
+    from gravel.kernels.partition.layout import PartitionedGraph as PartitionedGraph
+    from gravel.kernels.partition.layout import RankGraph as RankGraph
+    from gravel.kernels.partition.layout import Subgraph as Subgraph
+    from gravel.kernels.partition.layout import from_arrays as from_arrays
+    from gravel.kernels.partition.layout import to_arrays as to_arrays
+    from gravel.kernels.partition.machines import Machine as Machine
+    from gravel.kernels.partition.model import Prediction as Prediction
+    from gravel.kernels.partition.model import Searching as Searching
+    from gravel.kernels.partition.model import predict as predict
+    from gravel.kernels.partition.options import SearchOptions as SearchOptions
+    from gravel.kernels.partition.search import PartitionSearch as PartitionSearch
+    from gravel.kernels.partition.search import search_rank as search_rank
+    from gravel.kernels.partition.storage import RankSize as RankSize
+    from gravel.kernels.partition.storage import rank_size as rank_size
+    from gravel.kernels.partition.storage import storage_of as storage_of
+    from gravel.kernels.partition.threshold import choose_threshold as choose_threshold
+    from gravel.kernels.partition.threshold import suggest as suggest
+    from gravel.kernels.partition.threshold import suggest_threshold as suggest_threshold
+
+_NAMES = {
+    "census": "Census Division",
+    "census_cpu": "take_census",
+    "components": "components_of_rank",
+    "distribute": "partition",
+    "layout": "PartitionedGraph RankGraph Subgraph from_arrays to_arrays",
+    "machines": "Machine",
+    "model": "Prediction Searching predict",
+    "options": "SearchOptions",
+    "search": "PartitionSearch search_rank",
+    "storage": "RankSize rank_size storage_of",
+    "threshold": "choose_threshold suggest suggest_threshold",
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

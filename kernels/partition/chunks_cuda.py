@@ -1,6 +1,6 @@
 """The edge distributor over a range of rows on the current GPU; the kernels are `split.cu`.
 
-The twin of `gravel.kernels.partition.chunks` and of the counts in `gravel.kernels.partition.census`. Shares
+The twin of `gravel.kernels.partition.chunks` and of `gravel.kernels.partition.census_cpu`. Shares
 take as much as the columns of their range, 4 bytes for each row of a subgraph, and 8 bytes of each bucket for
 every BLOCK * ROUNDS arcs.
 """
@@ -14,9 +14,9 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.partition.chunks import DelegateIndex, Share
 from gravel.kernels.partition.distributor.rows_cuda import Kernels
 from gravel.kernels.partition.layout import SUBGRAPHS
+from gravel.kernels.partition.shares import DelegateIndex, Share
 
 SOURCE = "kernels/partition/split.cu"
 

@@ -2,7 +2,7 @@
 
 A visit asks `values_of(columns)` once for a buffer, `span(columns, offsets, row, values)` for every row, and
 `column(columns, values, place)` for every place in the span. Of an array there is no buffer, and places are
-those of its rows; encoded rows (`gravel.kernels.bfs.rows.cpu.readers`) are decoded into the buffer one by
+those of its rows; encoded rows (`gravel.kernels.layouts.readers`) are decoded into the buffer one by
 one. The three are inlined before anything is compiled: where columns are an array, visits cost what they did
 without.
 """
@@ -16,7 +16,7 @@ import numpy
 from numba import types
 from numba.extending import overload
 
-from gravel.kernels.bfs.rows.cpu.readers import read_row
+from gravel.kernels.layouts.readers import read_row
 
 
 def values_of(columns: Any) -> Any:

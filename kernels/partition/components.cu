@@ -1,7 +1,7 @@
 // Connected components over the ranks of a partition, in one cooperative launch on each device; the label of a
 // vertex is the smallest vertex of its component (see kernels/partition/__init__.py for the layout).
 //
-// First every rank joins what its own arcs join, delegates included, without a word to the others (plant.cuh,
+// First every rank joins what its own arcs join, delegates included, without a word to the others (first_links.cuh,
 // join.cuh): of that remain trees, each with one label. Then come rounds among the ranks, in which labels only fall
 // (rounds.cuh). They end when no label fell in one.
 //
@@ -11,12 +11,12 @@
 // variants OFFSET: u32 u64
 
 #include "kernels/partition/join.cuh"
-#include "kernels/partition/plant.cuh"
+#include "kernels/partition/first_links.cuh"
 #include "kernels/partition/rounds.cuh"
 
 // Words of `log`: rounds, the clock when the last phase ended, and the nanoseconds of each, all its runs together.
 // The phases are in kernels/partition/cuda/components_launch.py too.
-enum Log : u32 { ROUNDS, LAST, PLANT, PROBE, SHORTEN, CHOOSE, JOIN, FLATTEN, PUBLISH, PULL, SETTLE, HOOK, LOGGED };
+enum Log : u32 { ROUNDS, LAST, LINK, PROBE, SHORTEN, CHOOSE, JOIN, FLATTEN, PUBLISH, PULL, SHORTCUT, HOOK, LOGGED };
 
 __device__ __forceinline__ void start_log(u64* log) {
     if (global_thread() < LOGGED) log[global_thread()] = global_thread() == LAST ? nanoseconds() : 0;
@@ -31,42 +31,42 @@ __device__ __forceinline__ void ends(u64* log, Log phase) {
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2)
-    components(const Part* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, u64* log,
+    components(const Part* ranks, const u64* here, const VERTEX* delegates, const Barrier* barrier, u64* log,
                u64 here_count, u64 rank_count, u64 delegate_count, u64 symmetric) {
     __shared__ BlockRow row;
     __shared__ bool falling;
     __shared__ u64 least;
     const Parts w{ranks, here, delegates, here_count, rank_count, delegate_count, symmetric != 0};
-    const Meeting& m = *meeting;
-    if (threadIdx.x == 0) open_meetings(m);
+    const Barrier& m = *barrier;
+    if (threadIdx.x == 0) open_barrier(m);
     start_log(log);
 
-    for (u32 k = 0; k < here_count; ++k) plant(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
-    ends(log, PLANT);
+    for (u32 k = 0; k < here_count; ++k) link_first(w, ranks[here[k]]);
+    if (!synchronise(m, false)) return;
+    ends(log, LINK);
     for (u32 k = 0; k < here_count; ++k) probe(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
+    if (!synchronise(m, false)) return;
     ends(log, PROBE);
     for (u32 k = 0; k < here_count; ++k) shorten(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
+    if (!synchronise(m, false)) return;
     ends(log, SHORTEN);
     for (u32 k = 0; k < here_count && global_thread() < WARP; ++k) choose_giant(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
+    if (!synchronise(m, false)) return;
     ends(log, CHOOSE);
     for (u32 k = 0; k < here_count; ++k) {
         const Part& r = ranks[here[k]];
         join_rows(w, r, row, u32(load_relaxed(&r.counts[GIANT])));
     }
-    if (!meet(m, false)) return;
+    if (!synchronise(m, false)) return;
     ends(log, JOIN);
     for (u32 k = 0; k < here_count; ++k) flatten(w, ranks[here[k]]);
-    if (!meet(m, false)) return;
+    if (!synchronise(m, false)) return;
     ends(log, FLATTEN);
 
     u64 round = 0;
     while (true) {
         for (u32 k = 0; k < here_count; ++k) publish(w, ranks[here[k]], round == 0);
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         ends(log, PUBLISH);
         if (warp_id() == 0) {
             bool more = round ? any_fell(w, (round - 1) % SIDES) : rank_count > 1;
@@ -83,19 +83,19 @@ extern "C" __global__ void __launch_bounds__(512, 2)
             if (global_thread() < 2) r.counts[2 * ((round + 1) % SIDES) + global_thread()] = 0;
             pull_delegates(w, r, side);
         }
-        if (!meet(m, false)) return;
+        if (!synchronise(m, false)) return;
         for (u32 k = 0; k < here_count; ++k) pull_arcs(w, ranks[here[k]], row, side, least);
-        if (!meet(m, false)) return;
+        if (!synchronise(m, false)) return;
         ends(log, PULL);
-        for (u32 k = 0; k < here_count; ++k) settle(w, ranks[here[k]], side);
-        if (!meet(m, true)) return;
-        ends(log, SETTLE);
+        for (u32 k = 0; k < here_count; ++k) shortcut(w, ranks[here[k]], side);
+        if (!synchronise(m, true)) return;
+        ends(log, SHORTCUT);
         for (u32 k = 0; k < here_count; ++k) hook(w, ranks[here[k]], side);
-        if (!meet(m, false)) return;
+        if (!synchronise(m, false)) return;
         ends(log, HOOK);
         ++round;
     }
     if (global_thread() == 0) log[ROUNDS] = round;
     // Nobody ends while others read what it published.
-    meet(m, true);
+    synchronise(m, true);
 }

@@ -106,7 +106,7 @@ class _Exchange:
     def hooks(self) -> Generator[Ticket, dict[int, Any], bool]:
         """Lower what was the label of a vertex that fell, wherever it lives; say whether any label fell."""
         state, end, p = self._state, self._end, self._end.size
-        vertices, values = state.settle()
+        vertices, values = state.shortcut()
         owner = vertices % p
         parcels = {}
         for rank in range(p):

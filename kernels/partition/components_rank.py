@@ -154,7 +154,7 @@ class ComponentsRank:
         known[known] = self.own[at[known]] == pairs.places[known]
         keep_smaller(self.own_places[at[known]], pairs.values[known], self._best)
 
-    def settle(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def shortcut(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Lower the labels; returns the labels that fell, each once, and the smallest that they fell to."""
         falls = self._best < self.labels
         before, after = self.labels[falls], self._best[falls]

@@ -6,7 +6,7 @@ enum Subgraph : u32 { ND, DN, DD };
 
 __device__ __forceinline__ Count rows_of(Subgraph visit) { return visit == ND ? ND_ROWS : visit == DN ? DN_ROWS : DD_ROWS; }
 
-// The subgraph whose rows look when a visit is backward: those of the destinations.
+// The subgraph whose rows pull when a visit is backward: those of the destinations.
 __device__ __forceinline__ Subgraph reverse_of(Subgraph visit) { return visit == ND ? DN : visit == DN ? ND : DD; }
 
 struct Factors {
@@ -35,7 +35,7 @@ __device__ __forceinline__ void decide(Local& l, const Counts& count, const Fact
         double own = double(rows[k]), work = double(hidden[reverse_of(Subgraph(k))]) * (own + double(hidden[k]));
         double ahead = double(arcs[k]) * own;
         bool before = was >> k & 1, turned = before ? !(ahead < factors.forward[k] * work) : ahead > factors.backward[k] * work;
-        // Where nothing is left to look for a parent its arcs may not have been counted.
+        // Where nothing is unvisited its arcs may not have been counted.
         turned |= !hidden[reverse_of(Subgraph(k))];
         backward |= u32(rows[k] ? turned : before) << k;
     }

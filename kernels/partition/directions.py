@@ -1,8 +1,8 @@
 """The direction of each visit: forward work counted, backward work estimated (section IV-B).
 
-A destination that is not visited yet looks at its possible parents one by one. Each is on the frontier with
+An unvisited destination checks its possible parents one by one. Each is on the frontier with
 probability a = q / (q + s), for q new sources of the subgraph and s that are not visited; so the expected
-number of looks is a geometric series, at most 1 / a, and the backward work of u unvisited destinations is
+number of checks is a geometric series, at most 1 / a, and the backward work of u unvisited destinations is
 u (q + s) / q.
 """
 
@@ -19,7 +19,7 @@ class Ends:
     new: int = 0
     arcs: int = 0  # of the new ones
 
-    def settle(self, new: int, arcs: int) -> None:
+    def advance(self, new: int, arcs: int) -> None:
         """Take in the next frontier."""
         self.hidden -= new
         self.new = new

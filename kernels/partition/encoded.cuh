@@ -6,7 +6,7 @@
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
 
-constexpr u32 CURSOR_TRIES = 8;  // neighbours that a lane looks at before the warp takes its row
+constexpr u32 CURSOR_TRIES = 8;  // neighbours that a lane checks before the warp takes its row
 
 // The units of row v that belong to its arcs from `from` on, of `length`; those of all its parts are all its units.
 __device__ __forceinline__ u64 unit_at(u64 units, u64 from, u64 length) { return length ? from * units / length : 0; }
@@ -95,10 +95,10 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
     visit_merged(w, r, READ_DD, tail, found);
 }
 
-__device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offsets, Columns<u32> columns,
+__device__ __noinline__ u32 first_of_row(bool asked, u64 row, const OFFSET* offsets, Columns<u32> columns,
                                        const u32* seen) {
     const Rows& rows = *columns.rows;
-    bool open = looks && offsets[row] != offsets[row + 1];
+    bool open = asked && offsets[row] != offsets[row + 1];
     u32 hit = NONE;
     if (open) {
         Cursor cursor = open_row(rows, row);
@@ -128,12 +128,12 @@ __device__ __noinline__ u32 first_of_row(bool looks, u64 row, const OFFSET* offs
     return hit;
 }
 
-// Two rows of each lane; those that do not look have NONE for a row. First columns are not kept apart.
+// Two rows of each lane; those that are not asked for have NONE for a row. First columns are not kept apart.
 __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* offsets, Columns<u32> columns,
                                            const u32* seen, u32 (&hit)[2]) {
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
-        bool looks = row[k] != NONE;
-        hit[k] = __any_sync(ALL_LANES, looks) ? first_of_row(looks, row[k], offsets, columns, seen) : NONE;
+        bool asked = row[k] != NONE;
+        hit[k] = __any_sync(ALL_LANES, asked) ? first_of_row(asked, row[k], offsets, columns, seen) : NONE;
     }
 }

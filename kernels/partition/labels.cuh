@@ -10,21 +10,21 @@ constexpr u32 DEEP = 255, PLANES = 8;
 
 __device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
 
-// Label the vertices of word `own` that are `fresh`. Each word is labelled in every level, and the first that has a digit
+// Label the vertices of word `own` that are newly visited. Each word is labelled in every level, and the first that has a digit
 // writes all of its plane, which so needs no clearing.
-__device__ __forceinline__ void label(const Rank& r, u64 own, u32 fresh, i32 depth) {
+__device__ __forceinline__ void label(const Rank& r, u64 own, u32 newly, i32 depth) {
     u32 code = shallow(depth);
     if (code == DEEP) {
-        for (u32 bits = fresh; bits; bits &= bits - 1) r.distance[local_of(r, u32(own) * WARP + __ffs(bits) - 1)] = depth;
+        for (u32 bits = newly; bits; bits &= bits - 1) r.distance[local_of(r, u32(own) * WARP + __ffs(bits) - 1)] = depth;
         return;
     }
     bool opens = !(code & code - 1);  // a plane
-    for (u32 rest = code; (fresh || opens) && rest; rest &= rest - 1) {
+    for (u32 rest = code; (newly || opens) && rest; rest &= rest - 1) {
         u32* word = &r.planes[u64(__ffs(rest) - 1) * r.local_words + own];
         if (opens)
-            *word = fresh;
+            *word = newly;
         else
-            atomicOr(word, fresh);  // whose result nobody waits for
+            atomicOr(word, newly);  // whose result nobody waits for
     }
 }
 
@@ -48,7 +48,7 @@ __device__ __forceinline__ void finish(const Rank& r) {
 }
 
 // A warp puts the labels of a tile's vertices together, of as many words as it has lanes; TILE in
-// kernels/partition/cuda/slots.py. The slots of a tile begin anywhere in a word, and two words are read for each quad.
+// kernels/partition/cuda/compact_ids.py. The compact ids of a tile begin anywhere in a word, and two words are read for each quad.
 constexpr u32 TILE_WORDS = WARP, PLANE_WORDS = TILE_WORDS + 2;
 constexpr u32 FEW_DIGITS = 4;  // of depths below 15, which are most where there are delegates
 static_assert(PLANES * PLANE_WORDS <= WORDS_OF_WARP, "a tile's planes lie in shared memory");
@@ -73,8 +73,8 @@ __device__ __forceinline__ void smallest_keys(const World& w, const Rank& r, con
 }
 
 // Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `planes`, (digits, PLANE_WORDS), the
-// first of which is that of slot `base`. While levels settle each byte would be an access of its own to a large array, with
-// which a search of Kronecker 26 on one H200 took 5 % longer.
+// first of which is that of compact id `base`. While levels are committed each byte would be an access of its own to a large
+// array.
 __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32 base, u32* planes) {
     constexpr u32 AT_ONCE = TREE ? 4 : 8;
     u32 end = r.own_tiles[tile + 1];
@@ -136,31 +136,31 @@ __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b, u32 selector) {
     return bytes;
 }
 
-// Which of up to a quad's slots each of its vertices has, four bits each, from 4 on none. `mask` says which have one.
-__device__ __forceinline__ u32 slots_of_quad(u32 mask) {
+// Which of up to a quad's compact ids each of its vertices has, four bits each, from 4 on none. `mask` says which have one.
+__device__ __forceinline__ u32 ids_of_quad(u32 mask) {
     u32 has = (mask | mask << 3 | mask << 6 | mask << 9) & 0x1111u, before = has * 0x1110u;
     return (before & 0x3333u) | (~has & 0x1111u) << 2;
 }
 
-// The digits of one plane that a quad's slots have, from place `at` on, each in its byte.
+// The digits of one plane that a quad's compact ids have, from place `at` on, each in its byte.
 __device__ __forceinline__ u32 read_digit(const u32* planes, u32 at, u32 digit) {
     const u32* words = &planes[digit * PLANE_WORDS + at / WARP];
     return spread(__funnelshift_r(words[0], words[1], at % WARP) & 15, 1u << digit);
 }
 
 // The predecessor of a vertex: its key, if it was reached after the source. `code` is its label while levels are gone through.
-__device__ __forceinline__ Key predecessor(const Rank& r, u32 code, u32 slot) { return code > 1 ? r.keys[slot] : NO_KEY; }
+__device__ __forceinline__ Key predecessor(const Rank& r, u32 code, u32 id) { return code > 1 ? r.keys[id] : NO_KEY; }
 
 template <class T>
 struct alignas(16) QuadOf {
     T of[QUAD];
 };
 
-// A tile's vertices: their slots lie side by side, and so do their digits in a warp's planes.
+// A tile's vertices: their compact ids lie side by side, and so do their digits in a warp's planes.
 struct Tile {
     u64 number;
-    u32 mask, before;  // of a lane's word: which vertices have slots, and how many places of the planes come before
-    u32 base;          // the slot of the first place
+    u32 mask, before;  // of a lane's word: which vertices have compact ids, and how many places of the planes come before
+    u32 base;          // the compact id of the first place
 };
 
 // Labels of a whole tile, by quads of each lane. None has more than DIGITS, FEW_DIGITS at most.
@@ -181,15 +181,15 @@ __device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u3
 #pragma unroll
         for (u32 h = 0; h < AT_ONCE; ++h) {
             u32 word = from + h * QUAD, mask = __shfl_sync(ALL_LANES, t.mask, word), before = __popc(mask & (1u << shift) - 1);
-            u32 packed = 0, slots = slots_of_quad(mask >> shift & 15);
+            u32 packed = 0, ids = ids_of_quad(mask >> shift & 15);
 #pragma unroll
             for (u32 k = 0; k < DIGITS; ++k) packed |= spread(__shfl_sync(ALL_LANES, window[k], word) >> before & 15, 1u << k);
-            bytes[h] = permute_bytes(packed, 0, slots);
+            bytes[h] = permute_bytes(packed, 0, ids);
             if (TREE != ANY) continue;
             u32 first = t.base + __shfl_sync(ALL_LANES, t.before, word) + before;
 #pragma unroll
             for (u32 k = 0; k < QUAD; ++k)
-                found[h].of[k] = predecessor(r, bytes[h] >> 8 * k & 255, first + (slots >> 4 * k & 3));
+                found[h].of[k] = predecessor(r, bytes[h] >> 8 * k & 255, first + (ids >> 4 * k & 3));
         }
 #pragma unroll
         for (u32 h = 0; h < AT_ONCE; ++h) {
@@ -211,18 +211,18 @@ __device__ __forceinline__ void widen_any(const Rank& r, const Tile& t, u32 digi
         u32 at = __shfl_sync(ALL_LANES, t.before, from) + __popc(mask & (1u << shift) - 1), bytes = 0;
         u64 local = (t.number * TILE_WORDS + from) * WARP + shift;
         for (u32 k = 0; k < digits; ++k) bytes |= read_digit(planes, at, k);
-        u32 slots = slots_of_quad(mask >> shift & 15);
-        bytes = permute_bytes(bytes, 0, slots);
+        u32 ids = ids_of_quad(mask >> shift & 15);
+        bytes = permute_bytes(bytes, 0, ids);
         for (u32 k = 0; k < QUAD && local + k < r.own; ++k) {
             u32 code = bytes >> 8 * k & 255;
             if (code != DEEP) r.distance[local + k] = i32(code) - 1;
-            if (TREE == ANY) r.predecessors[local + k] = predecessor(r, code, t.base + at + (slots >> 4 * k & 3));
+            if (TREE == ANY) r.predecessors[local + k] = predecessor(r, code, t.base + at + (ids >> 4 * k & 3));
         }
     }
 }
 
 // Make a search's labels, -1 where nothing was reached, of what levels of up to `deepest` left, and its predecessors.
-// `alone` is the source, if it is a vertex of this rank and has no slot. `planes` is (PLANES, PLANE_WORDS) of a warp.
+// `alone` is the source, if it is a vertex of this rank and has no compact id. `planes` is (PLANES, PLANE_WORDS) of a warp.
 __device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest, u64 alone, u32* planes) {
     bool deep = deepest + 1 >= DEEP;
     u32 digits = deep ? PLANES : 32 - __clz(u32(deepest) + 1), warps = blockDim.x / WARP;
@@ -230,9 +230,9 @@ __device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest
     // Tiles side by side go to different blocks, since delegates may lie side by side.
     for (u64 tile = u64(warp_id()) * gridDim.x + blockIdx.x; tile < tiles; tile += u64(warps) * gridDim.x) {
         u64 own = tile * TILE_WORDS + lane_id();
-        u32 mask = own < r.own_words ? r.slot_mask[own] : 0, slots = __popc(mask), upto = warp_inclusive_sum(slots);
-        u32 begin = r.tile_slots[tile], base = begin / WARP * WARP, end = begin + __shfl_sync(ALL_LANES, upto, WARP - 1);
-        const Tile t{tile, mask, begin - base + upto - slots, base};
+        u32 mask = own < r.own_words ? r.id_mask[own] : 0, ids = __popc(mask), upto = warp_inclusive_sum(ids);
+        u32 begin = r.tile_ids[tile], base = begin / WARP * WARP, end = begin + __shfl_sync(ALL_LANES, upto, WARP - 1);
+        const Tile t{tile, mask, begin - base + upto - ids, base};
         __syncwarp();
         gather_planes(r, base / WARP, (end - base + WARP - 1) / WARP, digits, deep, planes);
         __syncwarp();

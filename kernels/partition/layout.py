@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 SUBGRAPHS = ("nn", "nd", "dn", "dd")
 NORMAL = numpy.uint32(0xFFFFFFFF)
-"""What `Separation.delegate_index` holds for a normal vertex."""
+"""Stands for no local id, of which there are fewer."""
 
 
 class Subgraph(NamedTuple):
@@ -41,16 +41,6 @@ class RankGraph:
 
 
 @dataclass(frozen=True)
-class Separation:
-    """Which vertices are delegates: all that is needed to place any arc."""
-
-    ranks: int
-    threshold: int
-    delegates: NDArray[Any]  # vertices, ascending, in the dtype of column_indices
-    delegate_index: NDArray[Any]  # (vertices,) uint32, NORMAL for a normal vertex
-
-
-@dataclass(frozen=True)
 class PartitionedGraph:
     """A whole graph over `ranks` ranks; `parts[r]` is rank r's share."""
 
@@ -65,6 +55,16 @@ class PartitionedGraph:
 def local_count(vertex_count: int, ranks: int, rank: int) -> int:
     """Count the vertices v with v mod ranks == rank, delegates included."""
     return max(0, (vertex_count - rank + ranks - 1) // ranks)
+
+
+def check_ranks(vertex_count: int, ranks: int) -> None:
+    """Raise ValueError for fewer than one rank, or a rank with 2^32 - 1 vertices or more."""
+    if ranks < 1:
+        raise ValueError(f"ranks is {ranks}; a partition needs at least 1")
+    if local_count(vertex_count, ranks, 0) >= int(NORMAL):
+        raise ValueError(
+            f"{vertex_count} vertices on {ranks} ranks do not fit 32-bit local ids; use more ranks"
+        )
 
 
 def column_bound(name: str, rank: int, vertex_count: int, ranks: int, delegate_count: int) -> int:

@@ -25,8 +25,8 @@ class Machine:
     """Read and written."""
     level_seconds: float
     """Of a level that finds hardly anything, on a rank that is alone."""
-    settle_seconds: float
-    """That it takes longer among several ranks, besides their two meetings."""
+    commit_seconds: float
+    """That it takes longer among several ranks, besides their two barriers."""
     end_levels: float
     """Levels that a search's beginning and end are taken for: labels are cleared, delegates' ones brought to
     their vertices and all widened. 0 where they are in what a level takes."""
@@ -52,7 +52,7 @@ H200_PEER = Machine(
     cache_bytes=60e6,
     memory_bandwidth=4.2e12,
     level_seconds=13e-6,
-    settle_seconds=6e-6,
+    commit_seconds=6e-6,
     end_levels=2,
     link_bandwidth=337e9,
     link_latency=3e-6,
@@ -61,40 +61,17 @@ H200_PEER = Machine(
     message_seconds=1e-6,
     ranks_per_host=8,
 )
-"""Measured on one and two H200 GPUs of a host. `access_rate` is that of gathers of 4 bytes from 256 MB, and
-so fast were the 13 million further looks of a level (320 us); gathers from 8 MB went at 140e9.
-
-The rest is from the levels of searches on Kronecker graphs of scales 22 and 24, threshold 32
-(`tests.benchmarks.ranks`), with the arcs that were counted on the same graphs:
-
-- `cached_rate`: a search of scale 22 that goes forward alone, which takes 0.989 ms on one GPU;
-- `cut_rate`: 1.15 million nn arcs a rank, half of them cut, took 41 us; uncut ones 16 ns a thousand;
-- `label_rate`: 8.9 million labels in the graph's own order took 25 us more than none, in degree order 22;
-- `level_seconds`: the mean of the first two and last two levels of four searches, which find hardly anything:
-  8 to 24 us, of which two barriers take 2 to 4 each;
-- `settle_seconds`, `link_latency`: the same levels took 12 us longer on two ranks, 3 of them at either
-  meeting and 6 between them, where masks and bins of the other rank are read. More than two ranks have not
-  been measured so;
-- `end_levels`: searches take 35 to 60 us longer than their levels, of which labels that are widened are
-  counted by themselves; 7 times 2 of it lie between levels.
-
-Of the present kernels, on one GPU, are `cached_rate`, `label_rate`, `level_seconds` and `end_levels`. The
-others are of earlier ones, which nothing has replaced on two GPUs since.
-
-`memory_bandwidth` is a device copy's, `link_bandwidth` that of reading a neighbour's memory over NVLink. Not
-measured is what joins hosts: a 400 Gb/s card for each GPU, 10 us a step and 1 us a message."""
+"""Measured on one and two H200 GPUs of a host; docs/tuning.md has what each rate comes from."""
 
 H200_NCCL = replace(
     H200_PEER,
     name="H200, NCCL",
     level_seconds=0.26e-3,
-    settle_seconds=0.11e-3,
+    commit_seconds=0.11e-3,
     link_bandwidth=3 * (64 << 20) / 658e-6,
     link_latency=8.7e-6,
 )
-"""The same with NCCL: all-gathers of 64 MiB a rank on four GPUs took 658 us and of 1 KB 8.7 us. The host
-launches the kernels and messages of every level: at scale 22 searches of seven levels took 1.9 to 2.9 ms on
-one GPU with all options, and 3.2 to 5.2 on two."""
+"""The same with NCCL, whose host launches the kernels and messages of every level."""
 
 P100_RAY = Machine(
     name="P100, Ray",
@@ -105,7 +82,7 @@ P100_RAY = Machine(
     cache_bytes=4e6,
     memory_bandwidth=0.5e12,
     level_seconds=0.3e-3,
-    settle_seconds=0.0,
+    commit_seconds=0.0,
     end_levels=0,
     link_bandwidth=40e9,
     link_latency=50e-6,
@@ -128,7 +105,7 @@ CPU_WORKERS = Machine(
     cache_bytes=8e6,
     memory_bandwidth=10e9,
     level_seconds=0.2e-3,
-    settle_seconds=0.0,
+    commit_seconds=0.0,
     end_levels=0,
     link_bandwidth=1e9,
     link_latency=1.5e-3,
@@ -137,10 +114,8 @@ CPU_WORKERS = Machine(
     message_seconds=1e-4,
     ranks_per_host=1,
 )
-"""Processes that talk over sockets. Measured is a level of two of them on one machine, 3 ms with hardly any
-work; the rest is assumed, and `gravel.kernels.partition.model.calibrated` fits the local rates to a run."""
-
-MACHINES = (H200_PEER, H200_NCCL, P100_RAY, CPU_WORKERS)
+"""Processes that talk over sockets, mostly assumed; `gravel.kernels.partition.model.calibrated` fits local
+rates to a run."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +132,7 @@ class LinkCurve:
 def with_links(machine: Machine, curves: Sequence[LinkCurve]) -> Machine:
     """Put measured links between the ranks of a host in the place of a machine's own.
 
-    The latency is that of a meeting; the bandwidth what the largest exchange takes beyond the smallest, or a
+    The latency is that of a barrier; the bandwidth what the largest exchange takes beyond the smallest, or a
     reduction where nothing was exchanged. `message_seconds` is what the smallest message of a pair takes, on
     a transport that joins hosts as it does ranks (the wire). Curves are of one transport; what they do not
     tell stays as it was.

@@ -1,13 +1,13 @@
 """A cost model of a search over p ranks on h hosts (Pan, Pearce, Owens 2018, sections IV-B and V).
 
-Time is local work, delegates' masks, normal vertices and meetings, one after the other: nothing is taken to
+Time is local work, delegates' masks, normal vertices and barriers, one after the other: nothing is taken to
 overlap. Volumes are the paper's: a bit for each delegate, in words of 8 bytes, and 4 bytes for each nn arc,
 of which (p - 1) / p are cut; where nn is visited backward, a bit of each vertex with arcs instead.
 On a host every rank reads the other ranks' masks; between hosts masks go up and down a tree.
 
-Local work is, on each rank: arcs that are expanded, first looks of normal vertices and of delegates (whose
-first columns lie side by side), further looks of delegates and nn arcs (each in a row that lies elsewhere),
-cut nn arcs, labels, and what a level takes that finds hardly anything. All but delegates' looks get fewer
+Local work is, on each rank: arcs that are expanded, first checks of normal vertices and of delegates (whose
+first columns lie side by side), further checks of delegates and nn arcs (each in a row that lies elsewhere),
+cut nn arcs, labels, and what a level takes that finds hardly anything. All but delegates' checks get fewer
 with more ranks. `tests/kernels/test_partition_measured.py` holds it against what searches took.
 """
 
@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 
 from gravel.kernels.partition.census import Division
 from gravel.kernels.partition.machines import H200_PEER, Machine
-from gravel.kernels.partition.workload import BUSIEST_FIRST, HUBS_FIRST, Searching
+from gravel.kernels.partition.workload import BY_DEGREE, DEGREE_ORDER, Searching
 
 __all__ = [
-    "BUSIEST_FIRST",
-    "HUBS_FIRST",
+    "BY_DEGREE",
+    "DEGREE_ORDER",
     "Prediction",
     "Searching",
     "calibrated",
@@ -40,14 +40,14 @@ class Prediction:
     local: float
     masks: float
     vertices: float
-    meetings: float
+    barriers: float
     mask_bytes: float
     vertex_bytes: float
 
     @property
     def seconds(self) -> float:
         """The whole search, with nothing overlapped."""
-        return self.local + self.masks + self.vertices + self.meetings
+        return self.local + self.masks + self.vertices + self.barriers
 
     def gteps(self, arcs: int) -> float:
         """Give the Graph500 rate: undirected edges, two arcs each, in billions a second."""
@@ -93,14 +93,14 @@ def predict(
         partners = hosts - 1
     steps = math.ceil(math.log2(hosts))
     one_mask = (here - 1) * mask / machine.link_bandwidth + 2 * steps * mask / machine.host_bandwidth
-    meeting = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
-    settling = machine.settle_seconds if ranks > 1 else 0.0
-    meetings = (how.levels + machine.end_levels) * (2 * meeting + settling)
+    barrier = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
+    settling = machine.commit_seconds if ranks > 1 else 0.0
+    barriers = (how.levels + machine.end_levels) * (2 * barrier + settling)
     return Prediction(
         local=_local(division, vertices, ranks, machine, how),
         masks=how.mask_levels * one_mask,
         vertices=(own + fronts) / machine.link_bandwidth + leave / hosts / machine.host_bandwidth,
-        meetings=meetings + how.levels * partners * machine.message_seconds,
+        barriers=barriers + how.levels * partners * machine.message_seconds,
         mask_bytes=how.mask_levels * mask * (ranks * (here - 1) + 2 * (hosts - 1)),
         vertex_bytes=cut + ranks * fronts + (leave * (here - 1) / here if how.local_all_to_all else 0.0),
     )
@@ -117,9 +117,9 @@ def _local(division: Division, vertices: int, ranks: int, machine: Machine, how:
     spent = (nn - cut) / machine.access_rate + cut / machine.cut_rate
     others = (division.mixed + division.dd) / ranks
     if how.direction_optimized:
-        first = how.looked_at * others + min(1, how.parents) * delegates
+        first = how.pulled * others + min(1, how.parents) * delegates
         spent += side_by_side(how.expanded * others + first, delegates)
-        # Rows of more ranks are shorter, but not what is looked at of them (the paper's bound m' + p d b).
+        # Rows of more ranks are shorter, but not what is read of them (the paper's bound m' + p d b).
         spent += max(0, how.parents - 1) * delegates / machine.access_rate
     else:
         spent += side_by_side(others, max(delegates, vertices / ranks))

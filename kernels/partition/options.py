@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, check_barrier_seconds
 
 OPTIMIZED = ("nd", "dn", "dd")
 """Subgraphs whose direction a rank decides; nn is expanded forward.
@@ -20,11 +21,9 @@ class SearchOptions:
 
     A visit turns backward when its counted forward work is above `*_backward` times the estimated backward
     work, and forward again when it is below `*_forward` times that. The estimate takes parents to be anywhere
-    in a row; on GPUs delegates with most arcs come first, and a parent is found soon. So of 0.1 to 0.001 one
-    H200 was fastest with 0.01: Kronecker 22, 24 and 26 took 2 to 10 % less time than with 0.1 (means of 8 and
-    16 sources), which had been faster than the paper's 0.5. CPUs take 1 to 10 % longer with it than with 0.1
-    (Kronecker 18 and 20, one and four ranks). A turn back takes a tenth of what a turn there takes, so that
-    no visit swings.
+    in a row; on GPUs delegates with most arcs come first, and a parent is found soon. So
+    the factors are smaller than the paper's 0.5; docs/tuning.md has what supports them. A turn back takes a
+    tenth of what a turn there takes, so that no visit swings.
 
     Raises ValueError for what cannot be.
     """
@@ -52,6 +51,9 @@ class SearchOptions:
     message_bytes: int = 0
     """Bytes of normal vertices that a message has at most; longer lists go in several. 0 sends each whole.
     Section VI-A1 found about 4 MB the best for data of more than 2 MB."""
+    barrier_seconds: float = BARRIER_SECONDS
+    """How long a rank on a GPU waits for the others at a barrier, over NCCL within a level, before the search
+    is given up."""
     nd_backward: float = 0.01
     dn_backward: float = 0.01
     dd_backward: float = 0.01
@@ -76,6 +78,7 @@ class SearchOptions:
             raise ValueError(f"groups is {self.groups}; it is a number of hosts, or 0 for none")
         if self.local_all_to_all and not self.groups:
             raise ValueError("local_all_to_all exchanges within groups first; say how many `groups`")
+        check_barrier_seconds(self.barrier_seconds)
         for name in OPTIMIZED:
             if not 0 <= self.forward(name) <= self.backward(name):
                 raise ValueError(f"{name}_forward lies between 0 and {name}_backward")

@@ -118,7 +118,7 @@ def search_program(
             reduce.stop()
         visit.start()
         was = normal, delegates
-        normal, delegates = state.settle(found)
+        normal, delegates = state.commit(found)
         visit.stop()
         exchange.start()
         frontier = delegates + sum((yield from gather(end, normal)))

@@ -1,9 +1,9 @@
 // The queues of forward visits. They are made of the frontier's bits when directions are known, since backward visits
-// need none; but a frontier that cannot be large is listed as it settles, which saves a meeting. So is that of nn,
+// need none; but a frontier that cannot be large is listed as it is committed, which saves a barrier. So is that of nn,
 // unless all its arcs are gone through.
 
 #include "kernels/partition/directions.cuh"
-#include "kernels/partition/settle.cuh"
+#include "kernels/partition/commit.cuh"
 
 // The visits that are forward in this level.
 struct Forward {
@@ -47,7 +47,7 @@ __device__ __forceinline__ void list_delegates(const World& w, const Rank& r, u6
     u64 at[2] = {};
 #pragma unroll 1
     for (bool lists = false;; lists = true) {
-        deal_words(w.words, [&](u32 own, bool live) {
+        assign_words(w.words, [&](u32 own, bool live) {
             u32 front = live ? r.delegates_front[own] : 0;
             each_bit(own, front, [&](const u32(&d)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
                 uint2 lengths[WORDS_AT_ONCE];

@@ -1,15 +1,15 @@
 // One rank of a partition in device memory, and how its vertices and delegates are claimed.
 //
-// A normal vertex goes by its slot among those of the rank that have arcs, which in a Kronecker graph are about half, and
-// nn and dn columns name slots too (kernels/partition/cuda/slots.py). Distances and predecessors lie where vertices do.
+// A normal vertex goes by its compact id among those of the rank that have arcs, which in a Kronecker graph are about half, and
+// nn and dn columns name compact ids too (kernels/partition/cuda/compact_ids.py). Distances and predecessors lie where vertices do.
 //
 // `seen` is frozen while a level is visited: what is found goes to `reached` (normal vertices here, with those that
-// are seen) and `found` (delegates, reduced over all ranks), and becomes the frontier, `front`, between two meetings.
+// are seen) and `found` (delegates, reduced over all ranks), and becomes the frontier, `front`, between two barriers.
 //
 // A key is a candidate for a predecessor. With TREE == SMALLEST it is a delegate's vertex, or a normal one with
 // NORMAL_CLASS, so that the smallest key is the smallest delegate where there is one (see
 // kernels/partition/rank_search.py); delegates take any smallest vertex. With TREE == ANY it is whichever vertex was
-// found, so that nobody looks for another, and finding one is a store.
+// found, so that nobody searches for another, and finding one is a store.
 
 #include "kernels/cuda/types.cuh"
 #include "kernels/partition/placed.cuh"
@@ -32,7 +32,7 @@ constexpr u64 MERGE_ARCS = (1ull << MERGE_BITS) - 1;
 
 // Counters of a level, in SIDES copies: those of level l are filled before it, read in it, zeroed after it.
 enum Count : u32 {
-    N_FRESH, ND_ROWS, ND_ARCS, NN_ROWS, D_FRESH, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
+    N_NEW, ND_ROWS, ND_ARCS, NN_ROWS, D_NEW, DN_ROWS, DN_ARCS, DD_ROWS, DD_ARCS, ARRIVED,
     // Of the queues: that of nn is filled with the counts, if at all, the others when directions are known.
     NN_TAIL, ND_TAIL, DN_TAIL, DD_TAIL,
     COUNTS = 16
@@ -43,8 +43,7 @@ constexpr u32 SIDES = 3;
 __device__ __forceinline__ u32 side_of(u64 level) { return u32(level) % SIDES * COUNTS; }
 
 // Arcs of a lane, and words of a warp, under way at once: a visit is chains of loads, not arithmetic, but registers are
-// few. With twice as many arcs searches of Kronecker graphs of scales 22 and 24 took 0 to 4 % longer, with twice as many
-// words 0 to 2 %. Reading over a link is bound by the link.
+// few (docs/tuning.md). Reading over a link is bound by the link.
 constexpr u32 BATCH = 2, WORDS_AT_ONCE = PLACED ? 2 : 4;
 
 // Of the bytes with the lengths of normal vertices' rows: this long and longer ones are in the offsets.
@@ -70,19 +69,19 @@ struct Rank {
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
-    const VERTEX* nn_vertices;  // the same as vertices, if ANY; null where slots are vertices
+    const VERTEX* nn_vertices;  // the same as vertices, if ANY; null where compact ids are vertices
     const u32* nn_owners;  // rows of nn arcs, or null
     Columns<u32> nd_columns, dn_columns, dd_columns;
     const u32 *nn_mask, *nd_mask, *dn_mask, *dd_mask;  // rows that are not empty
     const u32 *nd_longer, *dn_longer, *dd_longer;  // those with more than their first columns, unless ENCODED
-    const u32 *nd_heads, *dn_heads, *dd_heads;  // (rows, HEADS) the first columns of each, unless ENCODED; for none the bit after all
+    const u32 *nd_first, *dn_first, *dd_first;  // (rows, FIRST) the first columns of each, unless ENCODED; for none the bit after all
     const u8* nd_lengths;                       // (local) up to LONG_ROW
     const u32* delegate_lengths;                // (delegates, 2) of dn and dd
     const u32* own_delegates;                   // (words) those that are vertices of this rank; null where nobody asks
-    const u32* slot_mask;                 // (own_words) local vertices with slots
-    const u32* tile_slots;                // (tiles + 1) how many come before each tile, see labels.cuh
-    const u32* locals;                    // (local) the local vertex of each slot; null where all have one
-    const u32 *own_places, *own_numbers;  // slots of vertices that are delegates, ascending, and their numbers
+    const u32* id_mask;                 // (own_words) local vertices with compact ids
+    const u32* tile_ids;                // (tiles + 1) how many come before each tile, see labels.cuh
+    const u32* locals;                    // (local) the local vertex of each compact id; null where all have one
+    const u32 *own_places, *own_numbers;  // compact ids of vertices that are delegates, ascending, and their numbers
     const u32* own_tiles;                 // (tiles + 1) how many of them come before each tile
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
     u32* planes;          // (PLANES, local_words) and
@@ -102,7 +101,7 @@ struct Rank {
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u32* relay_sent;      // (groups, words of a rank) what was listed already, or null
     u64* relay_taken;     // (2, ranks) how far mates' bins for other groups were read
-    u64 local, local_words, own, own_words;  // slots, and vertices
+    u64 local, local_words, own, own_words;  // compact ids, and vertices
     u64 sent_words;
     u64 nd_source_count, dn_filled, dd_filled;
 };
@@ -115,7 +114,7 @@ struct World {
     u64 delegate_count, words;  // 32-bit words of a mask, a multiple of 2
 };
 
-// Shared memory of a warp that is anybody's between meetings.
+// Shared memory of a warp that is anybody's between barriers.
 constexpr u32 MOST_WARPS = 16, WORDS_OF_WARP = 272;
 __device__ __forceinline__ u32* words_of_warp() {
     __shared__ u32 words[MOST_WARPS][WORDS_OF_WARP];
@@ -125,14 +124,14 @@ __device__ __forceinline__ u32* words_of_warp() {
 // Lengths of a delegate's dn and dd rows.
 __device__ __forceinline__ uint2 lengths_of(const Rank& r, u32 d) { return reinterpret_cast<const uint2*>(r.delegate_lengths)[d]; }
 
-// The local vertex of a slot, and the vertex.
-constexpr bool HAS_SLOTS = TREE != SMALLEST && !PLACED && !ENCODED;
-__device__ __forceinline__ u32 local_of(const Rank& r, u32 slot) { return HAS_SLOTS && r.locals ? r.locals[slot] : slot; }
-__device__ __forceinline__ u64 vertex_of(const Rank& r, u32 slot, u64 ranks) { return u64(local_of(r, slot)) * ranks + r.rank; }
+// The local vertex of a compact id, and the vertex.
+constexpr bool HAS_COMPACT_IDS = TREE != SMALLEST && !PLACED && !ENCODED;
+__device__ __forceinline__ u32 local_of(const Rank& r, u32 id) { return HAS_COMPACT_IDS && r.locals ? r.locals[id] : id; }
+__device__ __forceinline__ u64 vertex_of(const Rank& r, u32 id, u64 ranks) { return u64(local_of(r, id)) * ranks + r.rank; }
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return bitmap[place >> 5] >> (place & 31) & 1; }
 
-// Whether it was not set when this thread looked.
+// Whether it was not set when this thread read it.
 __device__ __forceinline__ bool set_bit(u32* bitmap, u32 place) {
     u32 bit = 1u << (place & 31);
     // Mostly others were here before, and a load is cheaper than an atomic.
@@ -152,25 +151,24 @@ __device__ __forceinline__ void lower_key(Key* key, Key value) {
     if (*reinterpret_cast<volatile Key*>(key) > value) atomicMin(key, value);
 }
 
-// What a visit reaches: vertices that are not `seen` are marked in `fresh`, and `keys` get `key(k)`, or are lowered to it.
-// Where `fresh` has the seen ones too, only who lowers keys asks for `seen`, since it is another access to a large bitmap.
-template <bool FRESH_HAS_SEEN, u32 N, class Found>
-__device__ __forceinline__ void claim(const u32* seen, u32* fresh, Key* keys, const bool (&live)[N], const u32 (&place)[N],
+// What a visit reaches: vertices that are not `seen` are marked in `newly`, and `keys` get `key(k)`, or are lowered to it.
+// Where `newly` has the seen ones too, only who lowers keys asks for `seen`, since it is another access to a large bitmap.
+template <bool REACHED_HAS_SEEN, u32 N, class Found>
+__device__ __forceinline__ void claim(const u32* seen, u32* newly, Key* keys, const bool (&live)[N], const u32 (&place)[N],
                                       const Found& key) {
-    // Then an atomic whose result nobody waits for does without the load that it would save: means of Kronecker 24 and 26
-    // took 2 % less.
-    constexpr bool ASKS = TREE || !FRESH_HAS_SEEN;
+    // Then an atomic whose result nobody waits for does without the load that it would save.
+    constexpr bool ASKS = TREE || !REACHED_HAS_SEEN;
     bool open[N];
     u32 word[N];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) open[k] = live[k] && ((FRESH_HAS_SEEN && TREE != SMALLEST) || !test_bit(seen, place[k]));
+    for (u32 k = 0; k < N; ++k) open[k] = live[k] && ((REACHED_HAS_SEEN && TREE != SMALLEST) || !test_bit(seen, place[k]));
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) word[k] = !open[k] ? ~0u : ASKS ? *reinterpret_cast<volatile u32*>(&fresh[place[k] >> 5]) : 0;
+    for (u32 k = 0; k < N; ++k) word[k] = !open[k] ? ~0u : ASKS ? *reinterpret_cast<volatile u32*>(&newly[place[k] >> 5]) : 0;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
         u32 bit = 1u << (place[k] & 31);
         if (word[k] & bit) continue;
-        atomicOr(&fresh[place[k] >> 5], bit);
+        atomicOr(&newly[place[k] >> 5], bit);
         if (TREE == ANY) keys[place[k]] = Key(key(k));
     }
     if (TREE != SMALLEST) return;
@@ -206,15 +204,15 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     return share < WARP ? share : WARP;
 }
 
-// Call `each(own, live)` for words that are dealt to the warps, DEALT of them at a time, until all are: delegates of like
+// Call `each(own, live)` for words that are dealt to the warps, ASSIGNED of them at a time, until all are: delegates of like
 // length have like numbers, and of few that are found most are among the first. Whole warps call it.
-constexpr u32 DEALT = 4;
+constexpr u32 ASSIGNED = 4;
 template <class Each>
-__device__ __forceinline__ void deal_words(u64 words, const Each& each) {
-    u32 sectors = (words_at_once(words) + DEALT - 1) / DEALT, warps = u32(global_threads() / WARP);
-    for (u32 first = u32(global_thread() / WARP); first * DEALT < words; first += warps * sectors) {
-        u32 own = (first + lane_id() / DEALT * warps) * DEALT + lane_id() % DEALT;
-        each(own, lane_id() < sectors * DEALT && own < words);
+__device__ __forceinline__ void assign_words(u64 words, const Each& each) {
+    u32 sectors = (words_at_once(words) + ASSIGNED - 1) / ASSIGNED, warps = u32(global_threads() / WARP);
+    for (u32 first = u32(global_thread() / WARP); first * ASSIGNED < words; first += warps * sectors) {
+        u32 own = (first + lane_id() / ASSIGNED * warps) * ASSIGNED + lane_id() % ASSIGNED;
+        each(own, lane_id() < sectors * ASSIGNED && own < words);
     }
 }
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.partition.chunks import Share
 from gravel.kernels.partition.layout import Subgraph, mask_words
+from gravel.kernels.partition.shares import Share
 
 
 def offsets_of(lengths: Any, arcs: int) -> Any:

@@ -1,6 +1,6 @@
 """One rank's state in a search, and its local steps between two exchanges (Pan, Pearce, Owens 2018).
 
-A level is a visit of each of the four subgraphs, an exchange, and `settle`, which takes in what the others
+A level is a visit of each of the four subgraphs, an exchange, and `commit`, which takes in what the others
 found and counts the work ahead. `gravel.kernels.partition.program` puts them in order.
 
 A normal vertex takes the smallest delegate that can be its predecessor, and only where there is none the
@@ -124,9 +124,9 @@ class RankSearch:
     def _count_work(self) -> None:
         """Count the work ahead and choose each visit's direction (section IV-B)."""
         part, ends = self.part, self._ends
-        ends["nd"].settle(*row_work(self._frontier, part.nd.row_offsets))
+        ends["nd"].advance(*row_work(self._frontier, part.nd.row_offsets))
         for name in ("dn", "dd"):
-            ends[name].settle(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
+            ends[name].advance(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
         self._marked = 0
         if not self.optimized:
             return
@@ -147,15 +147,15 @@ class RankSearch:
         if self._ends["nd"].new:
             here = (self.ranks, self.rank)
             if self.backward["nd"]:
-                look = (self._seen, self.distance, self.level, found, self.delegate_predecessor)
-                delegates_backward(part.dn_source_mask, _NO_NAMES, *here, *part.dn, *look)
+                pull = (self._seen, self.distance, self.level, found, self.delegate_predecessor)
+                delegates_backward(part.dn_source_mask, _NO_NAMES, *here, *part.dn, *pull)
             else:
                 reached = (self._seen, found, self.delegate_predecessor)
                 delegates_forward(self._frontier, _NO_NAMES, *here, *part.nd, *reached)
         if self._ends["dd"].new:
             if self.backward["dd"]:
-                look = (self._seen, self.delegate_distance, self.level, found, self.delegate_predecessor)
-                delegates_backward(part.dd_source_mask, self.delegates, 0, 0, *part.dd, *look)
+                pull = (self._seen, self.delegate_distance, self.level, found, self.delegate_predecessor)
+                delegates_backward(part.dd_source_mask, self.delegates, 0, 0, *part.dd, *pull)
             else:
                 reached = (self._seen, found, self.delegate_predecessor)
                 delegates_forward(self._delegate_frontier, self.delegates, 0, 0, *part.dd, *reached)
@@ -167,8 +167,8 @@ class RankSearch:
         if self._ends["dn"].new:
             labels = (self.distance, self.predecessor, self._fresh, self._marked)
             if self.backward["dn"]:
-                look = (part.nd_source_list, self.delegates, *part.nd, self.level, self.delegate_distance)
-                self._marked = normals_backward(*look, *labels)
+                pull = (part.nd_source_list, self.delegates, *part.nd, self.level, self.delegate_distance)
+                self._marked = normals_backward(*pull, *labels)
             else:
                 expand = (self._delegate_frontier, self.delegates, *part.dn, self.level)
                 self._marked = normals_forward(*expand, *labels)
@@ -196,7 +196,7 @@ class RankSearch:
         answer &= self.predecessor[ids] == NOBODY
         return answer
 
-    def settle(self, delegates: NDArray[Any]) -> tuple[int, int]:
+    def commit(self, delegates: NDArray[Any]) -> tuple[int, int]:
         """End a level with the OR of all ranks' masks; returns what `frontier_sizes` does."""
         self.level += 1
         self._frontier = self._fresh[: self._marked].copy()

@@ -2,8 +2,8 @@
 // Pearce, Owens, IPDPS 2018; see kernels/partition/__init__.py for the layout).
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: visit the four
-// subgraphs; meet everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
-// here; label and count; meet everywhere. What a visit needs first is made beside the others, and all meet here in between:
+// subgraphs; synchronise everywhere; reduce the delegates' masks and take in arrivals, both read from peer memory; meet
+// here; label and count; synchronise everywhere. What a visit needs first is made beside the others, and all synchronise here in between:
 // the queue of one that is forward, where it is not there yet, and the frontiers of other ranks where nn is backward.
 //
 // spills 300: what a level needs is laid aside between its visits; 64-bit vertices with the smallest predecessors take most
@@ -11,18 +11,14 @@
 // variants OFFSET: u32 u64
 // variants TREE: 0 1 2
 
-#include "kernels/partition/backward.cuh"
-#include "kernels/partition/directions.cuh"
-#include "kernels/partition/forward.cuh"
-#include "kernels/partition/fronts.cuh"
+#include "kernels/partition/pull.cuh"
+#include "kernels/partition/begin.cuh"
+#include "kernels/partition/push.cuh"
+#include "kernels/partition/pull_nn.cuh"
 #include "kernels/partition/labels.cuh"
-#include "kernels/partition/meeting.cuh"
-#include "kernels/partition/queues.cuh"
+#include "kernels/partition/level_state.cuh"
+#include "kernels/partition/device_barrier.cuh"
 #include "kernels/partition/staged.cuh"
-
-#ifndef STAGED
-#define STAGED 0
-#endif
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
 
@@ -35,118 +31,8 @@ constexpr u32 MOST_HERE = 16;  // ranks of a device
 // for other groups. The host repeats a search that had more levels than the log.
 constexpr u32 LINK_SECTORS = 1, BEGAN = 2, ENDED = 3, DONE = 4, FIRST_LEVEL = 5, LEVEL_WORDS = 11;
 
-// The source's rows: its counts, as those of a level that has it for a frontier, and its queues.
-__device__ __forceinline__ void count_source(const Rank& r, u64 slot, u64 place, bool normal, bool delegate) {
-    auto arcs = [](bool own, const OFFSET* offsets, u64 at) { return own ? u64(offsets[at + 1] - offsets[at]) : 0; };
-    u64 nn = arcs(normal, r.nn_offsets, slot), nd = arcs(normal, r.nd_offsets, slot);
-    u64 dn = arcs(delegate, r.dn_offsets, place), dd = arcs(delegate, r.dd_offsets, place);
-    for (u32 i = 0; i < SIDES * COUNTS; ++i) r.counts[i] = 0;
-    r.counts[N_FRESH] = normal, r.counts[D_FRESH] = delegate;
-    r.counts[NN_ROWS] = nn != 0, r.counts[ND_ARCS] = nd, r.counts[DN_ARCS] = dn, r.counts[DD_ARCS] = dd;
-    r.counts[ND_ROWS] = nd != 0, r.counts[DN_ROWS] = dn != 0, r.counts[DD_ROWS] = dd != 0;
-    r.counts[NN_TAIL] = nn != 0, r.counts[ND_TAIL] = nd != 0;
-    r.counts[DN_TAIL] = dn ? 1ull << MERGE_BITS | dn : 0, r.counts[DD_TAIL] = dd ? 1ull << MERGE_BITS | dd : 0;
-    if (nn) r.nn_queue[0] = u32(slot);
-    if (nd) r.nd_queue[0] = u32(slot);
-    if (dn) r.dn_queue[0] = u32(place), r.dn_starts[0] = 0;
-    if (dd) r.dd_queue[0] = u32(place), r.dd_starts[0] = 0;
-}
-
-// A search's source: its number among delegates, or its slot on its rank if it has one, or neither.
-struct Source {
-    u64 vertex, delegate, slot;
-
-    __device__ __forceinline__ bool is_normal(const World& w, const Rank& r) const {
-        return delegate == ~0ull && VERTEX(vertex) % VERTEX(w.rank_count) == r.rank;
-    }
-    // Where it is on its rank, if it has no slot there.
-    __device__ __forceinline__ u64 alone(const World& w, const Rank& r) const {
-        return slot == ~0ull && is_normal(w, r) ? VERTEX(vertex) / VERTEX(w.rank_count) : ~0ull;
-    }
-};
-
-// Forget the last search, and make the source the frontier.
-__device__ __forceinline__ void begin(const World& w, const Rank& r, const Source& source) {
-    bool delegate = source.delegate != ~0ull, normal = source.is_normal(w, r), slotted = normal && source.slot != ~0ull;
-    u64 word = slotted ? source.slot / 32 : ~0ull, delegate_word = delegate ? source.delegate / 32 : ~0ull;
-    u32 bit = 1u << (source.slot & 31), delegate_bit = 1u << (source.delegate & 31);
-    if (global_thread() == global_threads() - 1) {
-        count_source(r, source.slot, source.delegate, slotted, delegate);
-        r.counts[N_FRESH] = normal;
-    }
-    fill_but(r.planes, r.local_words, 0u, word, bit);
-    fill_but(r.delegate_depths, w.delegate_count, u8(0), source.delegate, u8(shallow(0)));
-    if (TREE) fill(r.delegate_keys, w.delegate_count, NO_KEY);
-    if (TREE == SMALLEST) fill(r.keys, r.local, NO_KEY), fill(r.classed, r.local_words, 0u);
-    if (TREE == ANY) copy(r.keys, r.expected, r.local);
-    fill_but(r.seen, r.local_words + 1, 0u, word, bit);
-    fill_but(r.reached, r.local_words, 0u, word, bit);
-    fill_but(r.front, r.local_words, 0u, word, bit);
-    fill_but(r.delegates_seen, w.words + 1, 0u, delegate_word, delegate_bit);
-    fill_but(r.delegates_front, w.words, 0u, delegate_word, delegate_bit);
-    fill(r.found, 2 * w.words, 0u);
-    if (r.sent) fill(r.sent, w.rank_count * r.sent_words, 0u);
-    for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) {
-        r.bin_tail[i] = r.bin_start[i];
-        r.came[i] = r.came[w.rank_count + i] = w.ranks[i].bin_start[r.rank];
-    }
-}
-
-// Arcs of a frontier, none of which is visited backward, up to which what they find is listed as it settles. Of
-// Kronecker graphs of scales 22 and 24 searches on one H200 that list nothing so took 4 to 6 % longer, with 1 Mi arcs up
-// to 3 % longer, and with 16 or 64 Ki as long within 1 %.
-constexpr u64 LISTED_ARCS = 1 << 14;
-
-// Of the normal vertices with delegates nearby one in so many may still be hidden, for what is found of them to be listed
-// for nn: a frontier after a large one is small again. With 3 or 32 the same searches took as long within 3 %. So it is
-// where no visit is backward: without a list nn of 417 thousand vertices took 130 us of scale 26, for all its arcs are
-// gone through.
-constexpr u32 LISTED_SHARE = 8;
-
-// Vertices that a block lists for nn at most, unless there is no way without a list: of more nn is visited backward, mostly.
-// At scale 26 a level with 3 million of them settled in 38 us instead of 79.
-constexpr u32 MOST_LISTED = 1 << 12;
-
-// What all ranks know of a level.
-struct Everywhere {
-    u64 frontier, nn_left, delegates_left;  // its vertices; and vertices with nn arcs, and delegates, that are not seen
-    bool nn_backward;
-    bool no_delegates;  // on the frontier, nor any left
-};
-
-// What a block knows of a rank in a level.
-struct Ahead {
-    Local local;
-    Forward forward;
-    // Whether its queues are there, and those of the next level will be when that begins; of nn and of the others.
-    bool nn_listed, listed, nn_lists, lists;
-    bool sweeps;  // every normal vertex with nd arcs is reached: all delegates are seen, or on the frontier
-    u64 counts[COUNTS];
-};
-
-__device__ __forceinline__ void look_ahead(Ahead& a, const Rank& r, const Factors& factors, const Everywhere& all) {
-    auto count = [&](u32 place) { return a.counts[place]; };
-    decide(a.local, count, factors);
-    a.forward = forward_of(a.local, count);
-    a.forward.nn &= !all.nn_backward;
-    // Then nobody need look who: scale 26 took 10 % less. Any predecessor is the expected one, which encoded rows do not have.
-    a.sweeps = (!TREE || (TREE == ANY && !ENCODED)) && !all.delegates_left && a.local.backward >> DN & 1 && count(DN_ROWS) &&
-               a.local.hidden[reverse_of(DN)];
-    if (factors.optimized) {
-        // Every arc has its reverse, and rows that are seen have nothing to find.
-        a.forward.nd &= a.local.hidden[reverse_of(ND)] != 0;
-        a.forward.dn &= a.local.hidden[reverse_of(DN)] != 0;
-        a.forward.dd &= a.local.hidden[reverse_of(DD)] != 0;
-    }
-    a.nn_listed = a.nn_lists && !(count(NN_TAIL) & TOO_MANY);
-    a.listed = a.lists;
-    u64 arcs = count(ND_ARCS) + count(NN_ROWS) + count(DN_ARCS) + count(DD_ARCS);
-    a.lists = !a.local.backward && arcs <= LISTED_ARCS;
-    a.nn_lists = !r.nn_owners || !a.local.backward || LISTED_SHARE * a.local.hidden[ND] <= r.nd_source_count;
-}
-
-// Backward visits in their order, two bits each: in an array they would lie in local memory, and a search of Kronecker 24 on
-// one H200 took 6 % longer. What dd finds does not look along dn rows, but for the smallest predecessor.
+// Backward visits in their order, two bits each: in an array they would lie in local memory. What dd finds does not pull
+// along dn rows, but for the smallest predecessor.
 constexpr u32 VISITS = DD | DN << 2 | DD << 4 | ND << 6;
 
 // Make the queues of forward visits, and go through with those that need none.
@@ -158,8 +44,8 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
 #pragma unroll 1
     for (u32 k = 0; k < 4; ++k) {
         Subgraph visit = Subgraph(VISITS >> 2 * k & 3);
-        Lookers lookers = k == 0 && r.own_delegates ? OWN : k == 2 ? OTHERS : ALL;
-        if (lookers == OTHERS) {
+        Pullers pullers = k == 0 && r.own_delegates ? OWN : k == 2 ? OTHERS : ALL;
+        if (pullers == OTHERS) {
             if (a.forward.nn && a.nn_listed)
                 visit_nn(w, r, row, a.counts[NN_TAIL]);
             else if (a.forward.nn)
@@ -168,7 +54,7 @@ __device__ __forceinline__ void visit_unqueued(const World& w, const Rank& r, co
         }
         if (visit == DN && a.sweeps) continue;
         if (a.local.backward >> visit & 1 && a.local.hidden[reverse_of(visit)] && a.counts[rows_of(visit)])
-            look(w, r, visit, lookers, found);
+            pull(w, r, visit, pullers, found);
     }
 }
 
@@ -177,41 +63,6 @@ __device__ __forceinline__ void visit_queued(const World& w, const Rank& r, cons
     if (a.forward.dd) visit_dd(w, r, a.counts[DD_TAIL], found);
     if (a.forward.nd) visit_nd(w, r, row, a.counts[ND_TAIL], found);
     if (a.forward.dn) visit_dn(w, r, a.counts[DN_TAIL]);
-}
-
-// Some threads of a block read the counts of the ranks here, in one go.
-__device__ __forceinline__ void read_counts(const Rank* own, u32 here_count, Ahead* ahead, u64 level, u32 thread, u32 threads) {
-#pragma unroll 1
-    for (u32 i = thread; i < here_count * COUNTS; i += threads)
-        ahead[i / COUNTS].counts[i % COUNTS] = load_relaxed(&own[i / COUNTS].counts[side_of(level) + i % COUNTS]);
-}
-
-// Of each rank what others read between two levels.
-struct Afar {
-    u32* found;
-    const u64* counts;
-};
-
-// The first warp learns of a level: of the ranks here all counts, and of all ranks, in its first lane, the normal vertices
-// on the frontier and those of them with nn arcs.
-__device__ __forceinline__ void learn(const Rank* own, u32 here_count, const Afar* afar, u32 rank_count, Ahead* ahead, u64 level,
-                                      u64& normals, u64& nn_rows) {
-    u64 side = side_of(level);
-    auto ask = [&](u32 from, u64& fresh, u64& rows) {
-        const u64* counts = afar[from].counts + side;
-        fresh = __ldcv(&counts[N_FRESH]), rows = __ldcv(&counts[NN_ROWS]);
-    };
-    normals = nn_rows = 0;
-    // Both are asked for at once: one after the other they are two trips.
-    if (lane_id() < rank_count) ask(lane_id(), normals, nn_rows);
-    read_counts(own, here_count, ahead, level, lane_id(), WARP);
-#pragma unroll 1
-    for (u32 from = lane_id() + WARP; from < rank_count; from += WARP) {
-        u64 fresh, rows;
-        ask(from, fresh, rows);
-        normals += fresh, nn_rows += rows;
-    }
-    if (rank_count > 1) normals = sum_counts(normals), nn_rows = sum_counts(nn_rows);
 }
 
 // A warp copies.
@@ -223,21 +74,21 @@ __device__ __forceinline__ void copy_words(T& to, const T& from) {
 
 // What a block fetches first, each by a warp of its own where there are so many: one after the other, these trips to memory
 // were a third of the time until levels begin.
-enum Fetched : u32 { OF_RANKS, OF_MEETING, OF_OTHERS, OF_WORLD, FETCHES };
+enum Fetched : u32 { OF_RANKS, OF_BARRIER, OF_OTHERS, OF_WORLD, FETCHES };
 
 extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
-    search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Meeting* meeting, const Factors* factors,
+    search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Barrier* barrier, const Factors* factors,
            u64* log, u64 logged, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
-           u64 source_delegate, u64 source_slot, u64 max_depth, const Stages* staged) {
+           u64 source_delegate, u64 source_id, u64 max_depth, const Stages* staged) {
     __shared__ Ahead known[MOST_HERE];
-    // Of global memory these and all other pointers would be fetched anew after every meeting.
+    // Of global memory these and all other pointers would be fetched anew after every barrier.
     __shared__ Rank own[MOST_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
     __shared__ u64 sums[MOST_HERE * COUNTS];
     __shared__ u64 tails[MOST_HERE * MOST_DEVICES];
     __shared__ Everywhere all;
-    __shared__ Meeting m;
+    __shared__ Barrier m;
     __shared__ Afar afar[MOST_HERE * MOST_DEVICES];
 #pragma unroll 1
     for (u32 fetched = warp_id(); fetched < FETCHES; fetched += blockDim.x / WARP) {
@@ -249,11 +100,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             known[k].local = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
             known[k].lists = known[k].nn_lists = true;
         }
-        if (fetched == OF_MEETING) copy_words(m, *meeting);
+        if (fetched == OF_BARRIER) copy_words(m, *barrier);
         for (u32 from = lane_id(); fetched == OF_OTHERS && from < rank_count; from += WARP)
             afar[from] = {ranks[from].found, ranks[from].counts};
         if (fetched == OF_WORLD && lane_id() == 0) {
-            open_meetings(*meeting);
+            open_barrier(*barrier);
             w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
             all = {0, nn_rows, delegate_count, false, false};
             if (PLACED) link_sectors() = 0;
@@ -263,14 +114,12 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     __syncthreads();
     // When a device was launched is no part of a search.
-    if (m.devices > 1 && !meet(m, true)) return;
+    if (m.devices > 1 && !synchronise(m, true)) return;
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
-    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_slot});
-#if STAGED
-    const Stages stages = *staged;
+    for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_id});
+    const Stages stages = STAGED ? *staged : Stages{};
     // What a rank begins to read from others is written anew.
-    for (u32 k = 0; k < here_count; ++k) begin_relay(w, own[k], stages);
-#endif
+    for (u32 k = 0; STAGED && k < here_count; ++k) begin_relay(w, own[k], stages);
 
     u64 level = 0;
     for (bool begun = false;; begun = true) {
@@ -283,12 +132,12 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                 auto mask_of = [&](u32 from) { return reinterpret_cast<u64*>(afar[from].found + side * w.words); };
                 take_masks(mask_of(u32(own[k].rank)), stages.schedule, round * rank_count + own[k].rank, w.words / 2, mask_of);
             }
-            if (!meet(m, true)) return;
+            if (!synchronise(m, true)) return;
         }
         if (stamps) stamp[0] = nanoseconds();
         if (begun && relays(stages, rank_count)) {
             for (u32 k = 0; k < here_count; ++k) relay(w, own[k], stages, own[k].counts + side_of(ahead), side);
-            if (!meet(m, true)) return;
+            if (!synchronise(m, true)) return;
         }
         if (stamps) stamp[1] = nanoseconds();
 #endif
@@ -298,21 +147,15 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             Tally tally;
             // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
             bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
-#if STAGED
-            u64 told = asks ? tail_for(w, r, stages, threadIdx.x) : 0;
-#else
-            u64 told = asks ? __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]) : 0;
-#endif
+            u64 told = 0;
+            if (asks) told = STAGED ? tail_for(w, r, stages, threadIdx.x) : __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]);
             if (!all.no_delegates)
-                settle_delegates(
+                commit_delegates(
                     w, r, tally,
                     [&](u64 own) {
-                        u32 found = 0;
-#if STAGED
-                        found = __ldcv(&r.found[side * w.words + own]);
-#else
-                        for (u32 from = 0; from < w.rank_count; ++from) found |= __ldcv(&afar[from].found[side * w.words + own]);
-#endif
+                        u32 found = STAGED ? __ldcv(&r.found[side * w.words + own]) : 0;
+                        for (u32 from = 0; !STAGED && from < w.rank_count; ++from)
+                            found |= __ldcv(&afar[from].found[side * w.words + own]);
                         r.found[(side ^ 1) * w.words + own] = 0;
                         return found;
                     },
@@ -320,27 +163,23 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             if (rank_count > 1) {
                 if (asks) tails[threadIdx.x] = told;
                 __syncthreads();
-#if STAGED
-                receive_staged(w, r, stages, counts, side, tails);
-#else
-                receive(w, r, counts, side, tails);
-#endif
+                receive(w, r, stages, counts, side, tails);
                 __syncthreads();
             }
-            // A warp lists the words that it settled, so nobody waits.
+            // A warp lists the words that it committed, so nobody waits.
             if (known[k].lists && !all.no_delegates) list_delegates(w, r, counts, true, true);
             if (!all.no_delegates) tally.add_delegates(sums + k * COUNTS);
         }
-        // One rank alone has nothing to take in before its normal vertices settle.
-        if (begun && rank_count > 1 && !meet(m, false)) return;
+        // One rank alone has nothing to take in before its normal vertices commit.
+        if (begun && rank_count > 1 && !synchronise(m, false)) return;
         for (u32 k = 0; begun && k < here_count; ++k) {
             const Rank& r = own[k];
             u64* counts = r.counts + side_of(ahead);
             Tally tally;
-            Settling asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MOST_LISTED : ~0u,
+            Commit asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MOST_LISTED : ~0u,
                            known[k].sweeps, all.delegates_left != 0};
-            settle_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 fresh) {
-                if (live) label(r, own, fresh, i32(ahead));
+            commit_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 newly) {
+                if (live) label(r, own, newly, i32(ahead));
             });
             tally.add_normals(sums + k * COUNTS);
         }
@@ -348,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
         u64* record = log + FIRST_LEVEL + level * LEVEL_WORDS;
         bool logs = begun && global_thread() == 0 && level < logged;
         if (logs) record[6] = nanoseconds();
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         if (logs) record[7] = nanoseconds();
         level = ahead;
         if (warp_id() == 0) {
@@ -356,14 +195,14 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             learn(own, u32(here_count), afar, u32(rank_count), known, level, normals, nn_ahead);
             __syncwarp();
             if (lane_id() == 0) {
-                u64 fresh = known[0].counts[D_FRESH];
-                all.frontier = normals + fresh;
-                all.delegates_left -= fresh;
-                all.no_delegates = !fresh && !all.delegates_left;
+                u64 newly = known[0].counts[D_NEW];
+                all.frontier = normals + newly;
+                all.delegates_left -= newly;
+                all.no_delegates = !newly && !all.delegates_left;
                 all.nn_left -= nn_rows ? nn_ahead : 0;
-                // Unless the smallest is asked for, who has found a delegate by then does not look along nn: about as
-                // many in all as delegates are on the frontier. Kronecker 26 took 2 % less for it.
-                u64 most = delegate_count ? delegate_count : 1, others = TREE == SMALLEST ? most : most - fresh;
+                // Unless the smallest is asked for, who has found a delegate by then does not pull along nn: about as
+                // many in all as delegates are on the frontier.
+                u64 most = delegate_count ? delegate_count : 1, others = TREE == SMALLEST ? most : most - newly;
                 all.nn_backward = factors->optimized && nn_rows && nn_ahead * most > all.nn_left * others;
             }
             __syncwarp();
@@ -384,11 +223,11 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             u64 directions = 0, normals = 0;
             for (u32 k = 0; k < here_count; ++k) {
                 directions |= u64(known[k].local.backward | u32(all.nn_backward) << 3) << 4 * k;
-                normals += known[k].counts[N_FRESH];
+                normals += known[k].counts[N_NEW];
             }
             record[0] = directions;
             record[1] = normals;
-            record[2] = known[0].counts[D_FRESH];
+            record[2] = known[0].counts[D_NEW];
             record[3] = nanoseconds();
         }
         bool queues = false, gathers = all.nn_backward && rank_count > 1;
@@ -401,28 +240,28 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             visit_unqueued(w, r, known[k], row, level);
         }
         if (queues || gathers) {
-            if (!meet(m, false)) return;
+            if (!synchronise(m, false)) return;
             read_counts(own, u32(here_count), known, level, threadIdx.x, blockDim.x);
             __syncthreads();
         }
         for (u32 k = 0; k < here_count; ++k) {
-            if (all.nn_backward) look_along_nn(w, own[k], known[k].sweeps);
+            if (all.nn_backward) pull_nn(w, own[k], known[k].sweeps);
             visit_queued(w, own[k], known[k], row, level);
         }
         if (logs) record[4] = nanoseconds();
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         if (logs) record[5] = nanoseconds();
     }
     if (global_thread() == 0) log[0] = level;
     if (PLACED && threadIdx.x == 0) atomicAdd(&log[LINK_SECTORS], link_sectors());
     for (u32 k = 0; k < here_count; ++k) {
-        const Source source{source_vertex, source_delegate, source_slot};
+        const Source source{source_vertex, source_delegate, source_id};
         if (TREE == SMALLEST) finish(own[k]);
         widen(w, own[k], all.frontier ? level : level - 1, source.alone(w, own[k]), words_of_warp());
     }
     // Others read the keys here. Of what a search for distances alone reads from peers nothing changes before all
     // devices begin the next.
-    if (TREE) meet(m, true);
+    if (TREE) synchronise(m, true);
     __syncthreads();
     if (threadIdx.x == 0 && atomicAdd(&log[DONE], 1ull) == gridDim.x - 1) {
         log[ENDED] = nanoseconds();

@@ -1,5 +1,5 @@
 // Places in the queues of a level. A warp asks once for all of its words: they are counted at one address, where atomics
-// wait for each other. On Kronecker 24 one for each 32 words took most of the time in which a level settles.
+// wait for each other.
 
 #include "kernels/partition/rank.cuh"
 
@@ -14,7 +14,7 @@ __device__ __forceinline__ void reserve(const u64 (&wanted)[N], u64* const (&tai
 
 constexpr u64 TOO_MANY = 1ull << 40;  // of a tail: more than places
 
-// The same for all warps of a block, which ask once: listing a large level took 7 us instead of 15. Whole blocks call it. A
+// The same for all warps of a block, which ask once. Whole blocks call it. A
 // block that wants more than `most` places gets none, and its queue is TOO_MANY.
 template <u32 N>
 __device__ __forceinline__ void reserve_together(const u64 (&wanted)[N], const u32 (&most)[N], u64* const (&tails)[N], u64 (&begin)[N]) {

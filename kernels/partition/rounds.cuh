@@ -1,16 +1,16 @@
 // Rounds among the ranks, after each has joined what its own arcs join; labels of trees only fall in them.
 //
-//   publish: every node's label where all ranks can read it; meet everywhere
+//   publish: every node's label where all ranks can read it; synchronise everywhere
 //   pull:    a delegate's tree takes the smallest of all ranks' labels for it, the tail of an nn arc that leads to
-//            another rank the label of its head, with a meeting here between; meet here
-//   settle:  a tree takes its label's label, and lists a hook for the tree of the label that it had; meet everywhere
-//   hook:    trees take what any rank has listed for them; meet here
+//            another rank the label of its head, with a barrier here between; synchronise here
+//   shortcut:  a tree takes its label's label, and lists a hook for the tree of the label that it had; synchronise everywhere
+//   hook:    trees take what any rank has listed for them; synchronise here
 //
 // which is FastSV (Zhang, Azad, Hu, SIAM PP 2020) over trees instead of vertices. Peer memory is only read.
 // Without symmetry an nn arc lowers its head as well, by a hook.
 
 #include "kernels/partition/by_length.cuh"
-#include "kernels/partition/meeting.cuh"
+#include "kernels/partition/device_barrier.cuh"
 #include "kernels/partition/trees.cuh"
 
 // Lower the label of a node's tree; whether it fell.
@@ -130,7 +130,7 @@ __device__ __forceinline__ void pull_arcs(const Parts& w, const Part& r, BlockRo
     note(r, side, fell);
 }
 
-__device__ __forceinline__ void settle(const Parts& w, const Part& r, u64 side) {
+__device__ __forceinline__ void shortcut(const Parts& w, const Part& r, u64 side) {
     bool fell = false;
     u64 nodes = nodes_of(w, r);
     for (u64 base = global_thread() - lane_id(); base < nodes; base += global_threads()) {

@@ -1,5 +1,5 @@
 // One round of a reduction of masks (kernels/partition/reductions.py), in place: a rank reads the masks of those that the
-// schedule names, and ORs them into its own. Between two rounds all devices meet.
+// schedule names, and ORs them into its own. Between two rounds all devices synchronise.
 //
 // Where two ranks take each other's masks in one round, one may read words that the other has added to. That adds bits of
 // the result alone, and none are lost, since only a rank itself writes its mask.

@@ -1,6 +1,6 @@
 """Searches over all ranks of a partition: in lock step here, or each rank on its own worker.
 
-`prepare` runs the ranks of `gravel.kernels.partition.program` one after another in this process.
+`PartitionSearch` runs the ranks of `gravel.kernels.partition.program` one after another in this process.
 `search_rank` is the same program as one rank of a gang.
 """
 
@@ -54,11 +54,25 @@ def check_output(output: str) -> None:
         raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
 
 
+def check_source(source: int, vertex_count: int) -> None:
+    """Raise ValueError unless the source is a vertex."""
+    if not 0 <= source < vertex_count:
+        raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {vertex_count - 1}")
+
+
 class PartitionSearch:
     """A `gravel.kernels.bfs.Search` over a partition whose ranks run in lock step.
 
     Results are in the numbering that was partitioned; predecessors as `gravel.kernels.partition.rank_search`
     says. `labels` has the ranks' records of the last search.
+
+    Parameters
+    ----------
+    output : "distance", "predecessor" or "both".
+    max_depth : do not expand beyond this distance.
+    symmetric : whether every arc has its reverse; only then may a direction turn.
+    options : what else can be chosen; raises ValueError where its groups do not fit the ranks.
+
     """
 
     strategy = "partition"
@@ -94,10 +108,7 @@ class PartitionSearch:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; raises ValueError when it is not in the graph."""
-        if not 0 <= source < self.graph.vertex_count:
-            raise ValueError(
-                f"source {source} is not in the graph; it has vertices 0 to {self.graph.vertex_count - 1}"
-            )
+        check_source(source, self.graph.vertex_count)
         started = time.perf_counter()
         labels = run_in_lock_step(lambda end: self._program(end, source), self.graph.ranks)
         distance = self._distance if self.output != "predecessor" else None
@@ -106,27 +117,6 @@ class PartitionSearch:
         milliseconds = (time.perf_counter() - started) * 1e3
         self.labels = tuple(labels)
         return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels))
-
-
-def prepare(
-    graph: PartitionedGraph,
-    *,
-    output: str = "both",
-    max_depth: int | None = None,
-    symmetric: bool = False,
-    options: SearchOptions | None = None,
-) -> PartitionSearch:
-    """Make a partitioned graph ready for searches, as `gravel.kernels.bfs.prepare` does for a CSR graph.
-
-    Parameters
-    ----------
-    output : "distance", "predecessor" or "both".
-    max_depth : do not expand beyond this distance.
-    symmetric : whether every arc has its reverse; only then may a direction turn.
-    options : what else can be chosen; raises ValueError where its groups do not fit the ranks.
-
-    """
-    return PartitionSearch(graph, output=output, max_depth=max_depth, symmetric=symmetric, options=options)
 
 
 def search_rank(

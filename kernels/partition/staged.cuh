@@ -1,10 +1,14 @@
 // What ranks on peer devices do by stages (Pan, Pearce, Owens 2018, section V): masks in rounds, and with groups the local
 // all-to-all. A vertex for a rank of another group is read by the member of this group that has the receiver's place there,
-// and listed for that group; when all have met, the receiver reads that list. With uniquify a member lists no vertex twice,
+// and listed for that group; after a barrier, the receiver reads that list. With uniquify a member lists no vertex twice,
 // whichever of its mates had it.
 
 #include "kernels/partition/rounds_of_masks.cuh"
-#include "kernels/partition/settle.cuh"
+#include "kernels/partition/commit.cuh"
+
+#ifndef STAGED
+#define STAGED 0
+#endif
 
 // Of a launch; only kernels/partition/ranks_staged.cu reads it. The fields are in kernels/partition/cuda/launch.py too.
 struct Stages {
@@ -13,7 +17,7 @@ struct Stages {
     u64 members;  // ranks of a group with local all-to-all, else 0
 };
 
-__device__ __forceinline__ bool relays(const Stages& s, u64 ranks) { return s.members && s.members < ranks; }
+__device__ __forceinline__ bool relays(const Stages& s, u64 ranks) { return STAGED && s.members && s.members < ranks; }
 
 // How vertices come from a rank to another: from its bin, from what it lists for the other's group, or not at all.
 enum Way : u32 { BY_BIN, BY_LIST, BY_NONE };
@@ -72,9 +76,9 @@ __device__ __forceinline__ u64 tail_for(const World& w, const Rank& r, const Sta
     return __ldcv(way == BY_BIN ? &w.ranks[from].bin_tail[r.rank] : &w.ranks[from].relay_tail[r.rank / s.members]);
 }
 
-// As `receive`, by stages.
-__device__ __forceinline__ void receive_staged(const World& w, const Rank& r, const Stages& s, u64* counts, u64 side,
-                                               const u64* tails) {
+// Take in what other ranks' nn arcs reached here, up to `tails` in their bins and lists.
+__device__ __forceinline__ void receive(const World& w, const Rank& r, const Stages& s, u64* counts, u64 side,
+                                        const u64* tails) {
     u64* came = r.came + side * w.rank_count;
     u64* next = r.came + (side ^ 1) * w.rank_count;
     for (u32 from = 0; from < w.rank_count; ++from) {

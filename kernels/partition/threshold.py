@@ -8,7 +8,7 @@ same thresholds, the powers of the square root of 2 of a census. Of those that k
 
 it takes the one for which `gravel.kernels.partition.model.predict` gives the least time of a search,
 
-    local work + masks + normal vertices + meetings
+    local work + masks + normal vertices + barriers
 
 on p ranks. 4 n / p, a tenth and "several tens of MBs" are from Pan, Pearce, Owens 2018 (sections V-A and
 VI-B), n / 16 is gravel's. The paper sweeps thresholds instead, and finds a wide range near the best.
@@ -22,7 +22,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.census import Census, Division, take_census
+from gravel.kernels.partition.census import Census, Division
 from gravel.kernels.partition.machines import H200_PEER, Machine
 from gravel.kernels.partition.model import Searching, fastest, hosts_of
 
@@ -118,4 +118,6 @@ def suggest_threshold(
     limits : those of `Limits`, by name; `hosts` and `machine`, too.
 
     """
+    from gravel.kernels.partition.census_cpu import take_census
+
     return choose_threshold(take_census(row_offsets, column_indices), ranks, **limits)

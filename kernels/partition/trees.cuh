@@ -89,7 +89,7 @@ __device__ __forceinline__ bool in_giant(const u32* parents, u32 node, u32 giant
 }
 
 // The root above a node of trees that nobody joins meanwhile; each step is stored at `node`, so that others' walks
-// are cut short. A root is looked at through the cache, since most nodes are of one tree and would queue for it.
+// are cut short. A root is read through the cache, since most nodes are of one tree and would queue for it.
 __device__ __forceinline__ u32 walk(u32* parents, u32 node, u32 at) {
     if (parents[at] == at) return at;
     for (u32 above; (above = parent_of(parents, at)) != at; at = above) parents[node] = above;

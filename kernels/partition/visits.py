@@ -1,9 +1,9 @@
 """The inner loops of one rank's visits, forward and backward (section IV).
 
 A visit finds delegates (nd, dd) or local normal vertices (dn), or sorts what nn arcs reach by rank. Forward,
-it expands the rows of the frontier; backward, every destination that is not visited looks for a parent on
-the frontier in its own row of the opposite subgraph and ends at the first, which is the smallest since rows
-ascend. Directions give the same finds and the same smallest parents.
+it expands the rows of the frontier; backward, every unvisited destination checks its own row of the opposite
+subgraph for a parent on the frontier and ends at the first, which is the smallest since rows ascend.
+Directions give the same finds and the same smallest parents.
 
 `parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none. `columns` are
 an array, or encoded rows (`gravel.kernels.partition.columns`).
@@ -81,7 +81,7 @@ def delegates_forward(  # type: ignore[no-untyped-def]
 def delegates_backward(  # type: ignore[no-untyped-def]
     mask, names, ranks, rank, offsets, columns, seen, labels, level, found, parents
 ):
-    """Let unvisited delegates of a source mask look for parents (nd in dn's rows; dd in its own)."""
+    """Let unvisited delegates of a source mask pull (nd in dn's rows; dd in its own)."""
     values = values_of(columns)
     for word in range(len(mask)):
         bits = mask[word] & ~seen[word]
@@ -125,7 +125,7 @@ def normals_forward(  # type: ignore[no-untyped-def]
 def normals_backward(  # type: ignore[no-untyped-def]
     sources, names, offsets, columns, level, labels, distance, parents, fresh, marked
 ):
-    """Let unvisited normal vertices of the source list look for a delegate on the frontier (dn)."""
+    """Let unvisited normal vertices of the source list pull from delegates on the frontier (dn)."""
     values = values_of(columns)
     for position in range(len(sources)):
         local = numpy.int64(sources[position])

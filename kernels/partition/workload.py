@@ -1,4 +1,4 @@
-"""How much of a graph a search over ranks looks at, for the cost model.
+"""How much of a graph a search over ranks reads, for the cost model.
 
 The shares were counted on Kronecker graphs (Graph500 R-MAT, edge factor 16, scales 22 and 24, threshold 32,
 2 to 3 sources each) with the directions that `gravel.kernels.partition.directions` decides:
@@ -7,14 +7,14 @@ The shares were counted on Kronecker graphs (Graph500 R-MAT, edge factor 16, sca
 of nd, dn and dd arcs, %                own order    hubs first
 ======================================  ===========  ================
 expanded forward                        0.1 to 3.3   0.9 to 3.3
-looks back of normal vertices           0.5 to 1.9   0.6 to 1.3
+pulled by normal vertices                0.5 to 1.9   0.6 to 1.3
 ======================================  ===========  ================
 
 For each delegate 0.2 to 10 columns are tested before it has a parent in the graph's own order, in the mean
 2 at scale 22 and 7 at 24, and 0.1 to 1.3 where hubs come first: few where most delegates were found by an
 expansion, which depends on the source. So it is on the rank that owns the delegate; on another its row has
-only delegates that are no busier than itself, and on GPUs that rank looks later, for those alone that their
-owners have not found by then.
+only delegates of no higher degree, and on GPUs that rank pulls later, for those alone that their owners have
+not found by then.
 
 Where nn has a direction too, 5 to 25 % of its arcs are gone along at scale 22 and 6 to 37 % at 20, six
 sources each, in the mean a tenth; in 2 or 3 of 6 or 7 levels it is visited backward.
@@ -34,8 +34,8 @@ class Searching:
     """Levels that find delegates, about half of them (section V-B)."""
     expanded: float = 0.02
     """Share of nd, dn and dd arcs that a search with directions expands forward."""
-    looked_at: float = 0.011
-    """Share of nd, dn and dd arcs that normal vertices look back along: hardly more than one each."""
+    pulled: float = 0.011
+    """Share of nd, dn and dd arcs that normal vertices pull along: hardly more than one each."""
     parents: float = 5.0
     """Columns that a rank tests for a delegate. They do not get fewer with shorter rows of more ranks."""
     nn_visited: float = 1.0
@@ -53,9 +53,9 @@ class Searching:
     local_all_to_all: bool = False
 
 
-BUSIEST_FIRST = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
+BY_DEGREE = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
 """With delegates numbered by their arcs and nn in both directions: GPUs, unless for smallest predecessors."""
 
-HUBS_FIRST = replace(BUSIEST_FIRST, together=1.15)
+DEGREE_ORDER = replace(BY_DEGREE, together=1.15)
 """The same in degree order: what a level labels lies close together. Labels took 2.5 ns a thousand against
 2.9 in the graph's own order (scale 24, one H200)."""

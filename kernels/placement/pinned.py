@@ -13,6 +13,8 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gravel.kernels.threads import thread_count
+
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
@@ -160,9 +162,7 @@ def fill(out: NDArray[Any], array: Any, first: int = 0) -> None:
 
     starts = range(0, len(out), step)
     if len(starts) > 1 and isinstance(array, numpy.ndarray):
-        import numba
-
-        with ThreadPoolExecutor(min(len(starts), numba.get_num_threads())) as threads:
+        with ThreadPoolExecutor(min(len(starts), thread_count())) as threads:
             list(threads.map(copy, starts))
         return
     for start in starts:

@@ -3,8 +3,9 @@
 //
 // Distances are words that atomics compare: integers, or the bits of a float64 that is not negative. A vertex
 // is in a frontier once a round (marks) and in the pile once (piled), so queues hold `vertices` entries.
-// While frontier and pile are small, the first block works alone and the grid waits: rounds then end at a
-// barrier of the block.
+// While the frontier is small, the first block works alone and the grid waits. Its frontier is then in shared memory,
+// as vertices with their words: of a vertex that comes twice in a round, the entry whose word is no longer its own is
+// passed over. Rounds end at a barrier of the block. What is too much for it, and rows of hubs, go back to the grid.
 //
 // Contract: row_offsets i64 (vertices + 1), columns VERTEX and weights WEIGHT (arcs), words WORD (vertices) all
 // `unreached`, marks and piled u32 (vertices) all 0, queues VERTEX (4 * vertices), hubs VERTEX (arcs / HUB + 1),
@@ -15,84 +16,18 @@
 // variants WORD: u32 u64
 // variants WEIGHT: u32 float
 
-#include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/sssp/arcs.cuh"
 
 using TREE = VERTEX;  // predecessors are below 2^31 where columns are u32
 
-constexpr i64 ALONE = 32;   // arcs that a lane relaxes before its warp helps
-constexpr i64 HUB = 4096;   // arcs from which a row is split over the grid
-constexpr u64 FEW = 2048;   // vertices of frontier and pile up to which one block works alone
+constexpr u32 ROOM = 23552 / (sizeof(VERTEX) + sizeof(WORD));  // entries of a frontier in shared memory
+constexpr u64 FEW_FAR = 8192;  // vertices of the pile that one block splits alone
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile.
-enum { NEAR, OTHER, FAR, KEPT, HUBS, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, STATE = 16 };
+enum { NEAR, OTHER, FAR, KEPT, HUBS, HUGES, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, WIDE, STATE = 16 };
 
 // What is left, as whoever leads the group saw it: all others may read counts while they still grow.
 enum { DONE, SMALL, LARGE };
-
-template <class T>
-__device__ __forceinline__ T now(const T* address) {
-    return *reinterpret_cast<const volatile T*>(address);
-}
-
-__device__ __forceinline__ WORD lengthened(WORD word, float weight) {
-    return WORD(__double_as_longlong(__longlong_as_double(i64(word)) + double(weight)));
-}
-
-__device__ __forceinline__ WORD lengthened(WORD word, u32 weight) { return word + WORD(weight); }
-
-// Those who work together: the whole grid, or the first block.
-struct Group {
-    u64 first, count;
-    u64* arrivals;  // null for a block
-
-    __device__ __forceinline__ void meet() const {
-        if (arrivals)
-            grid_barrier(arrivals);
-        else
-            __syncthreads();
-    }
-    __device__ __forceinline__ bool leads() const { return first == 0; }
-};
-
-// Calls visit(u, arc) for all arcs of the `size` vertices that `vertex` names, long rows by warps and the
-// longest by the whole group. Ends with a barrier. state[HUBS] is 0 before and after.
-template <class Vertex, class Visit>
-__device__ __forceinline__ void each_arc(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs, u64* state,
-                                         Vertex vertex, Visit visit) {
-    for (u64 base = group.first - lane_id(); base < size; base += group.count) {
-        u64 i = base + lane_id();
-        VERTEX u = 0;
-        bool live = i < size && vertex(i, u);
-        i64 at = live ? row_offsets[u] : 0, end = live ? row_offsets[u64(u) + 1] : 0;
-        if (end - at >= HUB) {
-            hubs[atomicAdd(&state[HUBS], 1ull)] = u;
-            at = end;
-        }
-        i64 stop = end - at < ALONE ? end : at + ALONE;
-        for (; at < stop; ++at) visit(u, at);
-        __syncwarp();
-        u32 left = __ballot_sync(ALL_LANES, at < end);
-        while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
-            i64 last = __shfl_sync(ALL_LANES, end, from);
-            VERTEX row = __shfl_sync(ALL_LANES, u, from);
-            for (i64 arc = __shfl_sync(ALL_LANES, at, from) + lane_id(); arc < last; arc += WARP) visit(row, arc);
-            __syncwarp();
-        }
-    }
-    group.meet();
-    u64 count = now(&state[HUBS]);
-    if (!count) return;
-    for (u64 i = 0; i < count; ++i) {
-        VERTEX u = now(&hubs[i]);
-        i64 end = row_offsets[u64(u) + 1];
-        for (i64 arc = row_offsets[u] + i64(group.first); arc < end; arc += i64(group.count)) visit(u, arc);
-    }
-    group.meet();
-    if (group.leads()) state[HUBS] = 0;
-    group.meet();
-}
 
 struct Search {
     const i64* row_offsets;
@@ -105,14 +40,21 @@ struct Search {
     VERTEX* queues;
     VERTEX* hubs;
     u64* state;
+    u64 hub_room;
+    u32 few;  // vertices of a frontier that one block relaxes alone, ROOM at most
 
     __device__ __forceinline__ VERTEX* front(u64 side) const { return queues + side * vertices; }
     __device__ __forceinline__ VERTEX* pile(u64 side) const { return queues + (2 + side) * vertices; }
 };
 
-__device__ __forceinline__ void decide(u64* state) {
-    u64 left = now(&state[NEAR]) + now(&state[FAR]);
-    state[MODE] = !left ? DONE : left <= FEW ? SMALL : LARGE;
+__device__ __forceinline__ void decide(u64* state, u32 few) {
+    const u64 near = now(&state[NEAR]), far = now(&state[FAR]);
+    state[MODE] = near ? (near <= few ? SMALL : LARGE) : !far ? DONE : far <= FEW_FAR ? SMALL : LARGE;
+}
+
+// Put a vertex into a queue of the grid's next frontier, in which it is once.
+__device__ __forceinline__ void enqueue(const Search& s, VERTEX* next, VERTEX v, u32 stamp) {
+    if (now(&s.marks[v]) != stamp && atomicExch(&s.marks[v], stamp) != stamp) next[place_behind(&s.state[OTHER])] = v;
 }
 
 // One round: relaxes all arcs of the frontier.
@@ -122,29 +64,25 @@ __device__ __forceinline__ void relax(const Search& s, const Group& group) {
     WORD limit = WORD(now(&s.state[END]));
     const VERTEX* frontier = s.front(side);
     VERTEX *next = s.front(side ^ 1), *far = s.pile(now(&s.state[PILE]));
-    each_arc(
-        group, s.row_offsets, size, s.hubs, s.state,
+    each_four(
+        group, s.row_offsets, size, s.hubs, s.hub_room, &s.state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = now(&frontier[i]);
             return true;
         },
-        [&](VERTEX u, i64 arc) {
-            VERTEX v = s.columns[arc];
-            WORD longer = lengthened(now(&s.words[u]), s.weights[arc]);
-            if (longer >= now(&s.words[v]) || longer >= atomicMin(&s.words[v], longer)) return;
-            if (longer < limit) {
-                if (now(&s.marks[v]) != stamp && atomicExch(&s.marks[v], stamp) != stamp)
-                    next[atomicAdd(&s.state[OTHER], 1ull)] = v;
-            } else if (!now(&s.piled[v]) && !atomicExch(&s.piled[v], 1u)) {
-                far[atomicAdd(&s.state[FAR], 1ull)] = v;
-            }
+        [&](VERTEX u, i64 first, i64 stride, i64 last) {
+            const WORD word = now(&s.words[u]);
+            relax_four(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
+                if (longer < limit) enqueue(s, next, v, stamp);
+                else if (!now(&s.piled[v]) && !atomicExch(&s.piled[v], 1u)) far[place_behind(&s.state[FAR])] = v;
+            });
         });
     if (group.leads()) {
         s.state[FRONT] = side ^ 1;
         s.state[NEAR] = now(&s.state[OTHER]);
         s.state[OTHER] = 0;
         s.state[ROUND] = stamp;
-        decide(s.state);
+        decide(s.state, s.few);
     }
     group.meet();
 }
@@ -171,11 +109,11 @@ __device__ __forceinline__ void split(const Search& s, const Group& group, WEIGH
         VERTEX v = now(&far[i]);
         WORD word = now(&s.words[v]);
         if (word >= limit) {
-            kept[atomicAdd(&s.state[KEPT], 1ull)] = v;
+            kept[place_behind(&s.state[KEPT])] = v;
             continue;
         }
         s.piled[v] = 0;
-        if (word >= begin) near[atomicAdd(&s.state[NEAR], 1ull)] = v;
+        if (word >= begin) near[place_behind(&s.state[NEAR])] = v;
     }
     group.meet();
     if (group.leads()) {
@@ -184,22 +122,93 @@ __device__ __forceinline__ void split(const Search& s, const Group& group, WEIGH
         s.state[KEPT] = 0;
         s.state[END] = limit;
         s.state[NEAREST] = ~0ull;
-        decide(s.state);
+        decide(s.state, s.few);
     }
     group.meet();
 }
 
-__device__ __forceinline__ void step(const Search& s, const Group& group, WEIGHT width) {
-    if (now(&s.state[NEAR]))
-        relax(s, group);
-    else
-        split(s, group, width);
+// The frontiers of a block that works alone, and where it adds to the pile.
+struct Alone {
+    VERTEX vertex[2][ROOM];
+    WORD word[2][ROOM];
+    u64 far;
+    u32 size[2], waits;
+};
+
+// Rounds of one block, until its frontier is empty or something is left to the grid.
+__device__ __forceinline__ void rounds_alone(const Search& s, Alone& a) {
+    const u64 from = now(&s.state[FRONT]);
+    const WORD limit = WORD(now(&s.state[END]));
+    const VERTEX* frontier = s.front(from);
+    VERTEX *next = s.front(from ^ 1), *far = s.pile(now(&s.state[PILE]));
+    u64 round = now(&s.state[ROUND]);
+    u32 size = u32(now(&s.state[NEAR])), side = 0;
+    for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
+        const VERTEX v = now(&frontier[i]);
+        a.vertex[0][i] = v;
+        a.word[0][i] = now(&s.words[v]);
+    }
+    if (threadIdx.x == 0) a.far = now(&s.state[FAR]), a.waits = 0;
+    while (size) {
+        const u32 stamp = u32(++round);
+        if (threadIdx.x == 0) a.size[side ^ 1] = 0;
+        __syncthreads();
+        for (u32 base = 0; base < size; base += blockDim.x) {
+            const u32 i = size - base < blockDim.x ? base + lane_id() * (blockDim.x / WARP) + warp_id() : base + threadIdx.x;
+            const bool there = i < size;
+            const VERTEX u = there ? a.vertex[side][i] : 0;
+            const WORD word = there ? a.word[side][i] : 0;
+            i64 at = there ? s.row_offsets[u] : 0, end = there ? s.row_offsets[u64(u) + 1] : 0;
+            // A word may have been read before it was made smaller: then its arcs are relaxed in vain.
+            if (there && s.words[u] < word) at = end;
+            if (end - at >= HUB) {
+                enqueue(s, next, u, stamp);
+                a.waits = 1;
+                at = end;
+            }
+            arcs_of_warp(u, at, end, [&](VERTEX row, i64 first, i64 stride, i64 last) {
+                const WORD mine = now(&s.words[row]);
+                relax_four(s.columns, s.weights, s.words, mine, first, stride, last, [&](VERTEX v, WORD longer) {
+                    if (longer < limit) {
+                        const u32 place = place_behind(&a.size[side ^ 1]);
+                        if (place < ROOM) a.vertex[side ^ 1][place] = v, a.word[side ^ 1][place] = longer;
+                        else enqueue(s, next, v, stamp);
+                    } else if (!now(&s.piled[v]) && !atomicExch(&s.piled[v], 1u)) {
+                        far[place_behind(&a.far)] = v;
+                    }
+                });
+            });
+        }
+        __syncthreads();
+        side ^= 1;
+        size = a.size[side];
+        if (size > s.few || a.waits) {
+            for (u32 i = threadIdx.x; i < size && i < ROOM; i += blockDim.x) enqueue(s, next, a.vertex[side][i], stamp);
+            size = 0;
+            __syncthreads();
+            if (threadIdx.x == 0) a.waits = 1;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        s.state[ROUND] = round;
+        s.state[FAR] = a.far;
+        s.state[NEAR] = now(&s.state[OTHER]);
+        s.state[OTHER] = 0;
+        s.state[FRONT] = from ^ 1;
+        decide(s.state, s.few);
+        if (a.waits) s.state[MODE] = LARGE;
+    }
+    __syncthreads();
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     delta_stepping(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u64 vertices, u64 source,
-                   WEIGHT width, WORD* words, u32* marks, u32* piled, VERTEX* queues, VERTEX* hubs, u64* state) {
-    Search s{row_offsets, columns, weights, vertices, words, marks, piled, queues, hubs, state};
+                   WEIGHT width, u32 few, WORD* words, u32* marks, u32* piled, VERTEX* queues, VERTEX* hubs,
+                   u64* state) {
+    __shared__ Alone alone;
+    const u64 hub_room = row_offsets[vertices] / HUB + 1;
+    Search s{row_offsets, columns, weights, vertices, words, marks, piled, queues, hubs, state, hub_room, few};
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     Group block{threadIdx.x, blockDim.x, nullptr};
     if (grid.leads()) {
@@ -208,19 +217,22 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         state[NEAR] = 1;
         state[NEAREST] = ~0ull;
         state[END] = lengthened(WORD(0), width);
-        decide(state);
+        decide(state, few);
     }
     grid.meet();
     while (u64 mode = now(&state[MODE])) {
-        if (mode == LARGE) {
-            step(s, grid, width);
-            continue;
-        }
+        const bool large = mode == LARGE;
         // Nobody may decide anew while another has not read what was decided.
-        grid.meet();
-        if (blockIdx.x == 0)
-            while (now(&state[MODE]) == SMALL) step(s, block, width);
-        grid.meet();
+        if (!large) grid.meet();
+        else if (grid.leads()) ++state[WIDE];
+        if (large || blockIdx.x == 0) {
+            do {
+                if (!now(&state[NEAR])) split(s, large ? grid : block, width);
+                else if (large) relax(s, grid);
+                else rounds_alone(s, alone);
+            } while (!large && now(&state[MODE]) == SMALL);
+        }
+        if (!large) grid.meet();
     }
 }
 
@@ -231,16 +243,30 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                  WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state) {
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
-    each_arc(
-        grid, row_offsets, vertices, hubs, state,
+    const u64 hub_room = row_offsets[vertices] / HUB + 1;
+    each_four(
+        grid, row_offsets, vertices, hubs, hub_room, &state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = VERTEX(i);
             return words[i] != unreached;
         },
-        [&](VERTEX u, i64 arc) {
-            VERTEX v = columns[arc];
-            WORD word = words[u], there = words[v];
-            if (word < there && lengthened(word, weights[arc]) == there && now(&tree[v]) > u) atomicMin(&tree[v], TREE(u));
+        [&](VERTEX u, i64 first, i64 stride, i64 last) {
+            const WORD word = words[u];
+            VERTEX v[FOUR];
+            WORD longer[FOUR];
+            bool tight[FOUR];
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k) {
+                tight[k] = first + k * stride < last;
+                if (!tight[k]) continue;
+                v[k] = columns[first + k * stride];
+                longer[k] = lengthened(word, weights[first + k * stride]);
+            }
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k)
+                if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
         });
     for (u64 v = grid.first; v < vertices; v += grid.count) {
         bool has = v == source || now(&tree[v]) != NONE;
@@ -256,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         const VERTEX* from = queues + (round & 1) * vertices;
         VERTEX* found = queues + (round & 1 ^ 1) * vertices;
         each_arc(
-            grid, row_offsets, size, hubs, state,
+            grid, row_offsets, size, hubs, hub_room, &state[HUBS],
             [&](u64 i, VERTEX& u) {
                 u = round == 2 ? VERTEX(i) : now(&from[i]);
                 return now(&step[u]) == round - 1;

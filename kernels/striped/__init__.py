@@ -7,11 +7,10 @@ vertices everywhere and sends far less.
 
 What to call::
 
-    graph = stripe(row_offsets, column_indices, ranks=4)              # -> StripedGraph
+    graph = stripe(row_offsets, column_indices, ranks=4)              # -> PartitionedGraph
     graph = from_arrays(arrays, ranks=..., vertex_count=..., arc_count=...)
-    search = prepare(graph, output="distance", options=StripedOptions(bitmask=False))
+    search = StripedSearch(graph, output="distance", options=StripedOptions(bitmask=False))
     result = search.run(source)                                       # -> gravel.kernels.bfs.BFSResult
-    whole = as_partition(graph)                                       # for assemble and components
 
 Arrays are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`, as those of a partition all of whose
 vertices are normal. Everything here runs on the CPU with NumPy arrays; `gravel.kernels.striped.cuda` has the
@@ -21,31 +20,22 @@ same searches on GPUs.
 from __future__ import annotations
 
 from gravel.kernels.striped.layout import (
-    StripedGraph,
-    StripedRank,
-    as_partition,
+    check_stripes,
     from_arrays,
-    from_partition,
     rank_from_arrays,
     stripe,
     stripe_rows,
-    to_arrays,
 )
 from gravel.kernels.striped.options import StripedOptions
-from gravel.kernels.striped.search import StripedSearch, prepare, search_rank
+from gravel.kernels.striped.search import StripedSearch, search_rank
 
 __all__ = [
-    "StripedGraph",
     "StripedOptions",
-    "StripedRank",
     "StripedSearch",
-    "as_partition",
+    "check_stripes",
     "from_arrays",
-    "from_partition",
-    "prepare",
     "rank_from_arrays",
     "search_rank",
     "stripe",
     "stripe_rows",
-    "to_arrays",
 ]

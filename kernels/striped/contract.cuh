@@ -29,14 +29,14 @@ __device__ __forceinline__ void contract(const World& w, const Stripe& r, u64 le
             bool live = base + lane_id() < kept;
             u64 entry = first + base + lane_id();
             u32 local = live ? __ldcv(&sender.bin_ids[entry]) : 0;
-            bool fresh = live && claim(w, r, sender, entry, local, u32(level) + 1);
-            if (!__any_sync(ALL_LANES, fresh)) continue;
-            if (fresh && parts & LOOK_BITMASK && from != r.rank) {
+            bool newly = live && claim(w, r, sender, entry, local, u32(level) + 1);
+            if (!__any_sync(ALL_LANES, newly)) continue;
+            if (newly && parts & LOOK_BITMASK && from != r.rank) {
                 u64 vertex = u64(local) * ranks + r.rank;
                 atomicOr(&r.bitmask[vertex >> 5], 1u << (vertex & 31));
             }
-            append(r.queue, &r.tails[QUEUED], fresh, local);
-            bool huge = fresh && u64(r.row_offsets[u64(local) + 1] - r.row_offsets[local]) > w.longest;
+            append(r.queue, &r.tails[QUEUED], newly, local);
+            bool huge = newly && u64(r.row_offsets[u64(local) + 1] - r.row_offsets[local]) > w.longest;
             append(r.huge, &r.tails[LISTED_HUGE], huge, local);
         }
     }

@@ -1,40 +1,20 @@
-"""The arrays of a striped graph: each rank's rows, and what a range of rows adds to them."""
+"""A striped graph is a partition without delegates, which has nn rows alone.
+
+Row v // p of rank v mod p is that of vertex v; columns are vertices of the whole graph.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.chunks import Share
-from gravel.kernels.partition.distribute import check_ranks
-from gravel.kernels.partition.layout import PartitionedGraph, Subgraph, make_rank
-
-
-@dataclass(frozen=True)
-class StripedRank:
-    """One rank's rows: row v // p is that of vertex v, columns are vertices of the whole graph.
-
-    Offsets are uint32 where they fit, else int64; columns uint32, from 2^32 vertices on uint64.
-    """
-
-    rank: int
-    row_offsets: NDArray[Any]
-    column_indices: NDArray[Any]
-
-
-@dataclass(frozen=True)
-class StripedGraph:
-    """A whole graph over `ranks` ranks; `parts[r]` has the rows of every vertex v with v mod p = r."""
-
-    ranks: int
-    vertex_count: int
-    arc_count: int
-    parts: tuple[StripedRank, ...]
+from gravel.kernels.partition.distribute import offsets_of
+from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, Subgraph, check_ranks, row_lengths
+from gravel.kernels.partition.shares import Share
 
 
 @serial
@@ -72,70 +52,54 @@ def stripe_rows(
     return shares
 
 
-def stripe(row_offsets: NDArray[Any], column_indices: NDArray[Any], *, ranks: int) -> StripedGraph:
+def stripe(row_offsets: NDArray[Any], column_indices: NDArray[Any], *, ranks: int) -> PartitionedGraph:
     """Divide a graph among ranks (Merrill, Garland, Grimshaw 2012, section 6.1).
 
     Raises ValueError when a rank's vertices would not fit 32-bit local ids.
     """
     n = len(row_offsets) - 1
     check_ranks(n, ranks)
-    parts = []
-    for rank, share in enumerate(stripe_rows(row_offsets, column_indices, 0, ranks=ranks, low=0, high=ranks)):
-        columns = share.columns["nn"]
-        dtype = numpy.uint32 if len(columns) < 1 << 32 else numpy.int64
-        offsets = numpy.zeros(len(share.lengths["nn"]) + 1, dtype)
-        numpy.cumsum(share.lengths["nn"], out=offsets[1:])
-        parts.append(StripedRank(rank, offsets, columns))
-    return StripedGraph(ranks, n, len(column_indices), tuple(parts))
+    shares = stripe_rows(row_offsets, column_indices, 0, ranks=ranks, low=0, high=ranks)
+    rows = [Subgraph(offsets_of(share.lengths["nn"]), share.columns["nn"]) for share in shares]
+    return _of_ranks([_rank(rank, nn) for rank, nn in enumerate(rows)], n, len(column_indices))
 
 
-def to_arrays(part: StripedRank) -> dict[str, NDArray[Any]]:
-    """Name one rank's arrays as they are stored."""
-    prefix = f"rank{part.rank}/nn"
-    return {f"{prefix}/row_offsets": part.row_offsets, f"{prefix}/column_indices": part.column_indices}
-
-
-def rank_from_arrays(arrays: Mapping[str, Any], rank: int) -> StripedRank:
+def rank_from_arrays(arrays: Mapping[str, Any], rank: int) -> RankGraph:
     """Read one rank's arrays by their stored names; raises ValueError when one is missing."""
     names = [f"rank{rank}/nn/{name}" for name in ("row_offsets", "column_indices")]
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ValueError(f"the partition has no array {missing[0]!r}")
-    offsets, columns = (numpy.asarray(arrays[name]) for name in names)
-    return StripedRank(rank, offsets, columns)
+    return _rank(rank, Subgraph(*(numpy.asarray(arrays[name]) for name in names)))
 
 
-def from_arrays(arrays: Mapping[str, Any], *, ranks: int, vertex_count: int, arc_count: int) -> StripedGraph:
+def from_arrays(
+    arrays: Mapping[str, Any], *, ranks: int, vertex_count: int, arc_count: int
+) -> PartitionedGraph:
     """Read all ranks of a stored partition; raises ValueError when an array is missing."""
-    parts = tuple(rank_from_arrays(arrays, rank) for rank in range(ranks))
-    return StripedGraph(ranks, vertex_count, arc_count, parts)
+    return _of_ranks([rank_from_arrays(arrays, rank) for rank in range(ranks)], vertex_count, arc_count)
 
 
-def from_partition(graph: PartitionedGraph) -> StripedGraph:
-    """Give a partition without delegates as the stripes that it is; raises ValueError where it has some."""
+def check_stripes(graph: PartitionedGraph) -> None:
+    """Raise ValueError for a partition that has delegates."""
     if len(graph.delegates):
         raise ValueError(f"the partition has {len(graph.delegates)} delegates, and stripes have none")
-    parts = tuple(StripedRank(part.rank, *part.nn) for part in graph.parts)
-    return StripedGraph(graph.ranks, graph.vertex_count, graph.arc_count, parts)
 
 
-def as_partition(graph: StripedGraph) -> PartitionedGraph:
-    """Give the same graph as a partition without delegates, which shares its columns.
+def _rank(rank: int, nn: Subgraph) -> RankGraph:
+    """Give a rank all of whose vertices are normal."""
+    nothing, no_mask = numpy.empty(0, numpy.uint32), numpy.empty(0, numpy.uint64)
+    nd = Subgraph(numpy.zeros(len(nn.row_offsets), numpy.uint32), nothing)
+    nobody = Subgraph(numpy.zeros(1, numpy.uint32), nothing)
+    return RankGraph(rank, nn, nd, nobody, nobody, nothing, no_mask, no_mask)
 
-    So a striped graph can be put together again and its components found.
-    """
-    index = numpy.uint32 if graph.vertex_count < 1 << 32 else numpy.uint64
-    nobody = Subgraph(numpy.zeros(1, numpy.uint32), numpy.empty(0, numpy.uint32))
-    parts = []
-    for part in graph.parts:
-        empty = Subgraph(numpy.zeros(len(part.row_offsets), numpy.uint32), numpy.empty(0, numpy.uint32))
-        own = Subgraph(part.row_offsets, part.column_indices)
-        parts.append(make_rank(part.rank, {"nn": own, "nd": empty, "dn": nobody, "dd": nobody}))
+
+def _of_ranks(parts: Sequence[RankGraph], vertex_count: int, arc_count: int) -> PartitionedGraph:
     return PartitionedGraph(
-        ranks=graph.ranks,
-        threshold=max((int(numpy.diff(part.row_offsets).max(initial=0)) for part in graph.parts), default=0),
-        vertex_count=graph.vertex_count,
-        arc_count=graph.arc_count,
-        delegates=numpy.empty(0, index),
+        ranks=len(parts),
+        threshold=max((int(row_lengths(part.nn).max(initial=0)) for part in parts), default=0),
+        vertex_count=vertex_count,
+        arc_count=arc_count,
+        delegates=numpy.empty(0, numpy.uint32 if vertex_count < 1 << 32 else numpy.uint64),
         parts=tuple(parts),
     )

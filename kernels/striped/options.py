@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gravel.kernels.bfs.cuda.parts import gather_number
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, check_barrier_seconds
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,11 @@ class StripedOptions:
     gather: str = "scan_warp_cta"
     """On GPUs: how rows are read (section 4.1): serial, warp, scan or scan_warp_cta."""
 
+    barrier_seconds: float = BARRIER_SECONDS
+    """How long a rank on a GPU waits for the others at a barrier before the search is given up."""
+
     def __post_init__(self) -> None:
         if self.history < 1 or self.history & (self.history - 1):
             raise ValueError(f"history is {self.history}; it is a power of two")
         gather_number(self.gather)
+        check_barrier_seconds(self.barrier_seconds)

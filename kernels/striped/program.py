@@ -88,7 +88,7 @@ def search_program(
             exchange += clock.lap()
             for sender, (ids, tails) in arrived.items():
                 state.receive(sender, ids, tails)
-            fresh = state.settle()
+            fresh = state.commit()
             contracting += clock.lap()
         records.append(
             LevelRecord(

@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.layout import local_count
+from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
-from gravel.kernels.striped.layout import StripedRank
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.steps import (
     NOBODY,
@@ -55,14 +54,14 @@ class StripedRankSearch:
 
     def __init__(
         self,
-        part: StripedRank,
+        part: RankGraph,
         vertex_count: int,
         ranks: int,
         *,
         tree: bool = True,
         options: StripedOptions | None = None,
     ) -> None:
-        self.part = part
+        self._rows = part.nn
         self.rank = part.rank
         self.ranks = ranks
         self.tree = tree
@@ -80,8 +79,8 @@ class StripedRankSearch:
         self._marker = numpy.zeros(1, numpy.int64)
         self._frontier = self._fresh[:0].copy()
         # Modulo and quotient are several times faster in the width of the columns.
-        self._divisor = part.column_indices.dtype.type(ranks)
-        self._heads = numpy.empty(0, part.column_indices.dtype)
+        self._divisor = part.nn.column_indices.dtype.type(ranks)
+        self._heads = numpy.empty(0, part.nn.column_indices.dtype)
         self._tails = numpy.empty(0, numpy.uint32)
 
     def start(self, source: int) -> None:
@@ -108,13 +107,13 @@ class StripedRankSearch:
 
     def expand(self) -> Bins:
         """Expand the frontier, drop what needs not be sent, and sort the rest into bins by owner."""
-        frontier, part, ranks, tree = self._frontier, self.part, self.ranks, self.tree
+        frontier, stripe, ranks, tree = self._frontier, self._rows, self.ranks, self.tree
         if not len(frontier):
             nothing = numpy.zeros(ranks + 1, numpy.int64)
             return Bins(nothing, nothing[1:], self._fresh[:0], self._fresh[:0])
         before = numpy.zeros(len(frontier) + 1, numpy.int64)
         numpy.cumsum(
-            part.row_offsets[frontier + numpy.uint32(1)] - part.row_offsets[frontier], out=before[1:]
+            stripe.row_offsets[frontier + numpy.uint32(1)] - stripe.row_offsets[frontier], out=before[1:]
         )
         arcs = int(before[-1])
         if arcs > len(self._heads):
@@ -129,7 +128,7 @@ class StripedRankSearch:
 
         def expand_one(first: int, last: int) -> None:
             place = places[first]
-            rows = (part.row_offsets, part.column_indices, self._divisor)
+            rows = (*stripe, self._divisor)
             queue = (self._heads, self._tails, tree, counts[place], culled[place])
             expand_block(frontier, first, last, before, *rows, *look, *queue)
 
@@ -169,7 +168,7 @@ class StripedRankSearch:
         else:
             self._marker[0] = contract(*told, self._fresh, self._marker[0])
 
-    def settle(self) -> int:
+    def commit(self) -> int:
         """End a level: what was claimed is the next frontier. Returns how many vertices."""
         self.level += 1
         self._frontier = self._fresh[: self._marker[0]].copy()

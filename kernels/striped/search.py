@@ -11,8 +11,9 @@ import numpy
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
-from gravel.kernels.partition.search import check_output, predecessor_dtype
-from gravel.kernels.striped.layout import StripedGraph
+from gravel.kernels.partition.layout import PartitionedGraph
+from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
+from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels, search_program
 from gravel.kernels.striped.rank import StripedRankSearch
@@ -37,6 +38,13 @@ class StripedSearch:
 
     Results are in the numbering that was striped; predecessors are the smallest possible, as those of every
     search of a graph in one piece. `labels` has the ranks' records of the last search.
+
+    Parameters
+    ----------
+    output : "distance", "predecessor" or "both".
+    max_depth : do not expand beyond this distance.
+    options : what is dropped before it is sent.
+
     """
 
     strategy = "striped"
@@ -44,7 +52,7 @@ class StripedSearch:
 
     def __init__(
         self,
-        graph: StripedGraph,
+        graph: PartitionedGraph,
         *,
         output: str = "both",
         max_depth: int | None = None,
@@ -52,6 +60,7 @@ class StripedSearch:
     ) -> None:
         started = time.perf_counter()
         check_output(output)
+        check_stripes(graph)
         self.graph = graph
         self.max_depth = max_depth
         self.labels: tuple[RankLabels, ...] = ()
@@ -68,34 +77,12 @@ class StripedSearch:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; raises ValueError when it is not in the graph."""
-        if not 0 <= source < self.graph.vertex_count:
-            raise ValueError(
-                f"source {source} is not in the graph; it has vertices 0 to {self.graph.vertex_count - 1}"
-            )
+        check_source(source, self.graph.vertex_count)
         started = time.perf_counter()
         labels = run_in_lock_step(lambda end: self._program(end, source), self.graph.ranks)
         milliseconds = (time.perf_counter() - started) * 1e3
         self.labels = tuple(labels)
         return put_together(source, labels, self._distance, self._predecessor, milliseconds)
-
-
-def prepare(
-    graph: StripedGraph,
-    *,
-    output: str = "both",
-    max_depth: int | None = None,
-    options: StripedOptions | None = None,
-) -> StripedSearch:
-    """Make a striped graph ready for searches, as `gravel.kernels.bfs.prepare` does for a CSR graph.
-
-    Parameters
-    ----------
-    output : "distance", "predecessor" or "both".
-    max_depth : do not expand beyond this distance.
-    options : what is dropped before it is sent.
-
-    """
-    return StripedSearch(graph, output=output, max_depth=max_depth, options=options)
 
 
 def search_rank(

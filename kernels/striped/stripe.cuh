@@ -7,7 +7,7 @@
 
 #include "kernels/bfs/gather.cuh"
 #include "kernels/bfs/lookup.cuh"
-#include "kernels/partition/meeting.cuh"
+#include "kernels/partition/device_barrier.cuh"
 
 constexpr u32 THREADS = 256;           // of a block at most, as kernels/striped/cuda/launch.py says
 constexpr u32 SIDES = 3;

@@ -2,8 +2,8 @@
 // Grimshaw, PPoPP 2012, section 6; see kernels/striped/__init__.py for the layout).
 //
 // A device holds one rank or several, which its grid goes through one after the other. A level is: expand the own
-// frontier, filter it and partition it into bins; meet everywhere, which ends the search if no rank has a frontier or
-// anything in a bin; contract the own bins and those of the peers; meet here. As in the paper, one meeting of all
+// frontier, filter it and partition it into bins; synchronise everywhere, which ends the search if no rank has a frontier or
+// anything in a bin; contract the own bins and those of the peers; synchronise here. As in the paper, one barrier of all
 // devices a level is enough, since bins are never overwritten (stripe.cuh).
 //
 // variants VERTEX: u32 u64
@@ -15,11 +15,11 @@
 
 constexpr u32 MOST_HERE = 16;  // ranks of a device
 
-// Words of `log`: levels, then for each of the first levels a record: nanoseconds of expanding, of meeting, of
-// contracting and of meeting again; then of each rank here frontier, arcs, duplicates, masked, fresh, and what its
+// Words of `log`: levels, then for each of the first levels a record: nanoseconds of expanding, of waiting, of
+// contracting and of waiting again; then of each rank here frontier, arcs, duplicates, masked, newly visited, and what its
 // bins got. What is deeper than there are records is added to the last: the host repeats such a search with more.
 constexpr u32 FIRST_LEVEL = 1, TIMES = 4;
-enum Of : u32 { OF_FRONTIER, OF_ARCS, OF_FRESH = 4, OF_BINS };
+enum Of : u32 { OF_FRONTIER, OF_ARCS, OF_NEW = 4, OF_BINS };
 
 __device__ __forceinline__ void clear(const World& w, const Stripe& r, u64 source) {
     bool owns = source % w.rank_count == r.rank;
@@ -59,14 +59,14 @@ __device__ __forceinline__ u32 goes_on(const World& w, u64 level) {
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3)
-    search(const Stripe* stripes, const u64* here, const Meeting* meeting, u64* log, u64 here_count, u64 rank_count,
+    search(const Stripe* stripes, const u64* here, const Barrier* barrier, u64* log, u64 here_count, u64 rank_count,
            u64 vertices, u64 parts, u64 history, u64 gathers, u64 longest, u64 logged, u64 source, u64 max_depth) {
     __shared__ Expansion shared;
     __shared__ Window windows[MOST_HERE];
     __shared__ u32 answer;
     const World w{stripes, here, here_count, rank_count, vertices, longest};
-    const Meeting& m = *meeting;
-    if (threadIdx.x == 0) open_meetings(m);
+    const Barrier& m = *barrier;
+    if (threadIdx.x == 0) open_barrier(m);
     const GatherWay way = gather_way(u32(gathers));
     u64 per_rank = OF_BINS + rank_count, words = TIMES + here_count * per_rank;
 
@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
     fill(log, FIRST_LEVEL + words, 0ull);
     for (u32 k = 0; k < here_count; ++k) clear(w, stripes[here[k]], source);
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) windows[k] = Window{0, 0, 0, 0};
-    if (!meet(m, false)) return;
+    if (!synchronise(m, false)) return;
     for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) windows[k].move(stripes[here[k]].tails);
     __syncthreads();
 
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
         }
         if (first) now = nanoseconds();
         if (first) record[0] += now - began;
-        if (!meet(m, true)) return;
+        if (!synchronise(m, true)) return;
         if (warp_id() == 0) {
             u32 found = goes_on(w, level);
             if (lane_id() == 0) answer = found;
@@ -125,13 +125,13 @@ extern "C" __global__ void __launch_bounds__(256, 3)
         }
         if (first) now = nanoseconds();
         if (first) record[2] += now - began;
-        if (!meet(m, false)) return;
+        if (!synchronise(m, false)) return;
         if (first) record[3] += nanoseconds() - now;
         for (u32 k = threadIdx.x; k < here_count; k += blockDim.x) windows[k].move(stripes[here[k]].tails);
         __syncthreads();
         if (blockIdx.x == 0)
             for (u64 k = threadIdx.x; k < here_count; k += blockDim.x)
-                record[TIMES + k * per_rank + OF_FRESH] += windows[k].end - windows[k].first;
+                record[TIMES + k * per_rank + OF_NEW] += windows[k].end - windows[k].first;
         ++level;
     }
     if (global_thread() == 0) log[0] = level;

@@ -12,16 +12,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gravel.kernels.verify.bfs import check_bfs, skipped_checks
+    from gravel.kernels.verify.bfs import check_bfs
     from gravel.kernels.verify.components import check_components, check_parts
     from gravel.kernels.verify.result import Check
+    from gravel.kernels.verify.rules import skipped_checks
 
 __all__ = ["Check", "check_bfs", "check_components", "check_parts", "skipped_checks"]
 
 _MODULES = {
     "Check": "result",
     "check_bfs": "bfs",
-    "skipped_checks": "bfs",
+    "skipped_checks": "rules",
     "check_components": "components",
     "check_parts": "components",
 }

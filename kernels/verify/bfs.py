@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS, ArcPass
 from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.rules import BFS
 from gravel.kernels.verify.tree import (
     LOST,
     RANGES,
@@ -34,17 +35,6 @@ from gravel.kernels.verify.tree import (
     vertex_faults,
 )
 
-RULES = {
-    "ranges": "distances and predecessors are -1 or within the graph and max_depth",
-    "source": "the source alone has distance 0, and no predecessor",
-    "tree": "predecessors form a tree rooted at the source",
-    "tree_levels": "a vertex is one level below its predecessor",
-    "edge_levels": "the ends of an arc differ by at most one level",
-    "component": "no arc leads from a reached vertex to an unreached one",
-    "tree_arcs": "every tree edge is an arc of the graph",
-    "nearer_neighbour": "every reached vertex has a neighbour one level nearer",
-}
-
 VERTEX_RULES = {"source": SOURCE, "tree": TREE, "tree_levels": TREE_LEVELS}
 ARC_RULES = {
     "edge_levels": EDGE_LEVELS,
@@ -52,17 +42,6 @@ ARC_RULES = {
     "tree_arcs": TREE_ARCS,
     "nearer_neighbour": NEARER,
 }
-
-
-def skipped_checks(*, distance: bool, predecessor: bool) -> list[dict[str, str]]:
-    """Say which of the five checks a result of distances or predecessors alone does not get, and why."""
-    if not predecessor:
-        reason = "the result has no predecessors"
-        return [{"check": name, "reason": reason} for name in ("tree", "tree_levels", "tree_arcs")]
-    if not distance:
-        reason = "levels are counted along the tree, so its edges join neighbouring levels by construction"
-        return [{"check": "tree_levels", "reason": reason}]
-    return []
 
 
 def check_bfs(
@@ -114,7 +93,7 @@ def check_bfs(
     for name in ("ranges", *vertex_rules):
         rule = VERTEX_RULES.get(name, RANGES)
         vertices = first_vertices(distance, parents, source, limit, rule, NAMED) if faults[rule] else ()
-        checks.append(Check(name, RULES[name], faults[rule], vertices))
+        checks.append(Check(name, BFS[name], faults[rule], vertices))
         if faults[RANGES]:
             return checks
     if faults[TREE] or faults[TREE_LEVELS]:
@@ -173,15 +152,15 @@ def check_tree(
     n = len(parents)
     strange = numpy.flatnonzero((parents < -1) | (parents >= n))
     if len(strange):
-        return [Check("ranges", RULES["ranges"], len(strange), tuple(int(v) for v in strange[:NAMED]))], None
+        return [Check("ranges", BFS["ranges"], len(strange), tuple(int(v) for v in strange[:NAMED]))], None
     levels = levels_of(parents, source)
-    tree = with_lost(levels, Check("tree", RULES["tree"]))
+    tree = with_lost(levels, Check("tree", BFS["tree"]))
     levels[levels == LOST] = -1
     deep = numpy.flatnonzero(levels > limit)
     rooted = int(parents[source] != -1)
     checks = [
-        Check("ranges", RULES["ranges"], len(deep), tuple(int(v) for v in deep[:NAMED])),
-        Check("source", RULES["source"], rooted, (source,) * rooted),
+        Check("ranges", BFS["ranges"], len(deep), tuple(int(v) for v in deep[:NAMED])),
+        Check("source", BFS["source"], rooted, (source,) * rooted),
         tree,
     ]
     return checks, levels
@@ -196,5 +175,5 @@ def _arc_checks(arcs: ArcPass, *, with_tree: bool) -> list[Check]:
         if name == "tree_arcs":
             pairs = [(w, v) for v, w in pairs]
         vertices = tuple(v for v, _ in found)
-        checks.append(Check(name, RULES[name], arcs.faults[rule], vertices, tuple(pairs)))
+        checks.append(Check(name, BFS[name], arcs.faults[rule], vertices, tuple(pairs)))
     return checks

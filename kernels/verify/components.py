@@ -9,15 +9,9 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify.forest import plant, point_at_roots, unite
 from gravel.kernels.verify.result import NAMED, Check
-
-RULES = {
-    "ranges": "labels are vertices of the graph",
-    "edges_agree": "both ends of every arc have the same label",
-    "smallest": "a label is no larger than its vertex and is the label of itself",
-    "connected": "a vertex is connected with its label and with no smaller vertex",
-    "not_merged": "a vertex is connected with its label",
-}
+from gravel.kernels.verify.rules import COMPONENTS
 
 
 @serial
@@ -37,33 +31,16 @@ def _disagree(first, last, row_offsets, columns, labels, found):  # type: ignore
 
 
 @serial
-def _root(parents, v):  # type: ignore[no-untyped-def]
-    while parents[v] != v:
-        parents[v] = parents[numpy.int64(parents[v])]
-        v = numpy.int64(parents[v])
-    return v
-
-
-@serial
 def _join(row_offsets, columns, parents, symmetric):  # type: ignore[no-untyped-def]
     """Union the ends of all arcs, each tree under its smallest vertex, then flatten."""
-    n = len(parents)
-    for v in range(n):
-        parents[v] = v
-    for v in range(n):
+    plant(parents)
+    for v in range(len(parents)):
         for arc in range(row_offsets[v], row_offsets[v + 1]):
             w = numpy.int64(columns[arc])
             if symmetric and w > v:
                 break
-            if parents[v] != parents[w]:
-                a = _root(parents, v)
-                b = _root(parents, w)
-                if a < b:
-                    parents[b] = a
-                else:
-                    parents[a] = b
-    for v in range(n):
-        parents[v] = parents[numpy.int64(parents[v])]
+            unite(parents, v, w)
+    point_at_roots(parents)
 
 
 def check_components(
@@ -75,7 +52,7 @@ def check_components(
 ) -> list[Check]:
     """Check component labels; arcs count in both directions.
 
-    The last rule is proven by a union-find of this module's own, on one thread: arcs that agree show that
+    The last rule is proven by a union-find that no search uses, on one thread: arcs that agree show that
     no component is split, only a count of what is really connected shows that none are merged.
 
     Parameters
@@ -102,7 +79,7 @@ def check_components(
         for v, w in named[place, : min(count, NAMED)].tolist()
     ][:NAMED]
     vertices = tuple(v for v, _ in pairs)
-    agree = Check("edges_agree", RULES["edges_agree"], sum(counts), vertices, tuple(pairs))
+    agree = Check("edges_agree", COMPONENTS["edges_agree"], sum(counts), vertices, tuple(pairs))
     return [ranges, agree, *rest, _check("connected", numpy.flatnonzero(parents != component))]
 
 
@@ -145,4 +122,4 @@ def _joined(
 
 
 def _check(name: str, offenders: NDArray[Any]) -> Check:
-    return Check(name, RULES[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))
+    return Check(name, COMPONENTS[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))

@@ -33,6 +33,12 @@ RULES = {
 
 RELAXED, COMPONENT = 1, 2
 
+EXACT: dict[Any, tuple[Any, ...]] = {
+    numpy.int64: (numpy.uint32, numpy.int32, numpy.int64),
+    numpy.float64: (numpy.float32, numpy.float64),
+}
+"""Weights that are added to distances of a type as they are."""
+
 
 def check_sssp(
     row_offsets: NDArray[Any],
@@ -71,12 +77,9 @@ def check_sssp(
     rooted = distance[source] != 0 or (predecessor is not None and predecessor[source] != -1)
     checks = [_check("ranges", ()), _check("source", [source] * bool(rooted))]
     exact = numpy.float64 if distance.dtype.kind == "f" else numpy.int64
-    graph = (
-        row_offsets,
-        column_indices,
-        weights.astype(exact, copy=False),
-        distance.astype(exact, copy=False),
-    )
+    if weights.dtype not in EXACT[exact]:
+        weights = weights.astype(exact)
+    graph = (row_offsets, column_indices, weights, distance.astype(exact, copy=False))
     blocks = row_blocks(row_offsets)
     if predecessor is not None:
         levels = levels_of(predecessor, source)

@@ -37,7 +37,7 @@ PACKAGES = {
 
 GIVEN = {
     *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    *("rows", "narrow", "weighted", "predecessor", "back_offsets", "back_columns"),
+    *("rows", "narrow", "weighted", "predecessor", "asked", "back_offsets", "back_columns"),
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 
@@ -78,7 +78,7 @@ def _page(name: str, **content: Any) -> str:
 def _environment() -> Environment:
     import jinja2
 
-    from gravel.pipeline.cli.stage_texts import default_text, type_text
+    from gravel.pipeline.cli.stage_texts import default_text, field_type
     from gravel.pipeline.workflow.scalars import to_text
     from gravel.stages.documented import documented, models_in
     from gravel.stages.presets import setting_text
@@ -101,7 +101,7 @@ def _environment() -> Environment:
         "kinds": _kinds,
         "models": lambda annotation: list(models_in(annotation)),
         "setting": setting_text,
-        "type": type_text,
+        "type": field_type,
         "yaml": to_text,
     }
     return environment

@@ -56,13 +56,24 @@ def default_text(info: FieldInfo) -> str:
     return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
 
 
-def type_text(annotation: Any) -> str:
-    """Write a parameter's type as people read it: `csr | varint`, `integer`, `list of integer`."""
+def field_type(info: FieldInfo) -> str:
+    """Write the type of a parameter as people read it."""
+    return type_text(info.annotation, *info.metadata)
+
+
+def type_text(annotation: Any, *metadata: Any) -> str:
+    """Write a parameter's type as people read it: `csr | varint`, `integer`, `list of integer`.
+
+    `metadata` annotates it; what has `choices` says what a text may be.
+    """
     from pydantic import BaseModel
 
+    for each in metadata:
+        if hasattr(each, "choices"):
+            return " | ".join(each.choices())
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return type_text(arguments[0])
+        return type_text(*arguments)
     if origin is Literal:
         return " | ".join(str(each) for each in arguments)
     if origin in (Union, UnionType):

@@ -12,9 +12,9 @@ from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.cli.stage_texts import (
     default_text,
+    field_type,
     in_pipeline_order,
     strategies_of,
-    type_text,
     usable_stages,
 )
 from gravel.pipeline.core.errors import RequestError
@@ -91,7 +91,7 @@ def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], .
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
-        yield f"{indent}{click.style(name, fg='cyan')}: {type_text(info.annotation)} ({default})"
+        yield f"{indent}{click.style(name, fg='cyan')}: {field_type(info)} ({default})"
         for line in (info.description or "").splitlines():
             yield f"{indent}    {line.strip()}"
         for inner in models_in(info.annotation):

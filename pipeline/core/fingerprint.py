@@ -32,6 +32,7 @@ ACCEPT = "python -m gravel.pipeline.core.fingerprint --accept"
 _TARGET = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?$")
 _MEMBER = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)\.$")
 _CUDA_FILE = re.compile(r"^[\w./-]+\.cuh?$")
+_MACRO = re.compile(r"\{\w+\}")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 _CUDA_TOKEN = re.compile(
     r"""(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<line>\\\n|\n)""",
@@ -154,7 +155,13 @@ class Sources:
         found: set[str] = set()
         waiting = [name]
         while waiting:
-            path = self.root / (current := waiting.pop())
+            current = waiting.pop()
+            if _MACRO.search(current):
+                # Which file it is depends on how a kernel is compiled.
+                each = self.root.glob(_MACRO.sub("*", current))
+                waiting += [path.relative_to(self.root).as_posix() for path in each]
+                continue
+            path = self.root / current
             if current not in found and path.is_file():
                 found.add(current)
                 waiting += _INCLUDE.findall(path.read_text(encoding="utf-8"))

@@ -18,8 +18,6 @@ from gravel.pipeline.core.memory import format_bytes, host_capacity
 from gravel.pipeline.doctor.finding import Finding, checked
 from gravel.pipeline.doctor.software import installed
 
-"""Cooperative launches and `__syncwarp` as the kernels use them; CUDA 13 itself asks for 7.5."""
-
 PINNED_PROBE = 256 << 20
 """Bytes pinned and copied to measure the way to the GPU; long enough to reach its rate."""
 

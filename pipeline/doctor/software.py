@@ -79,32 +79,3 @@ def own_stages() -> Iterator[Finding]:
     for problem in catalogue.problems().values():
         cure = "update or uninstall the package; its stage is left out until then"
         yield Finding("own stages", "note", problem, cure)
-
-
-def threading_layer() -> Iterator[Finding]:
-    """Compile and run a parallel loop."""
-    import numba
-
-    from gravel.kernels import jit
-
-    @numba.njit(parallel=True)  # type: ignore[untyped-decorator]
-    def count(n: int) -> int:
-        total = 0
-        for _ in jit.prange(n):
-            total += 1
-        return total
-
-    try:
-        done = count(1000) == 1000
-        layer = numba.threading_layer()
-    except ValueError as error:
-        needed = "install OpenMP's runtime (libgomp1), which Numba needs"
-        yield Finding("threading layer", "bad", str(error), needed)
-        return
-    cure = (
-        None
-        if done and layer == "omp"
-        else "install OpenMP's runtime (libgomp1); other layers abort under two threads"
-    )
-    threads = numba.config.NUMBA_NUM_THREADS
-    yield checked("threading layer", f"{layer}, {threads} threads", cure, "bad")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Graph,
         Measurement,
         Ordering,
+        Paths,
         Traversal,
         VertexIds,
     )
@@ -218,6 +219,45 @@ def _centrality(one: Centrality, ids: FileIds) -> Columns:
     return _sliced({"vertex": ids.dtype, one.measure: str(one.value.dtype)}, len(one.value), cut)
 
 
+def _paths(one: Paths, ids: FileIds) -> Columns:
+    """One row for each vertex on a path; a pair without one has a row that names its source."""
+    import numpy
+
+    dtypes = {"source": ids.dtype, "target": ids.dtype, "distance": str(one.distance.dtype)}
+    sources, targets, distance = (numpy.asarray(each) for each in (one.source, one.target, one.distance))
+    if one.offsets is None or one.vertex is None:
+        return _sliced(
+            dtypes,
+            len(sources),
+            lambda start, stop: {
+                "source": ids(sources[start:stop]),
+                "target": ids(targets[start:stop]),
+                "distance": distance[start:stop],
+            },
+        )
+    offsets, vertex = numpy.asarray(one.offsets), numpy.asarray(one.vertex)
+    # Where a path has no vertices, its source stands for them.
+    rows = numpy.maximum(numpy.diff(offsets), 1)
+    first = numpy.cumsum(rows) - rows
+    pair = numpy.repeat(numpy.arange(len(rows)), rows)
+    step = numpy.arange(len(pair)) - first[pair]
+    place = numpy.minimum(offsets[pair] + step, max(0, len(vertex) - 1))
+    there = numpy.diff(offsets)[pair] > 0
+    on_path = numpy.where(there, vertex[place] if len(vertex) else 0, sources[pair])
+
+    def cut(start: int, stop: int) -> Batch:
+        part = pair[start:stop]
+        return {
+            "source": ids(sources[part]),
+            "target": ids(targets[part]),
+            "distance": distance[part],
+            "step": step[start:stop],
+            "vertex": ids(on_path[start:stop]),
+        }
+
+    return _sliced({**dtypes, "step": "int64", "vertex": ids.dtype}, len(pair), cut)
+
+
 def _vertex_ids(one: VertexIds, ids: FileIds) -> Columns:
     import numpy
 
@@ -231,6 +271,7 @@ def _vertex_ids(one: VertexIds, ids: FileIds) -> Columns:
 EXPORTABLE: dict[str, Callable[[Any, FileIds], Columns]] = {
     "Traversal": _traversal,
     "Centrality": _centrality,
+    "Paths": _paths,
     "Ordering": _positions,
     "Graph": _arcs,
     "EdgeList": _edges,

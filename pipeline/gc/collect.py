@@ -35,7 +35,7 @@ class Policy:
     ----------
     max_size : bytes that may stay; the longest unused go first, reached or not.
     older_than : seconds; runs that ended before keep nothing and their folders go; what was used since stays.
-    quarantine : seconds; what was set aside before goes.
+    quarantine : seconds; what was set aside before goes, and checkpoints that no run went on from.
     unreadable : also let go of what a run with a record that cannot be read may have used.
 
     """

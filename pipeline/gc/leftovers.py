@@ -8,10 +8,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.obstacles import what_is
 from gravel.pipeline.store.records import BrokenRecord, unseal
 
@@ -53,6 +55,7 @@ def leavings(
         *_resolved(cache, stored),
         *_cached_plans(cache, gone),
         *_quarantine(cache, oldest_quarantine),
+        *_unfinished(cache, oldest_quarantine),
     ]
 
 
@@ -144,6 +147,13 @@ def _quarantine(cache: Cache, oldest: float) -> Iterator[Leaving]:
             set_aside = int(stamp[1]) / 1e9 if stamp else (cache.root / place / name).lstat().st_mtime
             if set_aside <= oldest:
                 yield Leaving(f"{place}/{name}", "it was set aside long enough ago")
+
+
+def _unfinished(cache: Cache, oldest: float) -> Iterator[Leaving]:
+    for name in cache.files.names(FOLDER):
+        with suppress(FileNotFoundError):
+            if (cache.root / FOLDER / name).lstat().st_mtime <= oldest:
+                yield Leaving(f"{FOLDER}/{name}", "no run has gone on from this checkpoint for long enough")
 
 
 def _read(cache: Cache, name: str) -> bytes | None:

@@ -28,6 +28,7 @@ CHAIN: dict[str, dict[str, Any]] = {
     "check": {"stage": "verify", "graph": "graph", "traversal": "bfs"},
     "levels": {"stage": "probe", "input": "graph", "repeats": 1, "sources": {"random": 1, "seed": 7}},
     "centre": {"stage": "centrality", "input": "graph", "measure": "closeness"},
+    "ways": {"stage": "paths", "input": "graph", "pairs": {"random": 3}},
     "page": {"stage": "report", "inputs": ["graph", "bfs"]},
 }
 """Entries of a workflow that together give every kind, each after those that it needs."""

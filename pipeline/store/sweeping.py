@@ -1,4 +1,4 @@
-"""What dead writers left: data without a record, temporary files."""
+"""What dead writers left: data without a record, temporary files, checkpoints of what is finished."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
+from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.leases import holder
 from gravel.pipeline.store.listing import artifacts
 from gravel.pipeline.store.recipe_locks import sweep_locks
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 TEMPORARY_AGE = 3600.0
 """Seconds after which a small file that is still temporary has no living writer."""
 
-TEMPORARY = (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "frozen", "resolved")
+TEMPORARY = (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "frozen", "resolved", FOLDER)
 """Folders in which files are written beside their name."""
 
 
@@ -27,6 +28,9 @@ def sweep(cache: CacheFolder, *, delete: bool = True, orphans: bool = False) -> 
             for name in cache.files.leavings(folder, TEMPORARY_AGE):
                 cache.files.remove(name)
         sweep_locks(cache.root)
+        for recipe in cache.files.names(FOLDER):
+            if any((cache.root / folder / f"{recipe}.json").exists() for folder in RECIPE_FOLDERS):
+                cache.files.remove(f"{FOLDER}/{recipe}")
     # Folders are listed before locks and locks before records, since writers take these steps in reverse.
     folders = {name for name in cache.files.names("data") if not name.endswith(".lock")}
     locked = {name.removesuffix(".lock") for name in cache.files.names("data", ".lock")}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from gravel.stages.addresses import hidden_in_text
+from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.context import MemorySink, Sink
 from gravel.stages.stage import Machine
 
@@ -71,6 +72,7 @@ class WorkerContext:
         log: StageLog,
         *,
         keeps_device_arrays: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.machine = machine
         self._scratch = scratch
@@ -78,6 +80,7 @@ class WorkerContext:
         self._services = services
         self._log = log
         self._last_progress = 0.0
+        self._checkpoint = checkpoint or NoCheckpoint()
         self.remarks: list[str] = []
         self.reserved = services.reserved
         self.keeps_device_arrays = keeps_device_arrays
@@ -108,6 +111,10 @@ class WorkerContext:
         if now - self._last_progress >= PROGRESS_INTERVAL or (total is not None and done >= total):
             self._last_progress = now
             self._services.progress(int(done), None if total is None else int(total), unit)
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the place where a long stage keeps what it has done."""
+        return self._checkpoint
 
     def log(self, message: str) -> None:
         """Add a line to the stage's log."""

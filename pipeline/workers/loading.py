@@ -39,10 +39,7 @@ def load(
             making.start()  # the driver needs no interpreter
     import numpy  # noqa: F401
 
-    if context:
-        # Of gravel's kernels the thread that first uses them is to be the first to know.
-        import numba  # noqa: F401
-    else:
+    if not context:
         import gravel.kernels.jit  # noqa: F401
     if making is not None:
         making.join()

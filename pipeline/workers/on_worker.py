@@ -253,7 +253,7 @@ def run_items(
 
 def _one_thread(function: Callable[[Any], Any]) -> None:
     if getattr(function, "__module__", "").startswith(("gravel.stages.", "gravel.kernels.")):
-        from gravel.kernels.jit import set_threads
+        from gravel.kernels.threads import set_threads
 
         set_threads(1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import time
 from contextlib import nullcontext
 from dataclasses import replace
@@ -15,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.checkpoints import StoredCheckpoint
 from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
@@ -95,14 +97,11 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
 def _limit_threads(task: StageTask) -> None:
     if task.stage.origin is None and not task.stage.run.__module__.startswith("gravel.stages."):
         return
-    if task.machine.backend == "cuda":
-        from gravel.kernels.thread_limit import limit_threads
+    from gravel.kernels.threads import set_threads
 
-        limit_threads(task.machine.threads)
-    else:
-        from gravel.kernels.jit import set_threads
-
-        set_threads(task.machine.threads)
+    set_threads(task.machine.threads)
+    if task.stage.origin is not None and (numba := sys.modules.get("numba")) is not None:
+        numba.set_num_threads(max(1, min(task.machine.threads, numba.config.NUMBA_NUM_THREADS)))
 
 
 def _compute(
@@ -121,9 +120,16 @@ def _compute(
             loaded = tuple(_input(task, name, hand_over) for name in ids)
             inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
         downloaded = _download(task, services, log)
+    checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write)
     if task.in_memory or not task.keep:
         context = WorkerContext(
-            task.machine, task.scratch, None, services, log, keeps_device_arrays=task.on_device
+            task.machine,
+            task.scratch,
+            None,
+            services,
+            log,
+            keeps_device_arrays=task.on_device,
+            checkpoint=checkpoint,
         )
         with copies(downloaded.get):
             artifacts = _run(task, context, inputs, spans, hand_over, services)
@@ -131,7 +137,7 @@ def _compute(
         return replace(kept, remarks=tuple(context.remarks))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
-        context = WorkerContext(task.machine, task.scratch, writer, services, log)
+        context = WorkerContext(task.machine, task.scratch, writer, services, log, checkpoint=checkpoint)
         artifacts = _run(task, context, inputs, spans, hand_over, services)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.artifacts import CompressedGraph, Graph, Partition
+from gravel.stages.compressing.weights import unpacked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +18,7 @@ def decompress(compressed: CompressedGraph, *, backend: str = "cpu") -> Graph | 
     Parameters
     ----------
     backend : with "cuda", the rows of a graph are decoded on the device and its arrays stay there as CuPy
-        arrays; a partition always comes back as NumPy arrays.
+        arrays, all but its weights; a partition always comes back as NumPy arrays.
 
     Raises `StageError` when the bytes are not rows of this graph. The permutation of an `Ordering` stays
     with the compressed graph.
@@ -70,6 +71,7 @@ def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
         sorted=compressed.sorted,
         deduplicated=compressed.deduplicated,
         loop_count=compressed.loop_count,
+        weights=unpacked_weights(compressed.weights),
     )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gravel.kernels.layouts.layout import Layout
+from gravel.kernels.layouts.registry import layout_of, layouts
 from gravel.stages.compressing.writing import ARCS_AT_ONCE, ROWS_AT_ONCE
 
-DEVICE_ROW_BYTES = {"csr": 0, "varint": 36, "blocks": 60, "elias_fano": 44, "auto": 60}
-"""Of each row on the device: where it begins in arcs and in bytes, its length, whether it is a long one, and
-of `blocks` where its blocks begin and end."""
+
+def layouts_of(codec: str) -> tuple[Layout, ...]:
+    """Give the layouts that rows may be written in: one, or with `auto` all."""
+    return tuple(layouts().values()) if codec == "auto" else (layout_of(codec),)
 
 
 @dataclass(frozen=True)
@@ -27,29 +30,32 @@ class EncodingSizes:
     def made_bytes(self, rows: int, arcs: int) -> int:
         """Bytes of encoded arcs, from gaps that are as even as can be."""
         bits = 2 + (self.vertices * rows // max(1, arcs)).bit_length()
-        packed = arcs * (bits + 2) // 8
-        groups = arcs * -(-bits // 7)
-        return {"csr": 0, "varint": groups, "auto": max(groups, packed)}.get(self.codec, packed)
+        return max(each.memory.of_gaps(arcs, bits) for each in layouts_of(self.codec))
+
+    @property
+    def _device_row(self) -> int:
+        return max(each.memory.device_row for each in layouts_of(self.codec))
 
     def _range(self) -> tuple[int, int]:
         """Rows and arcs of a range, which holds ARCS_AT_ONCE arcs or one longer row."""
         return min(self.vertices, ROWS_AT_ONCE), min(self.arcs, max(ARCS_AT_ONCE, self.vertices))
 
-    def host_range_bytes(self, row_bytes: int) -> int:
-        """Bytes of a range on the host: its columns, its bytes, and so many of each row."""
+    def host_range_bytes(self) -> int:
+        """Bytes of a range on the host: its columns, its bytes, and what each row takes."""
         rows, arcs = self._range()
+        row_bytes = max(each.memory.host_row for each in layouts_of(self.codec))
         return self.width * arcs + self.made_bytes(rows, arcs) + row_bytes * rows
 
     def range_bytes(self) -> int:
         """Bytes of a range on the device."""
         rows, arcs = self._range()
-        return self.width * arcs + self.made_bytes(rows, arcs) + DEVICE_ROW_BYTES[self.codec] * rows
+        return self.width * arcs + self.made_bytes(rows, arcs) + self._device_row * rows
 
     def whole_bytes(self) -> int:
         """Bytes of all rows and of the result on the device; of a partition, whose parts are joined."""
         made = self.made_bytes(self.rows, self.arcs)
         joined = made + 8 * self.rows if self.rows > self.vertices else 0
-        return self.width * self.arcs + made + joined + DEVICE_ROW_BYTES[self.codec] * self.rows
+        return self.width * self.arcs + made + joined + self._device_row * self.rows
 
     def stated(self, room: int) -> int:
         """Give the bytes that a device of so many takes; 0 where the host encodes."""

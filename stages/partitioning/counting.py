@@ -51,7 +51,7 @@ def find_delegates(
     """List the vertices above the threshold, and write their index to files for the workers."""
     import numpy
 
-    from gravel.kernels.partition.chunks import delegate_words, index_delegates
+    from gravel.kernels.partition.shares import delegate_words, index_delegates
 
     words, vertices, degrees = [], [], []
     for first, offsets in offset_pieces(graph):

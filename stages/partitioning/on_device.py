@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gravel.kernels.partition import RankSize
     from gravel.kernels.partition.census import Census
-    from gravel.kernels.partition.chunks import DelegateIndex, Share
+    from gravel.kernels.partition.shares import DelegateIndex, Share
     from gravel.stages.artifacts import Array, Graph
     from gravel.stages.context import Context
     from gravel.stages.partitioning.device_memory import DeviceSizes
@@ -214,7 +214,7 @@ class OnDevice:
 def _on_host(share: Share) -> Share:
     import cupy
 
-    from gravel.kernels.partition.chunks import Share
+    from gravel.kernels.partition.shares import Share
 
     return Share(*({name: cupy.asnumpy(array) for name, array in part.items()} for part in share))
 

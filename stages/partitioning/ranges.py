@@ -13,7 +13,7 @@ from gravel.stages.threads import map_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.partition.chunks import DelegateIndex, Share
+    from gravel.kernels.partition.shares import DelegateIndex, Share
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
 
@@ -118,7 +118,7 @@ def count_range(task: CountTask) -> tuple[NDArray[Any], NDArray[Any]]:
     """Count a range's arcs by the degrees of their ends."""
     import numpy
 
-    from gravel.kernels.partition.census import count_rows
+    from gravel.kernels.partition.census_cpu import count_rows
 
     offsets, columns = task.rows.read()
     degrees = numpy.load(task.degrees, mmap_mode="r")
@@ -140,7 +140,7 @@ def load_index(files: tuple[Path, Path, Path]) -> DelegateIndex:
     """Map the delegate index, which all workers of a host share."""
     import numpy
 
-    from gravel.kernels.partition.chunks import DelegateIndex
+    from gravel.kernels.partition.shares import DelegateIndex
 
     return DelegateIndex(*(numpy.load(file, mmap_mode="r") for file in files))
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.partition import RankSize
-    from gravel.kernels.partition.chunks import Share
+    from gravel.kernels.partition.shares import Share
     from gravel.stages.artifacts import Array, Graph
     from gravel.stages.context import Context, Sink
     from gravel.stages.partitioning.ranges import Rows
@@ -116,7 +116,7 @@ class RankWriter:
         """Turn lengths into row offsets, and into the list or mask of filled rows, with its bytes."""
         import numpy
 
-        from gravel.kernels.partition.chunks import delegate_words
+        from gravel.kernels.partition.shares import delegate_words
 
         file = self._files[name]
         file.seek(0)

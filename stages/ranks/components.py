@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gravel.stages.errors import StageError
 from gravel.stages.ranks.partition import ON_CPU
 from gravel.stages.stage import Extent
+from gravel.stages.traversal.strategy import barrier_limit
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -35,7 +36,7 @@ class OverRanks:
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find components `runs` times; returns what the last run found, all times and what ranks tell."""
-        from gravel.kernels.partition import components
+        from gravel.kernels.partition.components import components
 
         assert self._graph.partition is not None
         found = [components(self._graph.partition, symmetric=self._graph.symmetric) for _ in range(runs)]
@@ -51,12 +52,13 @@ def prepare_components(
     """
     assert graph.partition is not None
     stored, ranks = graph.stored, graph.partition.ranks
+    seconds = barrier_limit(parameters.tuning)
     delegates = stored is not None and stored.scheme == "delegates"
     gang = ranks > 1 and context.reserved >= ranks and delegates
     if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
-        return prepare_on_gpus(context, graph, gang=gang)
+        return prepare_on_gpus(context, graph, gang=gang, barrier_seconds=seconds)
     if gang:
-        return GangComponents(context, graph, "cpu"), []
+        return GangComponents(context, graph, "cpu", seconds), []
     notes = []
     if ranks > 1 and delegates:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
@@ -75,6 +77,7 @@ class ComponentsTask:
     arrays: Mapping[str, Any]
     threads: int
     runs: int
+    barrier_seconds: float
     backend: str = "cpu"
 
 
@@ -90,9 +93,9 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a group, so many times."""
     import numpy
 
-    from gravel.kernels.jit import set_threads
     from gravel.kernels.partition.layout import rank_from_arrays
     from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.threads import set_threads
 
     if task.backend == "cpu":
         set_threads(task.threads)
@@ -109,6 +112,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
         backend=task.backend,
         runs=task.runs,
         finish=finish,
+        barrier_seconds=task.barrier_seconds,
     )
 
 
@@ -122,6 +126,7 @@ def find_together(
     backend: str,
     runs: int,
     finish: Callable[[RankComponents, list[float]], Answer],
+    barrier_seconds: float,
 ) -> Answer:
     """Find components `runs` times as one rank of a group, whose part lies where `backend` says.
 
@@ -130,7 +135,7 @@ def find_together(
     other's memory.
     """
     if backend == "cuda":
-        rank: Any = _peer_components(gang, part, delegates, vertex_count, symmetric)
+        rank: Any = _peer_components(gang, part, delegates, vertex_count, symmetric, barrier_seconds)
     else:
         rank = _CpuComponents(gang, part, delegates, vertex_count, symmetric)
     times = []
@@ -173,7 +178,12 @@ class _CpuComponents:
 
 
 def _peer_components(
-    gang: RankContext, part: RankGraph, delegates: Any, vertex_count: int, symmetric: bool
+    gang: RankContext,
+    part: RankGraph,
+    delegates: Any,
+    vertex_count: int,
+    symmetric: bool,
+    time_limit: float,
 ) -> Any:
     import cupy
 
@@ -189,7 +199,7 @@ def _peer_components(
     # What others map is allocated beside the pool, where earlier searches may have left theirs.
     cupy.get_default_memory_pool().free_all_blocks()
     try:
-        return PeerComponents(gang, part, delegates, vertex_count, symmetric=symmetric)
+        return PeerComponents(gang, part, delegates, vertex_count, symmetric=symmetric, time_limit=time_limit)
     except ValueError as error:
         raise StageError(str(error), hint="split the graph over more ranks") from None
 
@@ -199,7 +209,7 @@ class GangComponents:
 
     prepare_milliseconds = 0.0
 
-    def __init__(self, context: Context, graph: SearchedGraph, backend: str) -> None:
+    def __init__(self, context: Context, graph: SearchedGraph, backend: str, barrier_seconds: float) -> None:
         self.backend = backend
         assert graph.partition is not None
         assert graph.stored is not None
@@ -217,6 +227,7 @@ class GangComponents:
                 arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
                 threads=context.machine.threads,
                 runs=0,
+                barrier_seconds=barrier_seconds,
                 backend=self.backend,
             )
             for rank in range(ranks)
@@ -242,18 +253,20 @@ def told_by_ranks(ranks: Sequence[RankComponents]) -> dict[str, Any]:
     }
 
 
-def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tuple[Any, list[str]]:
+def prepare_on_gpus(
+    context: Context, graph: SearchedGraph, *, gang: bool, barrier_seconds: float
+) -> tuple[Any, list[str]]:
     """Make a partition ready on GPUs; returns sentences on what could not be as asked, too.
 
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
-    from gravel.kernels.partition import storage
+    from gravel.kernels.partition.storage import storage
     from gravel.stages.traversal.device_need import component_bytes
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
     if gang:
-        return GangComponents(context, graph, "cuda"), []
+        return GangComponents(context, graph, "cuda", barrier_seconds), []
     ranks, told = graph.partition.ranks, storage(graph.partition)
     extent = Extent(
         "Partition",
@@ -269,7 +282,7 @@ def prepare_on_gpus(context: Context, graph: SearchedGraph, *, gang: bool) -> tu
             hint=f"find components with {ranks} GPUs, one for each rank, or with backend: cpu",
         )
     try:
-        found = OnOneGpu(graph)
+        found = OnOneGpu(graph, barrier_seconds)
     except ValueError as error:
         raise StageError(str(error)) from None
     notes = [f"{ranks} GPUs were not there at once, so one holds all ranks"] if ranks > 1 else []
@@ -282,14 +295,14 @@ class OnOneGpu:
     backend = "cuda"
     reason = "the graph is partitioned by degree separation"
 
-    def __init__(self, graph: SearchedGraph) -> None:
+    def __init__(self, graph: SearchedGraph, barrier_seconds: float) -> None:
         import time
 
         from gravel.kernels.partition.cuda.components import CudaComponents
 
         started = time.perf_counter()
         assert graph.partition is not None
-        self._search = CudaComponents(graph.partition, symmetric=graph.symmetric)
+        self._search = CudaComponents(graph.partition, symmetric=graph.symmetric, time_limit=barrier_seconds)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:

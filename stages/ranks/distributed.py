@@ -249,7 +249,7 @@ def find_distributed(
     from gravel.stages.ranks.distributed_rank import ready_as_rank
     from gravel.stages.traversal.components import RUNS
     from gravel.stages.traversal.records import told
-    from gravel.stages.traversal.strategy import backend_of_search, machine_name
+    from gravel.stages.traversal.strategy import backend_of_search, barrier_limit, machine_name
 
     backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
     task = ComponentsTask(
@@ -257,6 +257,7 @@ def find_distributed(
         backend=backend,
         threads=min(context.machine.threads, parameters.threads or context.machine.threads),
         runs=1 + RUNS,
+        barrier_seconds=barrier_limit(parameters.tuning),
         check=checks,
         labels=not checks,
     )

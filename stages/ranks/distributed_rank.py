@@ -48,7 +48,7 @@ class RankAnswer:
 
 def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
     """Do what a task asks for as one rank; the rank's part is found or made first."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, task.backend)
@@ -65,7 +65,7 @@ def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
 
 def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
     """Find or make the rank; returns whether it was made."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     _, _, new = find_rank(gang, task.recipe, task.backend)
@@ -158,6 +158,7 @@ class ComponentsTask:
     backend: str
     threads: int
     runs: int
+    barrier_seconds: float
     check: bool
     labels: bool
 
@@ -175,7 +176,7 @@ class ComponentsAnswer:
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, task.backend)
@@ -190,6 +191,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
         symmetric=True,
         backend=task.backend,
         runs=task.runs,
+        barrier_seconds=task.barrier_seconds,
         finish=lambda found, times: _answer(named, held, task, found, times),
     )
 

@@ -126,7 +126,7 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
             gone.leave(gang)
         return []
     if task.backend == "cpu":
-        from gravel.kernels.jit import set_threads
+        from gravel.kernels.threads import set_threads
 
         set_threads(task.threads)
     try:

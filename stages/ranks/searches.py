@@ -123,11 +123,11 @@ def plan_partition(
     Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
     placed, or what else a GPU has to hold does not.
     """
-    from gravel.kernels.partition import storage
     from gravel.kernels.partition.cuda.encoded import layout_of
     from gravel.kernels.partition.cuda.staging import Staging, check_staged
     from gravel.kernels.partition.encoded import encoded_bytes
     from gravel.kernels.partition.layout import arc_count
+    from gravel.kernels.partition.storage import storage
     from gravel.stages.stage import Extent
 
     assert graph.partition is not None
@@ -186,7 +186,6 @@ def plan_stripes(
     Raises `StageError` for options that GPUs do not take, and where one GPU would have to hold all ranks and
     cannot.
     """
-    from gravel.kernels.striped import from_partition
     from gravel.kernels.striped.cuda.launch import parts_of
 
     assert graph.partition is not None
@@ -203,8 +202,7 @@ def plan_stripes(
     if gang:
         return plan, []
     n, ranks = graph.vertex_count, graph.partition.ranks
-    parts = from_partition(graph.partition).parts
-    stored = sum(part.row_offsets.nbytes + part.column_indices.nbytes for part in parts)
+    stored = sum(array.nbytes for part in graph.partition.parts for array in part.nn)
     entries = min(graph.arc_count, ranks * n) if options.bitmask else graph.arc_count
     wanted = stored + STRIPE_BYTES_PER_VERTEX * n + STRIPE_BYTES_PER_ENTRY * entries
     memory = context.machine.device_memory
@@ -230,27 +228,26 @@ def _prepare_here(
         "options": options,
     }
     if graph.striped:
-        from gravel.kernels import striped
-
-        stripes = striped.from_partition(partition)
         if plan is None:
-            return striped.prepare(stripes, **given)
-        from gravel.kernels.striped import cuda as striped_cuda
+            from gravel.kernels.striped import StripedSearch
 
-        return SearchOnGpu(_refused(striped_cuda.prepare, stripes, **given))
+            return StripedSearch(partition, **given)
+        from gravel.kernels.striped.cuda import CudaStripedSearch
+
+        return SearchOnGpu(_refused(CudaStripedSearch, partition, **given))
     given["symmetric"] = graph.symmetric
     if plan is None:
-        from gravel.kernels.partition import prepare
+        from gravel.kernels.partition import PartitionSearch
 
-        return prepare(partition, **given)
+        return PartitionSearch(partition, **given)
     if parameters.transport == "nccl":
-        from gravel.kernels.partition import nccl
+        from gravel.kernels.partition.nccl import NcclSearch
 
-        return SearchOnGpu(_refused(nccl.prepare, partition, hint="use transport: peer", **given), plan)
-    from gravel.kernels.partition import cuda
+        return SearchOnGpu(_refused(NcclSearch, partition, hint="use transport: peer", **given), plan)
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
 
     given["placing"] = plan.placing(partition.ranks)
-    return SearchOnGpu(_refused(cuda.prepare, partition, **given), plan)
+    return SearchOnGpu(_refused(CudaPartitionSearch, partition, **given), plan)
 
 
 def _refused(prepare: Any, parts: Any, *, hint: str = "", **given: Any) -> Any:

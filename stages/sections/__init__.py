@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gravel.stages.sections.centralities import centrality_sections
 from gravel.stages.sections.components import component_sections
 from gravel.stages.sections.counters import counter_sections
 from gravel.stages.sections.dealt import dealt_sections
@@ -49,6 +50,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Sequence[tuple[str, Any]]], lis
     (("Probe",), probe_with_repetitions),
     (("Counters",), counter_sections),
     (("Traversal",), component_sections),
+    (("Centrality", "Batches"), centrality_sections),
     (("Verification",), verification_sections),
 )
 """Kinds of artifact and what is said of all artifacts of these kinds together, in the order of a report."""

@@ -55,13 +55,13 @@ LABEL_BYTES = 256 << 20
 
 BYTES_PER_VERTEX = 51
 """Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
-for the labels put together, and what `gravel.kernels.partition.cuda.lookers` adds."""
+for the labels put together, and what `gravel.kernels.partition.cuda.row_tables` adds."""
 
 WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
 """From 2^32 vertices on."""
 
 BYTES_PER_NORMAL_ARC = 20
-"""A bin with ids and tails, a row, and the column by slots (8 from 2^32 vertices on)."""
+"""A bin with ids and tails, a row, and the column by compact ids (8 from 2^32 vertices on)."""
 
 BYTES_PER_RELAYED_ARC = 8
 """With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""

@@ -40,10 +40,13 @@ def searched_encoded(parameters: TraverseParameters, placement: str, codec: str 
 def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
     """Say why a compressed graph is decoded before the search; nothing where it is searched as it is.
 
-    Strategies that read columns alone decode them first. Rows of codec `csr` are columns.
+    Strategies that read columns alone decode them first, as shortest paths do. Rows of codec `csr` are
+    columns.
     """
     if codec == "csr":
         return COLUMNS
+    if parameters.algorithm == "sssp":
+        return f"{DECODED}: sssp reads columns"
     if parameters.strategy == "auto" or placement == STREAMED:
         return ""
     if parameters.strategy in strategies_for(parameters.algorithm, ENCODED):
@@ -213,28 +216,34 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> Any:
     A stream that is stored is read `in_parts`, once, a range of rows at a time. Raises ValueError for bytes
     that are no rows, or not as many neighbours as the graph has arcs.
     """
-    import numpy
-
-    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
     from gravel.kernels.strategy import backend_of
-    from gravel.stages.compressing.writing import row_ranges
 
     if not in_parts and backend_of(rows.arrays["byte_offsets"]) == "cuda":
         from gravel.kernels.layouts.counting import row_offsets
 
         offsets = row_offsets(rows)
-    elif not in_parts:
-        offsets = count_neighbours(rows)
     else:
-        offsets = numpy.zeros(rows.vertex_count + 1, numpy.int64)
-        for first, part in row_ranges(rows.arrays["byte_offsets"]):
-            try:
-                counted = count_neighbours(_several(rows, first, part))
-            except ValueError as error:
-                raise ValueError(f"of rows from {first} on, {error}") from None
-            offsets[first + 1 : first + len(part)] = counted[1:] + offsets[first]
+        offsets = _row_offsets_on_host(rows, in_parts=in_parts)
     if int(offsets[-1]) != rows.arc_count:
         raise ValueError(f"the rows hold {int(offsets[-1])} arcs; the graph has {rows.arc_count}")
+    return offsets
+
+
+def _row_offsets_on_host(rows: EncodedRows, *, in_parts: bool) -> NDArray[Any]:
+    import numpy
+
+    from gravel.kernels.layouts.readers import count_neighbours
+    from gravel.stages.compressing.writing import row_ranges
+
+    if not in_parts:
+        return count_neighbours(rows)
+    offsets = numpy.zeros(rows.vertex_count + 1, numpy.int64)
+    for first, part in row_ranges(rows.arrays["byte_offsets"]):
+        try:
+            counted = count_neighbours(_several(rows, first, part))
+        except ValueError as error:
+            raise ValueError(f"of rows from {first} on, {error}") from None
+        offsets[first + 1 : first + len(part)] = counted[1:] + offsets[first]
     return offsets
 
 
@@ -273,7 +282,7 @@ def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
     """Rows from `first` on, whose offsets are these, with their number of arcs."""
     from dataclasses import replace
 
-    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.kernels.layouts.readers import count_neighbours
 
     some = _several(rows, first, offsets)
     return replace(some, arc_count=int(count_neighbours(some)[-1]))

@@ -31,7 +31,7 @@ def open_graph(
 
     Raises `StageError`, before anything is read, for a placement that does not fit.
     """
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     placed = replace(
         machine,
@@ -105,7 +105,9 @@ def _read_decoded(
     if stored.codec == "csr" and stored.subgraphs is None and placement == "streamed":
         return read_columns(columns_as_stored(stored), permutation, machine, placing, [decoded])
     # What does not lie on the device is not decoded there either.
-    plain = decompress(stored, backend=machine.backend if placement == "device" else "cpu")
+    # Weights are brought by what searches by them.
+    backend = machine.backend if placement == "device" else "cpu"
+    plain = decompress(replace(stored, weights=None), backend=backend)
     if isinstance(plain, Partition):
         return read_partition(plain, permutation, machine, [decoded])
     return read_columns(plain, permutation, machine, placing, [decoded])
@@ -119,7 +121,13 @@ def draw_sources(row_offsets: NDArray[Any], count: int, seed: int) -> NDArray[An
     """
     import numpy
 
-    candidates = numpy.flatnonzero(row_offsets[1:] != row_offsets[:-1])
+    return draw_among(numpy.flatnonzero(row_offsets[1:] != row_offsets[:-1]), count, seed)
+
+
+def draw_among(candidates: NDArray[Any], count: int, seed: int) -> NDArray[Any]:
+    """Draw some of the vertices, without replacement; all of them where there are fewer."""
+    import numpy
+
     if len(candidates) <= count:
         return candidates
     generator = numpy.random.Generator(numpy.random.PCG64(seed))

@@ -99,8 +99,9 @@ def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
     size = 8 * (n + 1) + (4 if n < 1 << 32 else 8) * m
     if isinstance(stored, CompressedGraph):
         size = 8 * (n + 1) + len(stored.stream)
-    elif getattr(stored, "weights", None) is not None:
-        size += 4 * m + (0 if getattr(stored, "permutation", None) is None else (4 if n < 1 << 32 else 8) * n)
+    weights = getattr(stored, "weights", None)
+    if weights is not None:
+        size += weights.dtype.itemsize * m
     return Extent(
         kind=type(stored).__name__,
         vertices=n,
@@ -108,6 +109,7 @@ def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
         bytes=size,
         directed=not stored.symmetric,
         normal_arcs=0 if split else None,
+        weighted=weights is not None,
     )
 
 

@@ -75,7 +75,8 @@ def executed(search: Any, backend: str) -> dict[str, Any]:
 
 def told(ran: Ran, backend: str) -> dict[str, Any]:
     """Return the record of what ran."""
-    return {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
+    found = {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
+    return found | ({"tuned": dict(ran.tuned)} if ran.tuned else {})
 
 
 def with_options(search: Any, options: Any) -> Any:
@@ -108,15 +109,18 @@ def reached(
     """Count what a search reached; source and labels are in `symmetrize`'s numbering."""
     import numpy
 
-    from gravel.kernels.level_statistics import distances_of_tree, level_sums
     from gravel.kernels.strategy import backend_of
 
     if distance is None:
+        from gravel.kernels.level_statistics import distances_of_tree
+
         distance = numpy.empty(graph.vertex_count, numpy.int32)
         distances_of_tree(predecessor, source, distance)
     if backend_of(distance) == "cuda":
         vertices, arcs, summed = _sums_on_device(graph, distance)
     else:
+        from gravel.kernels.level_statistics import level_sums
+
         depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
         extra = numpy.empty(0, numpy.int32) if graph.extra_ends is None else on_host(graph.extra_ends)
@@ -357,8 +361,8 @@ def _told_of_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> 
     told = []
     for level in levels:
         backward = tuple(sorted({name for rank in level.backward for name in rank}))
-        waits = level.wait + level.relay + level.settle_wait
-        parts = level.visit / 1e3, (level.reduce + level.settle) / 1e3, waits / 1e3
+        waits = level.wait + level.relay + level.commit_wait
+        parts = level.visit / 1e3, (level.reduce + level.commit) / 1e3, waits / 1e3
         sent = mask_bytes, 4 * level.arrived
         told.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
     # Deeper levels than the GPU logs.

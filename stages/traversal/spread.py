@@ -175,7 +175,7 @@ def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:
 
 
 def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Search) -> Share:
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import timed
     from gravel.stages.traversal.labels import LabelWriter

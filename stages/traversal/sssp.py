@@ -7,19 +7,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.sssp.cuda.memory import device_bytes
-from gravel.stages.artifacts import Graph
+from gravel.stages.artifacts import CompressedGraph, Graph
+from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.placing import search_count, width_of
 from gravel.stages.traversal.records import placement_record, prepared
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
-from gravel.stages.weights import is_weighted
+from gravel.stages.weights import unusable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.sssp import ShortestPaths, SSSPResult
-    from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Measurement, Partition, Traversal
+    from gravel.stages.artifacts import DistributedGraph, Measurement, Partition, Traversal
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traverse import TraverseParameters
@@ -57,12 +58,12 @@ def find_paths(
     from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.records import executed
 
-    assert isinstance(stored, Graph)
+    assert isinstance(stored, Graph | CompressedGraph)
     if stored.weights is None:
         raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)
     graph = open_graph(parameters, stored, context.machine)
     sources = sources_of(parameters, graph)
-    search, notes = prepare_paths(graph, stored.weights, parameters)
+    search, notes = prepare_paths(graph, unpacked_weights(stored.weights), parameters)
     starts = sources if graph.permutation is None else graph.permutation[sources]
     labels = _Labels(context, graph, len(sources))
     if len(starts):
@@ -126,7 +127,7 @@ def prepare_paths(
             **constants,
         )
     except ValueError as error:
-        raise StageError(str(error)) from None
+        raise unusable(error, graph.permutation) from None
     return search, notes
 
 
@@ -216,18 +217,21 @@ def estimate(
             bytes=labels * count,
             searches=count,
             directed=graph.directed,
+            weighted=True,
         ),
         Extent(kind="Measurement", bytes=0),
     )
     refusal = without_weights(graph.kind)
-    if refusal is None and not is_weighted(graph):
-        refusal = (NO_WEIGHTS, NO_WEIGHTS_HINT) if m else None
-    back = (2 * width + 8) * n if graph.kind == "Ordering" else 0
+    if refusal is None and not graph.weighted:
+        refusal = (NO_WEIGHTS, NO_WEIGHTS_HINT)
+    back = (2 * width + 8) * n if graph.kind != "Graph" else 0
+    # What is decoded stays until the rows are made.
+    encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
     host = COMPILED + rows + 2 * labels + back
     on_gpu = backend_of_search(parameters, machine) == "cuda"
     return Need(
-        host_bytes=host + (0 if on_gpu else 40 * n),
-        device_bytes=rows + device_bytes(n, m, width, 8) + m if on_gpu else 0,
+        host_bytes=host + encoded + (0 if on_gpu else 40 * n),
+        device_bytes=rows + device_bytes(n, m, width, 8) + m + encoded if on_gpu else 0,
         outputs=outputs,
         refusal="; ".join(refusal) if refusal else "",
     )

@@ -35,6 +35,9 @@ PACKAGES = {
 OF_ALL_VERTICES = ("components", "strong_components")
 """Algorithms that label all vertices at once, without sources."""
 
+BARRIER_SECONDS = "barrier_seconds"
+"""The option of ranks that components take, too."""
+
 NEEDS_GPU = "needs a GPU"
 """How each reason begins for which something does not run on a CPU."""
 
@@ -128,8 +131,8 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
     if parameters.strategy != "auto":
         why = "a partition has no other strategy than auto"
         yield Refusal("strategy", why, f"leave strategy out, or {whole}")
-    if components and parameters.tuning:
-        why = "components of a partition have no constants"
+    if components and parameters.tuning.keys() - {BARRIER_SECONDS}:
+        why = f"components of a partition have no constant but {BARRIER_SECONDS}"
         yield Refusal("tuning", why, f"leave tuning out, or {whole}")
     if parameters.sources_over == "workers":
         why = f"sources go over workers that each hold the whole graph, and this one is {how}"
@@ -172,7 +175,7 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    return _kept_by_none(kind, "weights, which algorithm sssp needs")
+    return None if kind == "CompressedGraph" else _kept_by_none(kind, "weights, which algorithm sssp needs")
 
 
 def without_columns(kind: str) -> tuple[str, str] | None:
@@ -249,12 +252,12 @@ def checked_tuning(
     strategy = strategies_for(algorithm, layout)[name]
     strategy.load(backend)
     here = constants(strategy, backend)
-    there = constants(strategy, "cpu" if backend == "cuda" else "cuda")
+    other = "cpu" if backend == "cuda" else "cuda"
     taken, left_out = {}, []
     for constant, value in tuning.items():
         if constant in here:
             taken[constant] = checked_value(name, constant, value, here[constant])
-        elif constant in there:
+        elif constant in constants(strategy, other):
             left_out.append(f"{constant} is no constant of {name} on {backend}, and was left out")
         else:
             raise ValueError(
@@ -348,12 +351,37 @@ def tuning_faults(parameters: Searching) -> Iterator[Fault]:
         listed = f"it has {', '.join(known) or 'none'}"
     for name, value in parameters.tuning.items():
         if name in known:
-            why = _unfit(name, value, known[name])
+            why = _unfit(name, value, known[name]) or _out_of_range(name, value)
             if why is not None:
                 yield Fault(("tuning", name), value, why)
         else:
             near = nearest_text(name, list(known))
             yield Fault(("tuning", name), value, f"{whose} constant {name!r}{near}; {listed}")
+
+
+def _out_of_range(name: str, value: Any) -> str | None:
+    """Say why ranks cannot wait for so long; None for another constant."""
+    if name != BARRIER_SECONDS:
+        return None
+    from gravel.kernels.partition.waiting import check_barrier_seconds
+
+    try:
+        check_barrier_seconds(float(value))
+    except ValueError as error:
+        return str(error).partition("; ")[2]
+    return None
+
+
+def barrier_limit(tuning: Mapping[str, Any]) -> float:
+    """Read how long ranks wait for each other; raises `StageError` for a limit that cannot be."""
+    from gravel.kernels.partition import waiting
+
+    seconds = float(tuning.get(BARRIER_SECONDS, waiting.BARRIER_SECONDS))
+    try:
+        waiting.check_barrier_seconds(seconds)
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    return seconds
 
 
 def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
@@ -385,8 +413,10 @@ def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]
             for backend in ("cpu", "cuda"):
                 for constant, kind in constants(each, backend).items():
                     found.setdefault(constant, {}).setdefault(name, []).append(kind)
-    if strategy == "auto" and algorithm == "bfs":
+    if strategy == "auto" and algorithm != "sssp":
         for constant, kind in _options_of_ranks():
+            if algorithm == "components" and constant != BARRIER_SECONDS:
+                continue
             found.setdefault(constant, {}).setdefault("auto", []).append(kind)
     return found
 

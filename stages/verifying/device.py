@@ -51,7 +51,8 @@ def checked_of(graph: Graph, traversal: Traversal) -> Checked:
     searches = 0 if traversal.algorithm == "components" else len(_sources(traversal))
     labels = (traversal.component,) if not searches else (traversal.distance, traversal.predecessor)
     each = sum(array.dtype.itemsize for array in labels if array is not None)
-    return Checked(n, graph.arc_count, searches, each, graph.symmetric)
+    weighted = traversal.algorithm == "sssp"
+    return Checked(n, graph.arc_count, searches, each, graph.symmetric, weighted)
 
 
 def _sources(traversal: Traversal) -> list[int]:
@@ -59,13 +60,15 @@ def _sources(traversal: Traversal) -> list[int]:
 
 
 def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
-    from gravel.kernels.verify.cuda.memory import plan_components, plan_searches
+    from gravel.kernels.verify.cuda.memory import plan_components, plan_paths, plan_searches
     from gravel.kernels.verify.cuda.sizes import graph_size, label_size
 
     size = graph_size(where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
     if traversal.component is not None and traversal.algorithm == "components":
         return plan_components(size, traversal.component.dtype.itemsize, room)
     labels = label_size(len(_sources(traversal)), traversal.distance, traversal.predecessor)
+    if traversal.algorithm == "sssp":
+        return plan_paths(size, labels, room)
     return plan_searches(size, labels, graph.symmetric, room)
 
 
@@ -85,6 +88,13 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
         checks, whole = check_parts(*arrays, traversal.component, symmetric=halved, **options)
         return verified_components(checks, ON, whole)
     sources = _sources(traversal)
+    if traversal.algorithm == "sssp":
+        from gravel.kernels.verify.cuda.sssp import check_paths
+
+        context.log(f"verifying {len(sources)} searches by weights on the GPU, one at a time{parts}")
+        weights, labels = where_it_is(graph.weights), (traversal.distance, traversal.predecessor)
+        found_paths = check_paths(*arrays, weights, sources, *labels, **options)
+        return verified_searches(context, traversal, found_paths, ON)
     at_once = min(4 * batch.words, len(sources))
     context.log(f"verifying {len(sources)} searches on the GPU, {at_once} at a time{parts}")
     searches = check_searches(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gravel.kernels.placement.device_copies import on_host
 from gravel.stages.verifying.checks import verified_components, verified_searches
+from gravel.stages.verifying.sssp import checked_paths
 
 if TYPE_CHECKING:
     from gravel.kernels.verify import Check
@@ -20,11 +21,13 @@ ON = "cpu"
 
 def verify_on_host(context: Context, graph: Graph, traversal: Traversal) -> Verification:
     """Check a traversal; raises `VerificationFailed`, and ValueError where it is not of this graph."""
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(context.machine.threads)
     if traversal.algorithm == "components":
         return _verify_components(graph, traversal)
+    if traversal.algorithm == "sssp":
+        return verified_searches(context, traversal, checked_paths(graph, traversal), ON)
     return verified_searches(context, traversal, _checked_searches(graph, traversal), ON)
 
 

@@ -14,10 +14,10 @@ from gravel.kernels.verify.cuda.memory import (
     GraphSize,
     LabelSize,
     plan_components,
+    plan_paths,
     plan_searches,
 )
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.weights import is_weighted
 
 if TYPE_CHECKING:
     from gravel.stages.verifying.parameters import VerifyParameters
@@ -26,8 +26,8 @@ COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
 
 PATH_BYTES = 24
-"""Per vertex of `gravel.kernels.verify.sssp` beside what a breadth-first search takes: distances as they are
-stored and as 64 bits, and marks of several rules."""
+"""Per vertex of `gravel.kernels.verify.sssp` beside labels: offsets, distances as 64 bits, levels, and marks
+of several rules."""
 
 STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 8
 """Of `gravel.kernels.verify.strong_components` per vertex beside what weak components take: labels of 64
@@ -42,7 +42,8 @@ SENDING = 2 * MAX_THREADS * STAGE_BYTES
 class Checked:
     """What is to be checked: a graph, and labels of `label_bytes` for each vertex of each search.
 
-    `searches` is 0 for components. `symmetric` says that every arc has its reverse.
+    `searches` is 0 for components. `symmetric` says that every arc has its reverse, `weighted` that the
+    searches are of shortest paths.
     """
 
     vertices: int
@@ -50,6 +51,7 @@ class Checked:
     searches: int
     label_bytes: int
     symmetric: bool
+    weighted: bool = False
 
     @property
     def width(self) -> int:
@@ -64,6 +66,8 @@ class Checked:
         their own union-find, the vertices' numbers, the labels' labels and two tests.
         """
         n, predecessor = self.vertices, 4 if self.vertices < 1 << 31 else 8
+        if self.weighted:
+            return COMPILED + (8 + predecessor + PATH_BYTES) * n + (self.width + 4) * self.arcs
         search = n * (4 + predecessor + 4 + 2)
         components = n * (4 * self.width + 2)
         return COMPILED + 8 * n + self.width * self.arcs + (search if self.searches else components)
@@ -75,8 +79,10 @@ class Checked:
             return plan_components(graph, max(4, self.label_bytes), room)
         # Labels of 4 bytes may be either; predecessors take more.
         predecessor = 0 if self.label_bytes < 4 else 4 if self.vertices < 1 << 31 else 8
-        distance = max(0, self.label_bytes - predecessor)
-        return plan_searches(graph, LabelSize(self.searches, distance, predecessor), self.symmetric, room)
+        labels = LabelSize(self.searches, max(0, self.label_bytes - predecessor), predecessor)
+        if self.weighted:
+            return plan_paths(graph, labels, room)
+        return plan_searches(graph, labels, self.symmetric, room)
 
 
 def estimate(
@@ -90,12 +96,12 @@ def estimate(
 
         return verifying(graph, traversal, machine, outputs)
     checked = _checked(graph, traversal)
-    on_cpu_alone = _on_cpu_alone(graph, checked)
-    if on_cpu_alone:
-        host = checked.host_bytes + on_cpu_alone
+    if graph.directed and not checked.searches:
+        # They may be strongly connected components, which the CPU checks alone.
+        strong = (STRONG_BYTES_PER_ARC + 2 * checked.width) * graph.arcs + STRONG_BYTES * graph.vertices
         on_gpu = machine.backend == "cuda" and parameters.on != "cpu"
         batch = checked.planned(machine.device_memory) if on_gpu else None
-        return Need(host, 0 if batch is None else batch.device_bytes, outputs)
+        return Need(checked.host_bytes + strong, 0 if batch is None else batch.device_bytes, outputs)
     if machine.backend != "cuda":
         return Need(checked.host_bytes, 0, outputs)
     if parameters.on == "cpu":
@@ -107,17 +113,6 @@ def estimate(
     if parameters.on == "cuda":
         return Need(checked.host_bytes, 0, outputs, refusal=f"{why}; leave `on` out to verify on the CPU")
     return Need(checked.host_bytes, 0, outputs, note=f"on the CPU: {why}")
-
-
-def _on_cpu_alone(graph: Extent, checked: Checked) -> int:
-    """Count what checks beside that only the CPU makes, where the traversal may need them; else 0."""
-    if graph.directed and not checked.searches:
-        # They may be strongly connected components.
-        per_arc = STRONG_BYTES_PER_ARC + 2 * checked.width
-        return per_arc * graph.arcs + STRONG_BYTES * graph.vertices
-    if is_weighted(graph):
-        return 4 * graph.arcs + PATH_BYTES * graph.vertices
-    return 0
 
 
 def too_large(checked: Checked, room: int) -> str:
@@ -136,4 +131,5 @@ def _checked(graph: Extent, traversal: Extent) -> Checked:
     searches, n = traversal.searches, graph.vertices
     each = traversal.bytes // max(1, n * max(1, searches)) if traversal.bytes else 0
     usual = 8 if searches else 4
-    return Checked(n, graph.arcs, searches, each or usual, symmetric=not graph.directed)
+    symmetric, weighted = not graph.directed, traversal.weighted
+    return Checked(n, graph.arcs, searches, each or usual, symmetric=symmetric, weighted=weighted)

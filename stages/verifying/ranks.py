@@ -34,7 +34,7 @@ class CheckTask:
 def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
     """Check one search as one rank."""
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
     from gravel.kernels.verify.ranks import check_program
 
     set_threads(task.threads)
@@ -116,7 +116,7 @@ def check_labels_as_rank(gang: RankContext, task: LabelsTask) -> list[Check]:
     """Check labels as one rank, which reads some at a time and keeps its own."""
     import numpy
 
-    from gravel.kernels.jit import set_threads
+    from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     named, held, _ = find_rank(gang, task.recipe, None)

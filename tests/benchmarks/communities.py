@@ -18,10 +18,11 @@ from typing import Any
 import cupy
 import numpy
 
-from gravel.kernels import csr, order, varint
+from gravel.kernels import csr, order
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate import generate
+from gravel.kernels.layouts.varint import bytes as varint
 from gravel.kernels.order import community_bisection_cuda, community_tree_cuda
 from gravel.stages.ingest import read_edges
 

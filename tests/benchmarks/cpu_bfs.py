@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs import prepare
 from gravel.kernels.components import components
 from gravel.kernels.generate import generate
-from gravel.kernels.jit import set_threads
 from gravel.kernels.level_statistics import distances_of_tree
+from gravel.kernels.threads import set_threads
 from tests.benchmarks import peers
 
 Contestant = tuple[str, Callable[[int], tuple[float, Any]], Callable[[Any, int], NDArray[Any]]]

@@ -107,7 +107,9 @@ def components(gang: Any, task: Any) -> tuple[list[float], int, list[str]]:
     """Find components, once to warm up and three times; give the times, how many, and the broken rules."""
     from gravel.stages.ranks.distributed_rank import ComponentsTask, find_as_rank
 
-    asked = ComponentsTask(task.recipe, task.backend, 2, runs=4, check=True, labels=False)
+    asked = ComponentsTask(
+        task.recipe, task.backend, 2, runs=4, barrier_seconds=20.0, check=True, labels=False
+    )
     answer = find_as_rank(gang, asked)
     told = gang.all_gather((answer.milliseconds, answer.named))
     times = [max(each) for each in zip(*(times for times, _ in told), strict=True)]

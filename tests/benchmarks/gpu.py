@@ -24,13 +24,14 @@ from typing import Any
 import cupy
 import numpy
 
-from gravel.kernels import csr, order, varint
+from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare
 from gravel.kernels.components import components
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate.rmat import rmat
-from gravel.kernels.varint import cuda as varint_cuda
+from gravel.kernels.layouts.varint import bytes as varint
+from gravel.kernels.layouts.varint import cuda as varint_cuda
 from gravel.stages.ingest import read_edges
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try

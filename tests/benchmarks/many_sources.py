@@ -30,6 +30,9 @@ CHECKED = 6
 
 PEER_SOURCES = 8
 
+BATCHES = 16
+"""Batches over which sources are put in order."""
+
 
 def rows_of(name: str, backend: str) -> tuple[Any, Any]:
     """Make a graph in CSR, where it is searched."""
@@ -110,6 +113,38 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
             print(f"{'':>12}{direction} {vertices:,} vertices, {arcs_ahead:,} arcs ahead")
 
 
+def measure_order(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> None:
+    """Time batches whose sources run in step beside batches in random order, in turns."""
+    from gravel.kernels.distances.in_step import in_step
+
+    degrees = numpy.diff(rows[0] if chosen.backend == "cpu" else rows[0].get())
+    count = max(chosen.sources) * BATCHES
+    drawn = numpy.random.default_rng(7).permutation(numpy.flatnonzero(degrees))[:count]
+    batch = max(chosen.sources)
+    searches: Any = many.prepare(*rows, symmetric=True, sources=len(drawn), batch=batch)
+    found, times = {}, {"random": [], "in step": []}
+    many.run_all(searches, drawn[:batch], Aggregates.empty(len(drawn[:batch])))
+    for _ in range(chosen.repeats):
+        for order in times:
+            place = numpy.arange(len(drawn))
+            begun = time.perf_counter()
+            if order == "in step":
+                place = in_step(*rows, drawn)
+                assert place is not None
+            results = Aggregates.empty(len(drawn))
+            many.run_all(searches, drawn[place], results)
+            times[order].append((time.perf_counter() - begun) * 1e3)
+            found[order] = results.back(place)
+    for one in ("reached", "total", "eccentricity", "reciprocal"):
+        assert (getattr(found["random"], one) == getattr(found["in step"], one)).all()
+    each = {order: statistics.median(several) / len(drawn) for order, several in times.items()}
+    print(
+        f"{name:>10} {len(drawn):5} sources in batches of {searches.batch}: random order "
+        f"{each['random']:.4f} ms each, in step {each['in step']:.4f} (with the search that orders them)",
+        flush=True,
+    )
+
+
 def measure_words(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> None:
     """Time the strategy that labels all vertices for 64 sources."""
     degrees = numpy.diff(rows[0] if chosen.backend == "cpu" else rows[0].get())
@@ -173,6 +208,7 @@ def main() -> None:
         print(f"{name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs")
         for count in chosen.sources:
             measure(name, rows, count, chosen)
+        measure_order(name, rows, chosen)
         measure_words(name, rows, chosen)
         if chosen.peers and chosen.backend == "cpu":
             measure_peers(name, rows)

@@ -21,9 +21,10 @@ from gravel.kernels import csr
 from gravel.kernels.components import components
 from gravel.kernels.cuda.wake import wake, wake_all
 from gravel.kernels.generate.rmat import rmat
-from gravel.kernels.partition import partition, storage, suggest_threshold
+from gravel.kernels.partition import partition, suggest_threshold
 from gravel.kernels.partition.cuda.components import CudaComponents
 from gravel.kernels.partition.cuda.components_launch import EXCHANGING, JOINING
+from gravel.kernels.partition.storage import storage
 
 RUNS = 9
 

@@ -20,7 +20,7 @@ from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition.cuda.search import prepare
+from gravel.kernels.partition.cuda.search import CudaPartitionSearch
 from gravel.kernels.partition.options import OPTIMIZED
 
 
@@ -54,7 +54,9 @@ def main() -> None:
             for factor in chosen.factors:
                 turns = {f"{name}_backward": factor for name in OPTIMIZED}
                 turns |= {f"{name}_forward": factor / 10 for name in OPTIMIZED}
-                search = prepare(whole, output="distance", symmetric=True, options=SearchOptions(**turns))
+                search = CudaPartitionSearch(
+                    whole, output="distance", symmetric=True, options=SearchOptions(**turns)
+                )
                 for each, right in zip(sources, expected, strict=False):
                     assert bool((search.run(each).distance == right).all()), "distances differ"
                 times = []
@@ -62,7 +64,7 @@ def main() -> None:
                     wake()
                     times.append(search.run(each).milliseconds)
                 levels = " ".join(
-                    f"{'/'.join((*level.backward[0], ''))}{level.visit:.0f}+{level.settle:.0f}"
+                    f"{'/'.join((*level.backward[0], ''))}{level.visit:.0f}+{level.commit:.0f}"
                     for level in search.levels[0]
                 )
                 print(

@@ -131,7 +131,8 @@ class Bench:
         """Time one partition over each transport with each set of options."""
         import cupy
 
-        from gravel.kernels.partition import partition, storage, suggest_threshold
+        from gravel.kernels.partition import partition, suggest_threshold
+        from gravel.kernels.partition.storage import storage
 
         if threshold is None:
             say(f"choosing a threshold for {ranks} ranks")
@@ -167,13 +168,13 @@ class Bench:
     def over_peers(self, whole: Any, options: Mapping[str, Any]) -> dict[str, list[str]]:
         import cupy
 
-        from gravel.kernels.partition.cuda import prepare
+        from gravel.kernels.partition.cuda import CudaPartitionSearch
 
         devices = range(min(whole.ranks, cupy.cuda.runtime.getDeviceCount()))
         lines = {}
         for name, choice in options.items():
             say(f"peer, {name}: preparing")
-            search = prepare(
+            search = CudaPartitionSearch(
                 whole, devices=devices, output=self.output, symmetric=True, options=choice, time_limit=5.0
             )
             say(f"peer, {name}: compiling and checking")
@@ -187,8 +188,8 @@ class Bench:
             lines[name] = [
                 f"{level[0].normal}+{level[0].delegates} {level[0].backward[0]}: "
                 f"visit {max(d.visit for d in level):.1f}, wait {min(d.wait for d in level):.1f}, "
-                f"masks, arrivals, labels {max(d.settle for d in level):.1f}, "
-                f"wait {min(d.settle_wait for d in level):.1f} us"
+                f"masks, arrivals, labels {max(d.commit for d in level):.1f}, "
+                f"wait {min(d.commit_wait for d in level):.1f} us"
                 for level in zip(*search.levels, strict=True)
             ]
             del search

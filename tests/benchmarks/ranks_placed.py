@@ -25,7 +25,7 @@ from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.partition import SearchOptions, partition, suggest_threshold
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.encoded import encode_rank, encoded_bytes
 from gravel.kernels.partition.layout import SUBGRAPHS
@@ -69,7 +69,7 @@ class Bench:
             placing = Placing(placement, int(share * columns))
             for name, choice in options.items():
                 began = time.perf_counter()
-                search = prepare(
+                search = CudaPartitionSearch(
                     whole,
                     devices=devices,
                     output="distance",
@@ -93,7 +93,7 @@ class Bench:
             packed = replace(whole, parts=tuple(encode_rank(part, layout, **facts) for part in whole.parts))
             size = sum(encoded_bytes(part) for part in packed.parts)
             for name, choice in options.items():
-                search = prepare(
+                search = CudaPartitionSearch(
                     packed,
                     devices=devices,
                     output="distance",

@@ -23,8 +23,9 @@ from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.generate.rmat import rmat
-from gravel.kernels.striped import StripedGraph, StripedOptions, stripe
-from gravel.kernels.striped.cuda import prepare
+from gravel.kernels.partition import PartitionedGraph
+from gravel.kernels.striped import StripedOptions, stripe
+from gravel.kernels.striped.cuda import CudaStripedSearch
 
 CHECKED = 3
 """Sources whose results are compared."""
@@ -77,9 +78,9 @@ class Bench:
         say(f"{self.name} {what}: {median:.3f} ms, {rate:.1f} G arcs/s (harmonic)")
         return median
 
-    def check(self, whole: StripedGraph, devices: range) -> None:
+    def check(self, whole: PartitionedGraph, devices: range) -> None:
         """Compare distances, and every tree's distances with those of its predecessors."""
-        search = prepare(whole, devices=devices, output="both", time_limit=5.0)
+        search = CudaStripedSearch(whole, devices=devices, output="both", time_limit=5.0)
         for source, expected in zip(self.sources, self.expected, strict=False):
             found = search.run(source)
             assert bool((found.distance == expected).all()), f"distances differ from {source}"
@@ -96,7 +97,9 @@ class Bench:
         self.check(whole, devices)
         for name, choice in options.items():
             for output in ("distance", "predecessor") if name == "as chosen" else ("distance",):
-                search = prepare(whole, devices=devices, output=output, options=choice, time_limit=5.0)
+                search = CudaStripedSearch(
+                    whole, devices=devices, output=output, options=choice, time_limit=5.0
+                )
                 for source, expected in zip(self.sources, self.expected, strict=False):
                     found = search.run(source)
                     if output == "distance":

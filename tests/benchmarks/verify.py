@@ -220,7 +220,7 @@ class Bench:
 
     def cpu(self, count: int) -> None:
         """The CPU's verifier on some of the searches, and on components."""
-        from gravel.kernels.jit import set_threads
+        from gravel.kernels.threads import set_threads
 
         set_threads(os.cpu_count() or 1)
         graph = tuple(each.get() for each in self.graph)

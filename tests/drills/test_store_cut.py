@@ -14,7 +14,7 @@ import pytest
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
 from tests.drills.gravel import Gravel
-from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
+from tests.pipeline.s3_server import Line, ask, assert_whole, line_to_bucket, s3_server
 
 URL = "s3://bucket/drill"
 
@@ -23,17 +23,8 @@ ARGUMENTS = ("--set", "scale=9", "--set", "sources=2")
 
 @pytest.fixture
 def line(monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    with s3_server() as address:
-        ask(address, "moto-api/reset", method="POST")
-        ask(address, "bucket")
-        line = Line(address)
-        monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
-        monkeypatch.setenv("AWS_ENDPOINT_URL", line.address)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        monkeypatch.setenv("NO_PROXY", "*")
+    with s3_server() as address, line_to_bucket(address, monkeypatch) as line:
         yield line
-        line.close()
 
 
 def machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Gravel:

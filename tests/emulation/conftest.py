@@ -17,9 +17,13 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
-    device_launches = ("partition.cuda.launch", "partition.cuda.components_launch")
-    for launch in (*device_launches, "probes.links.peer", "probes.reductions"):
-        monkeypatch.setattr(f"gravel.kernels.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(f"gravel.kernels.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+    launches = ("partition.cuda.launching", "probes.links.peer")
+    for launch in (
+        *(f"gravel.kernels.{name}" for name in launches),
+        "tests.benchmarks.reductions_side_by_side",
+    ):
+        monkeypatch.setattr(f"{launch}.load", fake_cupy.load)
+        monkeypatch.setattr(f"{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)  # which checkpoints are found with
+    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

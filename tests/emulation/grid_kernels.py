@@ -51,7 +51,7 @@ def _wrapper(name: str, parameters: str) -> str:
 
 @cache
 def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
-    text = read_source(path)
+    text = read_source(path, dict(macros))
     return compiled(
         text, tuple(each for each in compiler_options(text, dict(macros)) if each.startswith("-D"))
     )

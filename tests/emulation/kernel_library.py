@@ -77,7 +77,7 @@ extern "C" void* launch_{name}(unsigned blocks, unsigned threads, void** argumen
 @cache
 def library(path: str, macros: tuple[tuple[str, object], ...]) -> ctypes.CDLL:
     """Compile a variant of a kernel file; kept for the process."""
-    text = read_source(path)
+    text = read_source(path, dict(macros))
     options = [option for option in compiler_options(text, dict(macros)) if option.startswith("-D")]
     body = re.sub(r"__launch_bounds__\([^)]*\)", "", _without_assembly(text))
     loaded = build.library(f"{body}\n{_launchers(text)}", options)

@@ -15,7 +15,7 @@ from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
 from gravel.stages.cupy_ahead import run as run_ahead
 from tests.emulation.whole_workflow import Asked, install, run
-from tests.pipeline.test_cli import HEAVY, python
+from tests.pipeline.cli_case import HEAVY, python
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

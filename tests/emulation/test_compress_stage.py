@@ -46,7 +46,7 @@ SKEWED = rmat(9)
 @pytest.fixture(autouse=True)
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     made = emulate(monkeypatch)
-    for module in ("varint.cuda", "layouts.blocks_cuda", "layouts.elias_fano_cuda"):
+    for module in ("layouts.varint.cuda", "layouts.streams_cuda"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
     return made
 

@@ -21,7 +21,16 @@ from tests.zoo import DATA, needs_data
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
-STEPS = ("pull_uncached", "pull_more_planes", "alternate", "flood_and_pull", "push", "team_spills")
+STEPS = (
+    "pull_uncached",
+    "pull_more_planes",
+    "pull_by_degree",
+    "pull_by_degree_planes",
+    "alternate",
+    "flood_and_pull",
+    "push",
+    "team_spills",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +45,7 @@ def on_cpu(monkeypatch) -> None:
         "level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "level_loop.event_milliseconds": lambda work: work() or 1.0,
         "far_rows.load": strict_cupy.load,
+        "by_degree.load": strict_cupy.load,
     }.items():
         monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{name}", stand_in)
 
@@ -128,4 +138,4 @@ def test_the_choice_is_made_by_the_graph_and_said() -> None:
     ]
     assert "as all others: 0 of 3 rows" in joined.notes[0]
     assert "no row has 2,306 arcs" in search(csr_of("star_300", True), "distance").notes[0]
-    assert search(stars(joined=False), "distance", far_rows=False).notes == []
+    assert search(stars(joined=False), "both", far_rows=False).notes == []

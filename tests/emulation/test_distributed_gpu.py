@@ -98,12 +98,10 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     emulate(monkeypatch, as_one(fake_cupy.module()))
-    for launch in ("launch", "components_launch"):
-        monkeypatch.setattr(f"gravel.kernels.partition.cuda.{launch}.load", fake_cupy.load)
-        monkeypatch.setattr(
-            f"gravel.kernels.partition.cuda.{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS
-        )
-    for module in ("order.renumber_cuda", "partition.cuda.slots"):
+    launching = "gravel.kernels.partition.cuda.launching"
+    monkeypatch.setattr(f"{launching}.load", fake_cupy.load)
+    monkeypatch.setattr(f"{launching}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
+    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
 
 

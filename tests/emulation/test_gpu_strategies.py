@@ -9,11 +9,13 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.cuda.expand_contract import STAGE
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
+from gravel.kernels.bfs.cuda.frontier_queues import strategy_of_queues
 from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.conformance import MERRILL, check, csr_of, sources_of
-from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.cuda_case import dense_layers, fast_csr, rmat
 from tests.parameters import slow_among
 from tests.zoo import zoo
 
@@ -86,6 +88,20 @@ def test_directed_graphs_and_wide_vertices(strategy: str) -> None:
 def test_gathered_arcs_are_counted(strategy: str) -> None:
     for csr in (csr_of("grid_13x17", True), fast_csr(rmat(7, 8), symmetric=True)):
         search(csr, strategy, "distance", True, statistics=True, **block_of(strategy))
+
+
+@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize("strategy", MERRILL)
+def test_full_queues_lose_no_vertex(strategy: str, output: str) -> None:
+    """Queues hold one level without duplicates: where claims race, levels are made anew from labels."""
+    width = 24
+    csr = fast_csr(dense_layers(4, width), symmetric=False)
+    kind = {"edges": False, "stage": STAGE} if strategy == "expand_contract" else {}
+    small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
+    made = small(
+        *map(strict_cupy.on_device, csr), output=output, claim="racing", least=1, block=64, **NO_CULLING
+    )
+    check(made.run(0), csr, 0, output, statistics=False)
 
 
 def test_launch_sizes_follow_the_frontier_and_fixed_ones_do_not() -> None:

@@ -16,7 +16,6 @@ from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traverse import STAGE, TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_partitioned import graph_of, search
 
@@ -26,8 +25,6 @@ pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
 @pytest.fixture
 def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
 
 
 def stripes(name: str, ranks: int) -> Partition:

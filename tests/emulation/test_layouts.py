@@ -14,7 +14,7 @@ import pytest
 
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
 from gravel.kernels.layouts.alignment import padded
-from gravel.kernels.layouts.varint import add_checkpoints
+from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.emulation.warp_kernels import WarpKernels
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -102,7 +102,7 @@ def deal(offsets: numpy.ndarray) -> tuple[Any, ...]:
 
 
 def write(layout: str, vertex: str, offsets: Any, columns: Any, first_row: int) -> tuple[Any, Any]:
-    kernels = WarpKernels(f"kernels/layouts/{layout}.cu", VERTEX=vertex)
+    kernels = WarpKernels(f"kernels/layouts/{layout}/write.cu", VERTEX=vertex)
     dealt, faults = deal(offsets), numpy.array([NONE], numpy.uint64)
     rows = len(offsets) - 1
     if layout == "elias_fano":
@@ -149,7 +149,7 @@ def test_the_same_bytes_and_back(layout: str, vertex: str) -> None:
 @pytest.mark.parametrize("vertex", VERTICES)
 @pytest.mark.parametrize("long_row", [16, 2048])
 def test_varint_rows_come_back_by_warps_blocks_and_lanes(vertex: str, long_row: int) -> None:
-    kernels = WarpKernels("kernels/varint/varint.cu", VERTEX=vertex)
+    kernels = WarpKernels("kernels/layouts/varint/bytes.cu", VERTEX=vertex)
     offsets, columns = sample(1, VERTICES[vertex])
     expected, rows = encode("varint", offsets, columns).arrays, len(offsets) - 1
 
@@ -190,7 +190,7 @@ def test_varint_rows_come_back_by_warps_blocks_and_lanes(vertex: str, long_row: 
     ],
 )
 def test_damaged_varint_rows_are_refused(vertex: str, long_row: int, stream: list[int], reason: int) -> None:
-    kernels = WarpKernels("kernels/varint/varint.cu", VERTEX=vertex)
+    kernels = WarpKernels("kernels/layouts/varint/bytes.cu", VERTEX=vertex)
     ends = offsets_of([len(stream)])
     arcs = sum(byte < 128 for byte in stream)
     faults, columns = numpy.array([NONE], numpy.uint64), numpy.zeros(arcs, VERTICES[vertex])

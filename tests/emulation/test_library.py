@@ -11,7 +11,8 @@ import pytest
 from numba.core.errors import TypingError
 
 from gravel.kernels.bfs.cuda.taken import taken
-from gravel.kernels.level_statistics import level_sizes, level_sums
+from gravel.kernels.level_sizes import level_sizes
+from gravel.kernels.level_statistics import level_sums
 from gravel.kernels.level_statistics_cuda import ROOM
 from gravel.kernels.relabel_cuda import LabelsBack
 from tests.emulation import strict_cupy

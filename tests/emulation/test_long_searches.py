@@ -10,30 +10,20 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.kernels.partition.nccl.rank import NcclRank
-from gravel.kernels.striped import prepare as prepare_stripes_on_cpu
-from gravel.kernels.striped import stripe
-from gravel.kernels.striped.cuda import prepare as prepare_stripes
+from gravel.kernels.striped import StripedSearch, stripe
+from gravel.kernels.striped.cuda import CudaStripedSearch
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
+from tests.kernels.cuda_case import path
 from tests.zoo import zoo
 
 LEVELS = 700
 SHORT = {graph.name: graph for graph in zoo()}["path_33"]
-
-
-def path(vertices: int) -> tuple[Any, Any]:
-    """Make a path along ascending vertices; from one end it has as many levels as vertices."""
-    degrees = numpy.full(vertices, 2, numpy.int64)
-    degrees[[0, -1]] = 1
-    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
-    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
-    return offsets, inner[1:-1].astype(numpy.uint32)
 
 
 def check_records(found: Any, wanted: Any) -> None:
@@ -49,8 +39,8 @@ def check_records(found: Any, wanted: Any) -> None:
 def test_every_level_of_ranks_on_one_or_two_gpus_has_a_clock(devices: int) -> None:
     whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
     search, on_cpu = (
-        prepare(whole, devices=range(devices), symmetric=True),
-        prepare_on_cpu(whole, symmetric=True),
+        CudaPartitionSearch(whole, devices=range(devices), symmetric=True),
+        PartitionSearch(whole, symmetric=True),
     )
     found, wanted = search.run(0), on_cpu.run(0)
     assert numpy.array_equal(found.distance, wanted.distance)
@@ -67,10 +57,13 @@ def test_every_level_of_ranks_on_one_or_two_gpus_has_a_clock(devices: int) -> No
 def test_a_log_that_is_full_grows_and_the_search_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, columns = SHORT.csr()
     whole = partition(offsets, columns, ranks=2, threshold=10**6)
-    on_cpu, roomy = prepare_on_cpu(whole, symmetric=True), prepare(whole, devices=range(2), symmetric=True)
+    on_cpu, roomy = (
+        PartitionSearch(whole, symmetric=True),
+        CudaPartitionSearch(whole, devices=range(2), symmetric=True),
+    )
     for room in (1, 33, 34):
         monkeypatch.setattr("gravel.kernels.partition.cuda.launch.LOGGED_LEVELS", room)
-        search = prepare(whole, devices=range(2), symmetric=True)
+        search = CudaPartitionSearch(whole, devices=range(2), symmetric=True)
         for source in (16, 0, 32, 5):
             found, wanted = search.run(source), on_cpu.run(source)
             roomy.run(source)
@@ -108,7 +101,7 @@ def search_as_peer(gang: Any, whole: Any) -> Any:
 @pytest.mark.usefixtures("cupy_on_cpu")
 def test_every_level_of_peers_has_a_clock() -> None:
     whole = partition(*path(LEVELS), ranks=3, threshold=10**6)
-    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    on_cpu = PartitionSearch(whole, symmetric=True)
     on_cpu.run(0)
     for found, wanted in zip(run_in_threads(search_as_peer, [whole] * 3), on_cpu.labels, strict=True):
         check_records(found.levels, wanted.levels)
@@ -144,7 +137,7 @@ def test_every_level_of_ranks_that_send_has_a_clock(
         "gravel.kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS
     )
     whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
-    on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=True, options=options)
     network = Network(2)
     act = functools.partial(search_and_send, network=network, options=options)
     answers = run_in_threads(act, [whole] * 2)
@@ -161,11 +154,9 @@ def test_every_level_of_ranks_that_send_has_a_clock(
 
 @pytest.mark.usefixtures("cupy_on_cpu")
 def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
     whole = stripe(*SHORT.csr(), ranks=2)
-    search, on_cpu = prepare_stripes(whole), prepare_stripes_on_cpu(whole)
+    search, on_cpu = CudaStripedSearch(whole), StripedSearch(whole)
     for source in (0, 31):
         found, wanted = search.run(source), on_cpu.run(source)
         assert found.directions == wanted.directions
@@ -178,7 +169,7 @@ def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_level_of_ranks_on_the_cpu_has_a_clock() -> None:
     for ranks in (1, 3):
-        search = prepare_on_cpu(partition(*path(LEVELS), ranks=ranks, threshold=10**6), symmetric=True)
+        search = PartitionSearch(partition(*path(LEVELS), ranks=ranks, threshold=10**6), symmetric=True)
         assert len(search.run(0).directions) == LEVELS
         for rank in search.labels:
             assert len(rank.levels) == LEVELS

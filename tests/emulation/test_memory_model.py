@@ -34,7 +34,7 @@ PROTOCOLS = {
     "block group": Protocol("main_block_group.cpp", "kernels/bfs/persistent.cu"),
     "many sources": Protocol("main_multi_source.cpp", "kernels/bfs/multi_source.cu"),
     "search": Protocol("main_direction_optimizing.cpp", "kernels/bfs/direction_optimizing.cu"),
-    "mailbox": Protocol("main_meeting.cpp", f"{weak.LITMUS}/meeting.cu"),
+    "mailbox": Protocol("main_device_barrier.cpp", f"{weak.LITMUS}/device_barrier.cu"),
 }
 
 ARRIVAL = ("increment_release(arrivals)", "increment_relaxed(arrivals)")

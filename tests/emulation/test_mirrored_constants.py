@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gravel.kernels.cuda.source import compiler_options, covering_variants, read_source
+from gravel.kernels.cuda.source import compiler_options, covering_variants, declared_variants, read_source
 from tests.emulation import build, grid_kernels
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are read by g++")
@@ -44,6 +44,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
             for name in ("push", "team", "redistribute", "push_unqueued", "pull", "enqueue")
         ),
     ],
+    f"{BFS}/by_degree.cu": [
+        ("CLASSES", "bfs.cuda.by_degree", "CLASSES"),
+        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+    ],
     f"{ROWS}/search.cu": [
         ("TRACE", "bfs.cuda.level_loop", "TRACE"),
         ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
@@ -62,9 +66,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
     ],
     f"{BFS}/linear_queue.cu": [
-        (name, module, name)
-        for name in ("ROUNDS", "COUNTER_WORDS")
-        for module in ("bfs.cuda.queues", "bfs.cuda.sliding_queue")
+        (name, "bfs.cuda.sliding_queue", name) for name in ("ROUNDS", "COUNTER_WORDS")
     ],
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.expand_contract", "STAGE"),
@@ -118,17 +120,17 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
     "kernels/components/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
-    "kernels/layouts/blocks.cu": [
-        ("UNIT_ARCS", "layouts.blocks_cpu", "BLOCK_ARCS"),
+    "kernels/layouts/blocks/write.cu": [
+        ("UNIT_ARCS", "layouts.blocks.cpu", "BLOCK_ARCS"),
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
-        ("OFFSET_BITS", "layouts.blocks_cpu", "OFFSET_BITS"),
+        ("OFFSET_BITS", "layouts.blocks.cpu", "OFFSET_BITS"),
         *same("layouts.bits", "CLASS_BITS LAST_EXACT WIDE_BITS WIDE_BASE LAST_BASE"),
     ],
-    "kernels/layouts/elias_fano.cu": [
+    "kernels/layouts/elias_fano/write.cu": [
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
-        ("SAMPLE_BITS", "layouts.elias_fano_cpu", "SAMPLE_BITS"),
+        ("SAMPLE_BITS", "layouts.elias_fano.cpu", "SAMPLE_BITS"),
     ],
-    "kernels/varint/varint.cu": [*same("varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
+    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
         *same("generate.communities", "BUNDLE HEADER PER_LEVEL DRAWS"),
@@ -139,14 +141,14 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("text.kinds", "OTHER BLANK NEWLINE DELIMITER COMMENT"),
     ],
     f"{PARTITION}/ranks.cu": [
-        ("MOST_DEVICES", "partition.cuda.meeting", "MOST_DEVICES"),
+        ("MOST_DEVICES", "partition.cuda.device_barrier", "MOST_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
-        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES HEADS"),
+        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES FIRST"),
         ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
     ],
     f"{PARTITION}/ranks_placed.cu": [
-        ("HEADS", "partition.cuda.memory", "FAR_HEADS"),
+        ("FIRST", "partition.cuda.memory", "FAR_FIRST"),
         ("SECTOR", "partition.cuda.launch", "SECTOR"),
     ],
     f"{PARTITION}/components.cu": [
@@ -155,8 +157,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *(
             (name.upper(), "partition.cuda.components_launch", f"2 + (*JOINING, *EXCHANGING).index('{name}')")
             for name in (
-                *("plant", "probe", "shorten", "choose", "join", "flatten"),
-                *("publish", "pull", "settle", "hook"),
+                *("link", "probe", "shorten", "choose", "join", "flatten"),
+                *("publish", "pull", "shortcut", "hook"),
             )
         ),
     ],
@@ -188,6 +190,15 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("RULES", "verify.cuda.tree", "RULES"),
         *same("verify.ranks.checker", "JUMPS LEAVES FOUND"),
     ],
+    "kernels/verify/cuda/paths.cu": [
+        ("LONG", "verify.cuda.memory", "LONG"),
+        *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
+    ],
+    "kernels/sssp/delta_stepping.cu": [
+        *same("sssp.cuda.memory", "HUB STATE ROUND WIDE"),
+        ("ROOM", "sssp.cuda.memory", "room_of(4, 4)"),
+    ],
+    "kernels/point_to_point/search.cu": [*same("point_to_point.cuda", "NEXT TOTAL STATE")],
     "kernels/verify/ranks/components.cu": [*same("verify.ranks.components_cuda", "NN ND DN DD")],
     "kernels/ids/bitmap.cu": [("32 * GROUP", "ids.cuda", "GROUP_BITS")],
     "kernels/order/rcm_wide.cu": [("CHUNK", "order.rcm_levels_cuda", "CHUNK")],
@@ -212,8 +223,10 @@ def said_by_python(module: str, expression: str) -> Any:
 
 def refusals(kernel: str, assertions: Sequence[str]) -> str:
     """Give what the compiler says against some assertions behind a kernel's text."""
-    text = read_source(kernel)
-    macros = next(iter(covering_variants(text)))
+    macros = next(iter(covering_variants(read_source(kernel))))
+    if "csr" in declared_variants(read_source(kernel)).get("LAYOUT", ()):
+        macros["LAYOUT"] = "csr"
+    text = read_source(kernel, macros)
     defined = [option for option in compiler_options(text, macros) if option.startswith("-D")]
     asserted = "".join(f'static_assert({each}, "");\n' for each in assertions)
     command = [

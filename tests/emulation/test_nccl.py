@@ -12,10 +12,9 @@ import numpy
 import pytest
 
 from gravel.kernels.cuda.source import waits_for_the_grid
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.encoded import encode_rank
-from gravel.kernels.partition.nccl import prepare
+from gravel.kernels.partition.nccl import NcclSearch
 from gravel.kernels.partition.nccl.masks import choose_way
 from gravel.kernels.partition.nccl.rank import NcclRank
 from gravel.stages.rank_group import run_in_threads
@@ -71,7 +70,7 @@ def searched(whole: Any, sources: list[int], network: Network | None = None, **f
 
 def check(whole: Any, sources: list[int], options: SearchOptions, symmetric: bool = True) -> None:
     answers = searched(whole, sources, symmetric=symmetric, options=options)
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
     for place, source in enumerate(sources):
         wanted = on_cpu.run(source)
         for rank in range(whole.ranks):
@@ -132,15 +131,15 @@ def test_outputs_depth_and_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     source = int(numpy.argmax(numpy.diff(offsets)))
     whole = partition(offsets, columns, ranks=2, threshold=20)
     for depth in (0, 1, 2):
-        wanted = prepare_on_cpu(whole, symmetric=True, max_depth=depth).run(source)
+        wanted = PartitionSearch(whole, symmetric=True, max_depth=depth).run(source)
         answers = searched(whole, [source, source], tree=False, max_depth=depth)
         for rank, found in enumerate(answers):
             assert found[1].predecessor is None
             assert len(found[1].levels) == min(depth, len(wanted.directions))
             assert numpy.array_equal(found[1].distance, wanted.distance[rank::2])
     alone = partition(offsets, columns, ranks=1, threshold=20)
-    search_alone = prepare(alone, symmetric=True, connect_by=Network(1).connect)
-    found, wanted = search_alone.run(source), prepare_on_cpu(alone, symmetric=True).run(source)
+    search_alone = NcclSearch(alone, symmetric=True, connect_by=Network(1).connect)
+    found, wanted = search_alone.run(source), PartitionSearch(alone, symmetric=True).run(source)
     assert numpy.array_equal(found.distance, wanted.distance)
     assert numpy.array_equal(found.predecessor, wanted.predecessor)
     assert found.predecessor is not None
@@ -149,7 +148,7 @@ def test_outputs_depth_and_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(ValueError, match="source 128 is not in the graph"):
         search_alone.run(128)
     with pytest.raises(ValueError, match="2 ranks were to share one GPU, and NCCL takes one"):
-        prepare(whole)
+        NcclSearch(whole)
 
 
 def test_nothing_changed_nothing_sent() -> None:
@@ -203,6 +202,6 @@ def test_encoded_rows_and_uneven_groups_are_refused() -> None:
     facts = {"vertex_count": whole.vertex_count, "delegate_count": len(whole.delegates), "ranks": 1}
     encoded = replace(whole, parts=(encode_rank(whole.parts[0], "varint", **facts),))
     with pytest.raises(ValueError, match="those of this one are encoded"):
-        prepare(encoded, connect_by=Network(1).connect)
+        NcclSearch(encoded, connect_by=Network(1).connect)
     with pytest.raises(ValueError, match="1 ranks do not make 2 equal groups"):
-        prepare(whole, options=SearchOptions(groups=2), connect_by=Network(1).connect)
+        NcclSearch(whole, options=SearchOptions(groups=2), connect_by=Network(1).connect)

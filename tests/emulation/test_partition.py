@@ -9,10 +9,9 @@ import numpy
 import pytest
 
 from gravel.kernels.cuda.source import read_source
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from tests.directions import without_nn
 from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
@@ -44,11 +43,14 @@ def same(search: Any, on_cpu: Any, source: int, whole: Any = None) -> None:
 def check(
     whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
 ) -> None:
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
     choices = {"devices": range(devices), "symmetric": symmetric, "time_limit": 60.0}
-    smallest = prepare(whole, options=replace(options, predecessors="smallest"), **choices)
+    smallest = CudaPartitionSearch(whole, options=replace(options, predecessors="smallest"), **choices)
     choices["options"] = options
-    search, of_distances = prepare(whole, **choices), prepare(whole, output="distance", **choices)
+    search, of_distances = (
+        CudaPartitionSearch(whole, **choices),
+        CudaPartitionSearch(whole, output="distance", **choices),
+    )
     for source in sources:
         same(smallest, on_cpu, source, whole if options.uniquify else None)
         same(search, on_cpu, source, whole)
@@ -104,8 +106,8 @@ def test_rows_longer_than_a_byte_are_counted_whole() -> None:
             ("dn_forward", "dd_forward"), 1.0
         )
         options = SearchOptions(nd_backward=factor, nd_forward=1.0, **never)
-        search = prepare(whole, symmetric=True, options=options, output="distance")
-        same_distances = prepare_on_cpu(whole, symmetric=True, options=options).run(500)
+        search = CudaPartitionSearch(whole, symmetric=True, options=options, output="distance")
+        same_distances = PartitionSearch(whole, symmetric=True, options=options).run(500)
         found = search.run(500)
         assert numpy.array_equal(found.distance, same_distances.distance)
         assert found.directions == same_distances.directions
@@ -123,8 +125,8 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 
 
 def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_short_lists(path: str) -> str:
-        text = read_source(path)
+    def with_short_lists(path: str, macros: Any) -> str:
+        text = read_source(path, macros)
         assert path != "kernels/partition/ranks.cu" or "MOST_LISTED = 1 << 12;" in text
         return text.replace("MOST_LISTED = 1 << 12;", "MOST_LISTED = 3;")
 
@@ -150,21 +152,21 @@ def test_outputs_and_depth() -> None:
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     for depth in (0, 1, 2):
-        wanted = prepare_on_cpu(whole, symmetric=True, max_depth=depth).run(source)
+        wanted = PartitionSearch(whole, symmetric=True, max_depth=depth).run(source)
         choices = {"symmetric": True, "max_depth": depth, "output": "distance", "devices": (0, 1)}
-        found = prepare(whole, **choices).run(source)
+        found = CudaPartitionSearch(whole, **choices).run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance, wanted.distance)
-        found = prepare(whole, **(choices | {"output": "both"})).run(source)
+        found = CudaPartitionSearch(whole, **(choices | {"output": "both"})).run(source)
         assert numpy.array_equal(found.distance, wanted.distance)
         check_tree(whole, source, found.distance, found.predecessor)
-    assert prepare(whole, output="predecessor").run(source).distance is None
+    assert CudaPartitionSearch(whole, output="predecessor").run(source).distance is None
 
 
 def test_any_predecessors_of_many_vertices_are_wide() -> None:
     """From 2^31 vertices on, of which keys of 32 bits still are the vertices."""
     offsets, columns = fast_csr(rmat(7), symmetric=True)
-    search = prepare(partition(offsets, columns, ranks=1, threshold=20), symmetric=True)
+    search = CudaPartitionSearch(partition(offsets, columns, ranks=1, threshold=20), symmetric=True)
     (memory,) = search._memory
     narrow = search.run(1).predecessor
     assert memory.predecessors().dtype == numpy.int32
@@ -179,7 +181,10 @@ def test_levels_are_told_by_each_device() -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=4, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search, on_cpu = prepare(whole, symmetric=True, devices=(0, 1)), prepare_on_cpu(whole, symmetric=True)
+    search, on_cpu = (
+        CudaPartitionSearch(whole, symmetric=True, devices=(0, 1)),
+        PartitionSearch(whole, symmetric=True),
+    )
     same(search, on_cpu, source, whole)
     turned = set()
     for place, level in enumerate(zip(*search.levels, strict=True)):
@@ -193,12 +198,12 @@ def test_levels_are_told_by_each_device() -> None:
         assert {device.delegates for device in level} == {records[0].delegates}
         sent = sum(record.vertex_bytes for record in records)
         assert 4 * sum(device.arrived for device in level) == (0 if True in nn_backward else sent)
-        assert all(min(d.visit, d.wait, d.settle, d.settle_wait) >= 0 for d in level)
+        assert all(min(d.visit, d.wait, d.commit, d.commit_wait) >= 0 for d in level)
     assert turned == {True, False}
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    described, alone = MeetingPoint.described, MeetingPoint()
+    described, alone = DeviceBarrier.described, DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
@@ -206,8 +211,8 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with monkeypatch.context() as lost:
-        lost.setattr(MeetingPoint, "described", with_a_stranger)
-        search = prepare(whole, devices=(0, 1), symmetric=True, time_limit=0.3)
+        lost.setattr(DeviceBarrier, "described", with_a_stranger)
+        search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, time_limit=0.3)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
@@ -217,7 +222,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    search = prepare(whole, devices=(0, 1), symmetric=True, time_limit=0.5)
+    search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, time_limit=0.5)
     launch = fake_cupy.Kernel.__call__
 
     def only_the_first(self: Any, grid: Any, block: Any, arguments: Any) -> None:
@@ -228,4 +233,4 @@ def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -
         lost.setattr(fake_cupy.Kernel, "__call__", only_the_first)
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
-    same(search, prepare_on_cpu(whole, symmetric=True), 1, whole)
+    same(search, PartitionSearch(whole, symmetric=True), 1, whole)

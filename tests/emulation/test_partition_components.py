@@ -56,7 +56,7 @@ def test_components_equal_scipy(name: str, symmetric: bool) -> None:
         assert len({told.rounds for told in search.told}) == 1
         for told in search.told:
             assert all(told.phases[phase] > 0 for phase in JOINING)
-            assert (told.took(("pull", "settle", "hook")) > 0) == (told.rounds > 0)
+            assert (told.took(("pull", "shortcut", "hook")) > 0) == (told.rounds > 0)
 
 
 def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.stages.rank_group import run_in_threads
@@ -44,7 +43,7 @@ def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.
     for offsets, columns in (fast_csr(rmat(8), symmetric=True), BY_NAME["tail_on_clique"].csr()):
         whole = partition(offsets, columns, ranks=ranks, threshold=12)
         sources = [int(numpy.argmax(numpy.diff(offsets))), 3]
-        on_cpu = prepare_on_cpu(whole, symmetric=True)
+        on_cpu = PartitionSearch(whole, symmetric=True)
         answers = run_in_threads(functools.partial(search, sources=sources), [whole] * ranks)
         for place, source in enumerate(sources):
             wanted, tree = on_cpu.run(source), numpy.empty(whole.vertex_count, numpy.int64)
@@ -74,7 +73,7 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
     def one_is_late(gang: Any, _: Any) -> str:
         with fake_cupy.Device(gang.rank):
             part = whole.parts[gang.rank]
-            facts = {**FACTS, "time_limit": 0.3}
+            facts = {**FACTS, "time_limit": None, "options": SearchOptions(barrier_seconds=0.3)}
             rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **facts)
             if gang.rank == 1:
                 rank._launch.start = lambda source, depth: (None, fake_cupy.Event())  # type: ignore[method-assign]
@@ -83,6 +82,7 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
             return str(given_up.value)
 
     answers = run_in_threads(one_is_late, [None] * 2)
-    assert all("the search was given up" in answer for answer in answers)
+    assert all("for 0.3 s, and the search was given up" in answer for answer in answers)
+    assert all("tuning: {barrier_seconds: SECONDS}" in answer for answer in answers)
     with pytest.raises(ValueError, match="2 ranks do not make 3 equal groups"):
         run_in_threads(lambda gang, _: search(gang, whole, [1], options=SearchOptions(groups=3)), [None] * 2)

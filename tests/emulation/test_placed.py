@@ -8,9 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.placement.pinned import PinnedRefused
@@ -64,11 +63,11 @@ def test_placements_change_nothing_but_what_is_read(skewed: Any, optimized: bool
     source = int(numpy.argmax(numpy.diff(offsets)))
     # Who takes any predecessor reads more or less, as others are faster or slower.
     options = SearchOptions(direction_optimized=optimized, predecessors="smallest")
-    on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=True, options=options)
     read = {}
     for name, placing in placings(whole).items():
         facts = {"symmetric": True, "options": options, "time_limit": 60.0, "placing": placing}
-        search = prepare(whole, devices=(0, 1), **facts)
+        search = CudaPartitionSearch(whole, devices=(0, 1), **facts)
         same(search, on_cpu, 3)
         wanted, found = on_cpu.run(source), search.run(source)
         assert numpy.array_equal(found.predecessor, wanted.predecessor)
@@ -86,23 +85,25 @@ def test_shapes(name: str) -> None:
     offsets, columns = BY_NAME[name].csr()
     for threshold in (0, 3):
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
-        on_cpu = prepare_on_cpu(whole, symmetric=True)
+        on_cpu = PartitionSearch(whole, symmetric=True)
         for placing in (Placing("pinned"), Placing("split", 400)):
-            search = prepare(whole, devices=(0, 1), symmetric=True, time_limit=60.0, placing=placing)
+            search = CudaPartitionSearch(
+                whole, devices=(0, 1), symmetric=True, time_limit=60.0, placing=placing
+            )
             same(search, on_cpu, 0, whole)
 
 
 def test_wide_vertices() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    search = prepare(whole, symmetric=True, placing=Placing("split", 3000))
-    same(search, prepare_on_cpu(whole, symmetric=True), 7, whole)
+    search = CudaPartitionSearch(whole, symmetric=True, placing=Placing("split", 3000))
+    same(search, PartitionSearch(whole, symmetric=True), 7, whole)
 
 
 def test_ranks_of_a_gang_place_their_own(skewed: Any) -> None:
     offsets, whole = skewed
     source = int(numpy.argmax(numpy.diff(offsets)))
-    wanted = prepare_on_cpu(whole, symmetric=True).run(source)
+    wanted = PartitionSearch(whole, symmetric=True).run(source)
     options = SearchOptions(predecessors="smallest")
 
     def search(gang: Any, _: Any, placing: Placing) -> Any:
@@ -114,7 +115,7 @@ def test_ranks_of_a_gang_place_their_own(skewed: Any) -> None:
             rank.leave(gang)
             return found
 
-    alone = prepare(whole, symmetric=True, options=options, placing=Placing("pinned")).run(source)
+    alone = CudaPartitionSearch(whole, symmetric=True, options=options, placing=Placing("pinned")).run(source)
     answers = run_in_threads(functools.partial(search, placing=Placing("pinned")), [None] * 3)
     for rank, found in enumerate(answers):
         assert numpy.array_equal(found.distance, wanted.distance[rank::3])
@@ -128,6 +129,6 @@ def test_memory_that_is_not_pinned_is_said(skewed: Any, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
     with pytest.raises(ValueError, match=r"refuses pinned memory .operation not supported"):
-        prepare(skewed[1], symmetric=True, placing=Placing("pinned"))
+        CudaPartitionSearch(skewed[1], symmetric=True, placing=Placing("pinned"))
     with pytest.raises(ValueError, match="placement is 'streamed'; ranks have device, split, pinned"):
         Placing("streamed")

@@ -8,9 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.stages.rank_group import run_in_threads
@@ -32,9 +31,9 @@ LAYOUTS = [
 
 
 def check(whole: Any, layout: str, sources: list[int], **choices: Any) -> None:
-    on_cpu = prepare_on_cpu(whole, symmetric=True, **choices)
+    on_cpu = PartitionSearch(whole, symmetric=True, **choices)
     facts = {"devices": (0, 1), "symmetric": True, "time_limit": 60.0, **choices}
-    search = prepare(encoded(whole, layout), **facts)
+    search = CudaPartitionSearch(encoded(whole, layout), **facts)
     for source in sources:
         same(search, on_cpu, source, whole)
 
@@ -76,7 +75,7 @@ def test_shapes(name: str) -> None:
 def test_ranks_of_a_gang() -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    wanted = prepare_on_cpu(whole, symmetric=True).run(3)
+    wanted = PartitionSearch(whole, symmetric=True).run(3)
     packed = encoded(whole, "varint")
 
     def search(gang: Any, part: Any) -> Any:
@@ -97,8 +96,8 @@ def test_what_is_not_taken() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with pytest.raises(ValueError, match=r"2\^32 vertices and more"):
-        prepare(encoded(whole, "varint"), symmetric=True)
+        CudaPartitionSearch(encoded(whole, "varint"), symmetric=True)
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with pytest.raises(ValueError, match="placement pinned is for columns"):
-        prepare(encoded(whole, "varint"), symmetric=True, placing=Placing("pinned"))
+        CudaPartitionSearch(encoded(whole, "varint"), symmetric=True, placing=Placing("pinned"))

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from gravel.kernels.partition.reductions import ALGORITHMS
-from gravel.kernels.probes.reductions import SideBySide, masks_of, reduce_in_turns
+from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of, reduce_in_turns
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 

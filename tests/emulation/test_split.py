@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import census, chunks, chunks_cuda
+from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
 from gravel.kernels.striped import stripe_rows
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.strict_cupy import on_device
@@ -65,7 +65,7 @@ def test_shares_are_those_of_the_cpu(graph: ZooGraph) -> None:
         offsets, columns = fast_csr(graph, symmetric=symmetric)
         lengths = numpy.diff(offsets)
         above = lengths > threshold
-        host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
+        host = shares.index_delegates(shares.delegate_words(above), lengths[above])
         vertices, index = indexed(offsets, threshold, columns.dtype)
         assert numpy.array_equal(vertices, numpy.flatnonzero(above))
         assert vertices.dtype == columns.dtype
@@ -88,7 +88,7 @@ def test_many_ranks_and_wide_vertices(ranks: int) -> None:
     offsets, columns = fast_csr(SKEWED, symmetric=True, index=numpy.uint64)
     lengths = numpy.diff(offsets)
     above = lengths > 9
-    host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
+    host = shares.index_delegates(shares.delegate_words(above), lengths[above])
     index = chunks_cuda.DelegateIndex(*map(on_device, host))
     given = on_device(offsets), on_device(columns)
     for low in range(0, ranks, 64):
@@ -108,10 +108,10 @@ def test_counts_are_those_of_the_cpu(dtype: Any) -> None:
         of_degree = on_device(numpy.ones(census.LARGEST + 1, numpy.int64))
         chunks_cuda.count_degrees(on_device(offsets), columns.dtype, mine, of_degree)
         assert numpy.array_equal(mine, degrees)
-        whole = census.take_census(offsets, columns)
+        whole = census_cpu.take_census(offsets, columns)
         assert numpy.array_equal(of_degree - 1, whole.of_degree)
         for first, last in cuts_of(graph.vertex_count):
             rows = offsets[first : last + 1], columns[offsets[first] : offsets[last]]
             ends = on_device(numpy.zeros((2, census.LARGEST + 1), numpy.int64))
             chunks_cuda.count_rows(*map(on_device, rows), first, mine, *ends)
-            assert numpy.array_equal(ends, census.count_rows(*rows, first, degrees))
+            assert numpy.array_equal(ends, census_cpu.count_rows(*rows, first, degrees))

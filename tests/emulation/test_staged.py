@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.cuda import prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.reductions import ALGORITHMS
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation.test_partition import check
 from tests.emulation.test_peer_rank import search
-from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.cuda_case import STAGED, fast_csr, rmat
 from tests.parameters import slow_among
 from tests.trees import check_tree
 from tests.zoo import zoo
@@ -25,21 +24,6 @@ from tests.zoo import zoo
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 BY_NAME = {graph.name: graph for graph in zoo()}
-STAGED = {
-    "tree": {"reduction_algorithm": "tree"},
-    "recursive doubling": {"reduction_algorithm": "recursive_doubling"},
-    "two phases": {"groups": 2},
-    "two phases, tree": {"groups": 2, "reduction_algorithm": "tree"},
-    "L": {"groups": 2, "local_all_to_all": True},
-    "LU": {"groups": 2, "local_all_to_all": True, "uniquify": True},
-    "all the paper's": {
-        "groups": 2,
-        "local_all_to_all": True,
-        "uniquify": True,
-        "reduction_algorithm": "recursive_doubling",
-        "nn_directed": False,
-    },
-}
 LAYOUTS = {0: [(3, 3), (5, 2)], 2: [(4, 2), (6, 4)]}
 """Ranks and devices, by groups."""
 
@@ -62,8 +46,8 @@ def test_local_all_to_all_reads_as_much_as_the_cpu_sends() -> None:
     whole = partition(offsets, columns, ranks=4, threshold=10**6)
     for uniquify in (False, True):
         options = SearchOptions(groups=2, local_all_to_all=True, uniquify=uniquify, nn_directed=False)
-        on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
-        found = prepare(whole, devices=range(2), symmetric=True, options=options, time_limit=60.0)
+        on_cpu = PartitionSearch(whole, symmetric=True, options=options)
+        found = CudaPartitionSearch(whole, devices=range(2), symmetric=True, options=options, time_limit=60.0)
         for each in (on_cpu, found):
             each.run(5)
         sent = sum(record.vertex_bytes for rank in on_cpu.labels for record in rank.levels)
@@ -80,7 +64,7 @@ def test_ranks_of_a_gang_do_so_too(name: str) -> None:
     options = SearchOptions(**STAGED[name])  # type: ignore[arg-type]
     ranks = 4
     whole = partition(offsets, columns, ranks=ranks, threshold=12)
-    wanted = prepare_on_cpu(whole, symmetric=True).run(3)
+    wanted = PartitionSearch(whole, symmetric=True).run(3)
     answers = run_in_threads(functools.partial(search, sources=[3, 3], options=options), [whole] * ranks)
     tree = numpy.empty(whole.vertex_count, numpy.int64)
     for rank in range(ranks):
@@ -112,6 +96,6 @@ def test_columns_that_are_not_read_by_stages_are_refused() -> None:
     whole = partition(*BY_NAME["path_33"].csr(), ranks=2, threshold=1)
     options = SearchOptions(reduction_algorithm="tree")
     with pytest.raises(ValueError, match="these are columns in host memory; leave both out"):
-        prepare(whole, options=options, placing=Placing("pinned", 0))
+        CudaPartitionSearch(whole, options=options, placing=Placing("pinned", 0))
     with pytest.raises(ValueError, match="2 ranks do not make 3 equal groups"):
-        prepare(whole, options=replace(options, groups=3))
+        CudaPartitionSearch(whole, options=replace(options, groups=3))

@@ -10,10 +10,9 @@ import numpy
 import pytest
 
 from gravel.kernels.partition.cuda import mapping
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
-from gravel.kernels.striped import StripedOptions, stripe
-from gravel.kernels.striped import prepare as prepare_on_cpu
-from gravel.kernels.striped.cuda import CudaStripedSearch, prepare
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
+from gravel.kernels.striped.cuda import CudaStripedSearch
 from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
@@ -21,14 +20,7 @@ from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
 from tests.zoo import ZooGraph, zoo
 
-pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
-
-
-@pytest.fixture
-def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.load", fake_cupy.load)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 BY_NAME = {graph.name: graph for graph in zoo()}
 SHAPES = ["one_vertex", "all_isolated", "one_edge", "path_33", "star_300", "two_parts", "tail_on_clique"]
@@ -83,7 +75,7 @@ def check(
     **constants: Any,
 ) -> None:
     whole = stripe(*graph, ranks=ranks)
-    on_cpu = prepare_on_cpu(whole, options=options)
+    on_cpu = StripedSearch(whole, options=options)
     facts = {"devices": range(devices), "options": options, "time_limit": 60.0, **constants}
     search = CudaStripedSearch(whole, **facts)
     for source in sources:
@@ -127,26 +119,26 @@ def test_outputs_and_depth() -> None:
     whole = stripe(*graph, ranks=2)
     source = int(numpy.argmax(numpy.diff(graph[0])))
     for depth in (0, 1, 2):
-        wanted = prepare_on_cpu(whole, max_depth=depth).run(source)
-        found = prepare(whole, max_depth=depth, output="distance", devices=(0, 1)).run(source)
+        wanted = StripedSearch(whole, max_depth=depth).run(source)
+        found = CudaStripedSearch(whole, max_depth=depth, output="distance", devices=(0, 1)).run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance, wanted.distance)
         assert found.directions == wanted.directions
-    assert prepare(whole, output="predecessor").run(source).distance is None
+    assert CudaStripedSearch(whole, output="predecessor").run(source).distance is None
 
 
 def test_what_cannot_be_is_refused() -> None:
     whole = stripe(*BY_NAME["path_33"].csr(), ranks=2)
     with pytest.raises(ValueError, match="at most 1024 entries"):
-        prepare(whole, options=StripedOptions(history=2048))
+        CudaStripedSearch(whole, options=StripedOptions(history=2048))
     with pytest.raises(ValueError, match="2 ranks do not go on 3 devices"):
-        prepare(whole, devices=range(3))
+        CudaStripedSearch(whole, devices=range(3))
     with pytest.raises(ValueError, match="source 33 is not in the graph"):
-        prepare(whole).run(33)
+        CudaStripedSearch(whole).run(33)
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    described, alone = MeetingPoint.described, MeetingPoint()
+    described, alone = DeviceBarrier.described, DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
@@ -154,8 +146,8 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     graph = fast_csr(rmat(7), symmetric=True)
     whole = stripe(*graph, ranks=2)
     with monkeypatch.context() as lost:
-        lost.setattr(MeetingPoint, "described", with_a_stranger)
-        search = prepare(whole, devices=(0, 1), time_limit=0.3)
+        lost.setattr(DeviceBarrier, "described", with_a_stranger)
+        search = CudaStripedSearch(whole, devices=(0, 1), time_limit=0.3)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
@@ -177,7 +169,7 @@ def test_ranks_of_a_gang_map_each_other(ranks: int, monkeypatch: pytest.MonkeyPa
     graph = fast_csr(rmat(8), symmetric=True)
     whole = stripe(*graph, ranks=ranks)
     sources = [int(numpy.argmax(numpy.diff(graph[0]))), 3]
-    on_cpu = prepare_on_cpu(whole)
+    on_cpu = StripedSearch(whole)
     act = functools.partial(search_as_peer, vertices=whole.vertex_count, sources=sources)
     answers = run_in_threads(act, list(whole.parts))
     for place, source in enumerate(sources):

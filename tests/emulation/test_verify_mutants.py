@@ -8,9 +8,16 @@ import pytest
 
 from gravel.kernels.cuda import source
 from gravel.kernels.verify.cuda.memory import Batch
-from tests.emulation import grid_kernels, test_verify_cuda, test_verify_cuda_components
+from tests.emulation import (
+    grid_kernels,
+    test_verify_cuda,
+    test_verify_cuda_components,
+    test_verify_paths,
+)
 from tests.emulation.test_verify_cuda_components import check
 from tests.emulation.verify_case import FORMS, SKEWED, TAIL, check_all, emulate
+from tests.kernels import sssp_damage
+from tests.kernels.sssp_case import random_graph
 from tests.kernels.verify_damage import HUBS, ZOO, csr_of, damaged, damaged_components
 from tests.parameters import slow_among
 from tests.zoo import scipy_components
@@ -60,7 +67,7 @@ ROWS = (
 COMPONENTS = (
     ("label < 0 || label >= i64(n)", "label < 0 || label > i64(n)"),
     ("a > b ? a : b, low = a > b ? b : a", "a < b ? a : b, low = a < b ? b : a"),
-    ("if (w < v || !half) unite", "if (w > v && half) unite"),
+    ("(w < v || !half) &&", "(w > v && half) &&"),
     ("other |= labels[w] != label;", "other |= labels[w] > label;"),
     ("if (end - begin <= LONG) walk", "if (end - begin < 2) walk"),
     ("label > v || labels[label] != label", "label > v"),
@@ -70,13 +77,37 @@ COMPONENTS = (
     ("parents[label] != root", "label != root"),
 )
 
-FILES = {"vertices": VERTICES, "rows": ROWS, "components": COMPONENTS}
+PATHS = (
+    ("{ return length < -1; }", "{ return length < -2; }"),
+    ("is_reached(length) ? length < 0 : !(length > 0);", "is_reached(length) ? false : !(length > 0);"),
+    ("is_reached(length) ? length < 0 : !(length > 0);", "length < 0;"),
+    ("return length - length == 0;", "return length >= 0;"),
+    ("p < -1 || p >= i64(n);", "p < -1 || p > i64(n);"),
+    ("(lost[v] & lost_bit) ||", ""),
+    ("(levels[v] >= 0) != is_reached(EXACT(distance[v]))", "false"),
+    ("if (kind && length == there &&", "if (kind && length <= there &&"),
+    ("if (kind && length == there &&", "if (kind &&"),
+    ("&& u64(integer_at(predecessor, kind, v)) == u) has", ") has"),
+    ("if (!is_reached(there)) broken", "if (false) broken"),
+    ("else if (length < there) broken", "else if (length > there) broken"),
+    ("if (!reached) continue;", ""),
+    ("broken &= ~atomicOr(&faults[u], broken);", "atomicOr(&faults[u], broken);"),
+    ("if (end - begin > LONG) continue;", "if (end - begin > LONG / 2) continue;"),
+    ("u64(piece.number) * LONG;", "u64(piece.number) * (LONG + 1);"),
+    ("begin + LONG < last ? begin + LONG : last", "begin + LONG < last ? begin + LONG - 1 : last"),
+    ("integer_at(predecessor, kind, v) >= 0 && !has[v]", "integer_at(predecessor, kind, v) > 0 && !has[v]"),
+)
+
+FILES = {"vertices": VERTICES, "rows": ROWS, "components": COMPONENTS, "paths": PATHS}
 MUTANTS = [(file, number) for file, changes in FILES.items() for number in range(len(changes))]
-KEPT = {("rows", 0), ("components", 3)}
+KEPT = {("rows", 0), ("components", 3), ("paths", 8)}
 
 
 def _differs(file: str) -> None:
     """Hold what the kernels find against the CPU's verifier, until they differ."""
+    if file == "paths":
+        _paths_differ()
+        return
     each_arc = test_verify_cuda_components if file == "components" else test_verify_cuda
     each_arc.test_each_arc_of_a_row_counts()
     for symmetric in (True, False):
@@ -95,14 +126,25 @@ def _differs(file: str) -> None:
                     check_all(csr, 0, answers, form, batch=Batch(4, None, 0), **options)
 
 
+def _paths_differ() -> None:
+    test_verify_paths.test_each_arc_of_a_long_row_counts()
+    for graph in (*test_verify_paths.HUBS, random_graph(26), random_graph(27)):
+        for start in (0, 3):
+            answers = [
+                labels for seed in (1, 40, 80) for _, labels in sssp_damage.damaged(graph, start, seed)
+            ]
+            test_verify_paths.check_all(graph, start, answers)
+            test_verify_paths.check_all(graph, start, answers, tree=False)
+
+
 @pytest.mark.parametrize("mutant", slow_among(MUTANTS, {*MUTANTS} - KEPT), ids=str)
 def test_a_broken_verifier_is_found(monkeypatch: pytest.MonkeyPatch, mutant: tuple[str, int]) -> None:
     emulate(monkeypatch)
     file, number = mutant
     old, new = FILES[file][number]
 
-    def broken(path: str) -> str:
-        text = source.read_source(path)
+    def broken(path: str, macros: Any) -> str:
+        text = source.read_source(path, macros)
         if path != f"kernels/verify/cuda/{file}.cu":
             return text
         assert text.count(old) >= 1, old

@@ -29,7 +29,7 @@ extern "C" void run_{name}(void** arguments) {{
 
 @cache
 def _compiled(path: str, macros: tuple[tuple[str, object], ...]) -> tuple[ctypes.CDLL, dict[str, list[str]]]:
-    text = read_source(path)
+    text = read_source(path, dict(macros))
     defined = [option for option in compiler_options(text, dict(macros)) if option.startswith("-D")]
     kernels = {
         name: [" ".join(parameter.split()) for parameter in parameters.split(",")]

@@ -49,7 +49,7 @@ def program(main: str, kernel: str, extra: str = "", mutation: tuple[str, str] |
 
     `extra` are arguments that only this kernel takes.
     """
-    text = _mutated(read_source(kernel), mutation)
+    text = _mutated(read_source(kernel, {"LAYOUT": "csr"}), mutation)
     text = without_cuda_alone(text)
     head, tail = (_FOLDER / main).read_text().split("// KERNEL\n")
     square = (_FOLDER / "square.hpp").read_text()

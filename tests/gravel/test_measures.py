@@ -57,6 +57,48 @@ def test_every_arrangement_gives_what_networkx_gives(graph, way):
     assert column(arranged.neighbourhood(2)) == expected
 
 
+@pytest.mark.parametrize("way", ARRANGED)
+def test_betweenness_in_every_arrangement(graph, way):
+    arranged = ARRANGED[way](graph)
+    for options in ({}, {"normalized": False}, {"endpoints": True}):
+        expected = networkx.betweenness_centrality(NX, **options)
+        assert column(arranged.betweenness(**options)) == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    for normalized in (True, False):
+        expected = networkx.edge_betweenness_centrality(NX, normalized=normalized)
+        found = edge_column(arranged.edge_betweenness(normalized=normalized))
+        expected = {tuple(sorted(edge)): value for edge, value in expected.items()}
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def edge_column(measure):
+    found = measure.numpy()
+    ends = zip(found["source"].tolist(), found["target"].tolist(), strict=True)
+    edges = [tuple(sorted(each)) for each in ends]
+    assert len(edges) == len(set(edges)) == len(measure)
+    return dict(zip(edges, found["edge_betweenness"].tolist(), strict=True))
+
+
+def test_sampled_betweenness(graph):
+    exact = graph.betweenness().values
+    everything = graph.betweenness(10**6).values
+    assert everything == pytest.approx(exact, rel=1e-10, abs=1e-15)
+    half = [graph.betweenness(350, seed=seed).values for seed in range(8)]
+    assert (half[0] == graph.betweenness(350, seed=0).values).all()
+    assert (half[0] != half[1]).any()
+    assert sum(half).sum() / 8 == pytest.approx(exact.sum(), rel=0.02)
+    arranged = ARRANGED["reordered"](graph) if "reordered" in ARRANGED else graph.reorder("random")
+    assert arranged.betweenness(350, seed=0).values == pytest.approx(half[0], rel=1e-10, abs=1e-15)
+    edges = graph.edge_betweenness()
+    some = graph.edge_betweenness(350, seed=3)
+    assert some.values.sum() == pytest.approx(edges.values.sum(), rel=0.05)
+    (ends, largest), *_ = edges.top(3)
+    assert largest == edges.values.max()
+    assert edge_column(edges)[tuple(sorted(ends))] == largest
+    assert "edge_betweenness of" in repr(edges)
+    with pytest.raises(ValueError, match="k is 0"):
+        graph.betweenness(0)
+
+
 def test_some_vertices(graph):
     some = list(NX)[3:60:7]
     reordered = graph.reorder("random", seed=2)
@@ -97,7 +139,13 @@ def test_progress_ends_with_all_vertices(graph):
 
 def test_what_is_refused(graph):
     directed = gravel.graph([(1, 2), (2, 3)], directed=True)
-    for ask in (directed.closeness, directed.harmonic, directed.eccentricity, directed.diameter):
+    for ask in (
+        directed.closeness,
+        directed.harmonic,
+        directed.eccentricity,
+        directed.diameter,
+        directed.betweenness,
+    ):
         with pytest.raises(
             ValueError, match=r"undirected graphs, and this one is directed; .*directed=False"
         ):

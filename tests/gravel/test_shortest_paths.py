@@ -9,6 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 import gravel
+from gravel.pipeline.core.errors import RequestError
 
 SOURCE, TARGET = ["a", "b", "a", "d", "c"], ["b", "c", "c", "e", "b"]
 WEIGHTS = [2, 3, 7, 1, 1]
@@ -146,6 +147,37 @@ def test_results_of_workflows(tmp_path):
     assert second.strategy == "delta_stepping"
 
 
+@pytest.mark.parametrize("layout", ["csr", "varint", "blocks", "elias_fano"])
+def test_compressed_graphs_keep_weights(layout, tmp_path):
+    for graph in (WAYS["arrays"](), WAYS["arrays"]().reorder("degree")):
+        packed = graph.compress(layout)
+        assert packed.shortest_paths("a").path_to("c") == ["a", "b", "c"]
+        assert packed.bfs("a").levels == [1, 2]
+        packed.save(tmp_path / f"{layout}{graph.info().order}")
+        loaded = gravel.load(tmp_path / f"{layout}{graph.info().order}")
+        assert loaded.shortest_paths("a").distance["c"] == 5
+
+
+def test_a_workflow_that_partitions_weights_is_refused_before_it_runs(tmp_path):
+    frame().to_csv(tmp_path / "edges.csv", index=False)
+    workflow = tmp_path / "paths.yaml"
+    workflow.write_text(
+        "workflow: paths\nstages:\n"
+        f"  edges: {{stage: ingest, file: {tmp_path / 'edges.csv'}}}\n"
+        "  graph: {stage: symmetrize, input: edges, weights: minimum}\n"
+        "  small: {stage: compress, input: graph}\n"
+        "  paths: {stage: traverse, input: small, algorithm: sssp, sources: [a]}\n"
+        "  parts: {stage: partition, input: graph, ranks: 2}\n"
+    )
+    with pytest.raises(RequestError, match="the graph has weights, and a partition carries none"):
+        gravel.run(workflow, cache=tmp_path / "cache")
+    assert not list((tmp_path / "cache").rglob("byte_offsets"))
+    workflow.write_text("\n".join(workflow.read_text().splitlines()[:-1]))
+    found = gravel.run(workflow, cache=tmp_path / "cache")["paths"]
+    assert list((tmp_path / "cache").rglob("byte_offsets"))
+    assert found.path_to("c") == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize(
     ("data", "weights", "error", "message"),
     [
@@ -168,7 +200,7 @@ def test_weights_that_are_refused(data, weights, error, message):
 
 def test_graphs_without_weights():
     plain = gravel.graph((SOURCE, TARGET))
-    for graph in (plain, WAYS["arrays"]().compress()):
+    for graph in (plain, plain.compress()):
         with pytest.raises(ValueError, match="shortest paths need weights"):
             graph.shortest_paths("a")
     with pytest.raises(ValueError, match="there is no sssp strategy 'bellman'"):

@@ -76,3 +76,38 @@ def on_device(*arrays: Any) -> tuple[Any, ...]:
     import cupy
 
     return tuple(cupy.asarray(array) for array in arrays)
+
+
+def dense_layers(layers: int, width: int) -> ZooGraph:
+    """Each vertex has arcs to the whole next layer, so that every one is found by many at once."""
+    tail, head = numpy.divmod(numpy.arange(width * width), width)
+    source = numpy.concatenate([tail + layer * width for layer in range(layers - 1)])
+    target = numpy.concatenate([head + (layer + 1) * width for layer in range(layers - 1)])
+    return ZooGraph("dense_layers", layers * width, source.astype("u4"), target.astype("u4"))
+
+
+STAGED = {
+    "tree": {"reduction_algorithm": "tree"},
+    "recursive doubling": {"reduction_algorithm": "recursive_doubling"},
+    "two phases": {"groups": 2},
+    "two phases, tree": {"groups": 2, "reduction_algorithm": "tree"},
+    "L": {"groups": 2, "local_all_to_all": True},
+    "LU": {"groups": 2, "local_all_to_all": True, "uniquify": True},
+    "all the paper's": {
+        "groups": 2,
+        "local_all_to_all": True,
+        "uniquify": True,
+        "reduction_algorithm": "recursive_doubling",
+        "nn_directed": False,
+    },
+}
+"""Options of searches over ranks that combine masks and vertices in stages, by what they are called."""
+
+
+def path(vertices: int) -> tuple[Any, Any]:
+    """Make a path along ascending vertices; from one end it has as many levels as vertices."""
+    degrees = numpy.full(vertices, 2, numpy.int64)
+    degrees[[0, -1]] = 1
+    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
+    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
+    return offsets, inner[1:-1].astype(numpy.uint32)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,12 +17,8 @@ import pytest
 # Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
 os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
-WHERE = {
-    "gravel.kernels.partition.cuda.launch": "Launch",
-    "gravel.kernels.partition.cuda.components_launch": "ComponentsLaunch",
-    "gravel.kernels.striped.cuda.launch": "Launch",
-}
-"""Modules that ask how many blocks run at once, and who starts them."""
+WHERE = "gravel.kernels.partition.cuda.launching"
+"""Where it is asked how many blocks run at once, and launches begin."""
 
 
 @contextmanager
@@ -32,9 +27,8 @@ def sharing(devices: int) -> Iterator[tuple[int, ...]]:
     import cupy
 
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in WHERE.items():
-            patch.setattr(f"{module}.resident_blocks", _part_of(devices))
-            patch.setattr(f"{module}.{name}.start", _in_own_stream(module, name))
+        patch.setattr(f"{WHERE}.resident_blocks", _part_of(devices))
+        patch.setattr(f"{WHERE}.DeviceLaunch._begin", _in_own_stream())
         yield (cupy.cuda.Device().id,) * devices
 
 
@@ -44,10 +38,12 @@ def _part_of(devices: int) -> Any:
     return lambda *asked: resident_blocks(*asked) // devices
 
 
-def _in_own_stream(module: str, name: str) -> Any:
+def _in_own_stream() -> Any:
     import cupy
 
-    start = getattr(import_module(module), name).start
+    from gravel.kernels.partition.cuda.launching import DeviceLaunch
+
+    start = DeviceLaunch._begin
     streams: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def started(self: Any, *arguments: Any) -> Any:

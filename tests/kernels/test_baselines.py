@@ -2,11 +2,11 @@
 
 from functools import cache
 
-import numba
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
+from gravel.kernels.threads import thread_count
 from tests.kernels.cuda_case import ZOO, fast_csr, on_device, rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances
 
@@ -151,7 +151,7 @@ def test_unfit_constants_are_refused(strategy, options, message) -> None:
 
 def test_a_search_has_as_many_threads_as_asked_for() -> None:
     csr = fast_csr(rmat(10), symmetric=True)
-    before = numba.get_num_threads()
+    before = thread_count()
     results = []
     for threads in (None, 1, 4):
         search = prepare(
@@ -159,7 +159,7 @@ def test_a_search_has_as_many_threads_as_asked_for() -> None:
         )
         assert search._team.threads == (threads or before)
         results.append(search.run(1))
-    assert numba.get_num_threads() == before
+    assert thread_count() == before
     for result in results:
         numpy.testing.assert_array_equal(result.distance, results[0].distance)
         numpy.testing.assert_array_equal(result.predecessor, results[0].predecessor)

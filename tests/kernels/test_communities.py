@@ -10,8 +10,8 @@ from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.generate.communities import BINS_PER_OCTAVE, _bins, communities
 from gravel.kernels.generate.counter import MASK
-from gravel.kernels.jit import set_threads
 from gravel.kernels.order import apply, permutation, statistics
+from gravel.kernels.threads import set_threads
 
 SIZES, MIXING = (1 << 8, 1 << 12, 1 << 16), (0.6, 0.25, 0.1, 0.05)
 VERTICES, EDGES = 5 * (1 << 16) // 2 + 77, 2_000_000

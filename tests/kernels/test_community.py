@@ -7,11 +7,11 @@ import pytest
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
-from gravel.kernels.jit import set_threads
 from gravel.kernels.order import apply, permutation, statistics
 from gravel.kernels.order.community import COMMUNITY_SIZE, community, within
 from gravel.kernels.order.community_bisection import PIECE, gain_table, refine
 from gravel.kernels.order.community_tree import aggregate, communities, contracted, number
+from gravel.kernels.threads import set_threads
 from tests.zoo import DATA, needs_data, zoo
 
 METHODS = ("community", "community_rcm")

@@ -20,6 +20,8 @@ TUNINGS = {
     "pull_far": ALWAYS_PULL | {"far_rows": True},
     "pull_planes": ALWAYS_PULL | {"planes": 1},
     "pull_more_planes": ALWAYS_PULL | {"planes": 3},
+    "pull_by_degree": ALWAYS_PULL | {"by_degree": True},
+    "pull_by_degree_planes": ALWAYS_PULL | {"by_degree": True, "planes": 2},
     "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
     "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "patience": 1, "team_limit": 0},
     "push": {"alpha": 0.0, "team_limit": 0, "flood": 1e18},

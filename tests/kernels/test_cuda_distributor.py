@@ -15,7 +15,6 @@ from gravel.kernels.verify import check_bfs, check_components
 from tests.kernels import test_verify_ranks_components as components
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_distributor import RMAT, SOURCES, whole_rows
-from tests.kernels.test_verify import search
 from tests.kernels.test_verify_ranks import (
     GRID,
     SKEWED,
@@ -25,6 +24,7 @@ from tests.kernels.test_verify_ranks import (
     plant,
 )
 from tests.kernels.test_verify_ranks_components import PARTS
+from tests.kernels.verify_damage import search
 from tests.zoo import scipy_components
 
 pytestmark = pytest.mark.gpu

@@ -61,23 +61,23 @@ def test_all_gpus_of_this_host(name: str) -> None:
     count = cupy.cuda.runtime.getDeviceCount()
     if count < 2:
         pytest.skip("one GPU")
-    from gravel.kernels.partition.cuda.search import make_peers
+    from gravel.kernels.partition.cuda.devices import make_peers
 
     make_peers(range(count))
     check(name, count)
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
     from gravel.kernels.probes.links.peer import PeerLink
 
-    described = MeetingPoint.described
-    alone = MeetingPoint()
+    described = DeviceBarrier.described
+    alone = DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
 
-    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
 
     def run(gang: Any, _: Any) -> None:
         link = PeerLink(gang, largest=64, time_limit=0.2)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_whole
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.striped import prepare as prepare_stripes_on_cpu
-from gravel.kernels.striped import stripe
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.striped import StripedSearch, stripe
+from tests.kernels.cuda_case import path
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
@@ -20,21 +17,12 @@ LEVELS = 5000
 """More than 4,096, with which the log of a search over ranks begins."""
 
 
-def path(vertices: int) -> tuple[Any, Any]:
-    """Make a path along ascending vertices."""
-    degrees = numpy.full(vertices, 2, numpy.int64)
-    degrees[[0, -1]] = 1
-    offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
-    inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
-    return offsets, inner[1:-1].astype(numpy.uint32)
-
-
 @pytest.mark.parametrize(("ranks", "levels"), [(1, 700), (2, 700), (4, LEVELS)])
 def test_every_level_of_ranks_on_one_gpu_has_a_clock(ranks: int, levels: int) -> None:
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
 
     whole = partition(*path(levels), ranks=ranks, threshold=10**6)
-    search, on_cpu = prepare(whole, symmetric=True), prepare_on_cpu(whole, symmetric=True)
+    search, on_cpu = CudaPartitionSearch(whole, symmetric=True), PartitionSearch(whole, symmetric=True)
     for source in (levels // 2, 0, 0):
         found, wanted = search.run(source), on_cpu.run(source)
         assert numpy.array_equal(cupy.asnumpy(found.distance), wanted.distance)
@@ -42,7 +30,7 @@ def test_every_level_of_ranks_on_one_gpu_has_a_clock(ranks: int, levels: int) ->
         (told,) = search.levels
         assert len(told) == len(wanted.directions)
         # Some GPUs' clock advances by a microsecond at a time, which is longer than a part of a level.
-        taken = [level.visit + level.wait + level.settle + level.settle_wait for level in told]
+        taken = [level.visit + level.wait + level.commit + level.commit_wait for level in told]
         assert all(time > 0 for time in taken)
         assert sum(taken) <= 1.05e3 * found.milliseconds
         assert [level.normal for level in told] == [
@@ -53,13 +41,13 @@ def test_every_level_of_ranks_on_one_gpu_has_a_clock(ranks: int, levels: int) ->
 
 @pytest.mark.parametrize("reduction", ["overlapped", "blocking"])
 def test_every_level_of_a_rank_that_sends_has_a_clock(reduction: str) -> None:
-    from gravel.kernels.partition.nccl import prepare, why_not
+    from gravel.kernels.partition.nccl import NcclSearch, why_not
 
     if (problem := why_not()) is not None:
         pytest.skip(problem)
     whole = partition(*path(700), ranks=1, threshold=10**6)
-    search = prepare(whole, symmetric=True, options=SearchOptions(reduction=reduction))
-    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    search = NcclSearch(whole, symmetric=True, options=SearchOptions(reduction=reduction))
+    on_cpu = PartitionSearch(whole, symmetric=True)
     for source in (0, 350, 0):
         found, wanted = search.run(source), on_cpu.run(source)
         assert found.directions == wanted.directions
@@ -74,11 +62,11 @@ def test_every_level_of_a_rank_that_sends_has_a_clock(reduction: str) -> None:
 
 
 def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda import CudaStripedSearch
 
     monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 250)
     whole = stripe(*path(700), ranks=2)
-    search, on_cpu = prepare(whole), prepare_stripes_on_cpu(whole)
+    search, on_cpu = CudaStripedSearch(whole), StripedSearch(whole)
     for source in (350, 0, 0):
         found, wanted = search.run(source), on_cpu.run(source)
         assert found.directions == wanted.directions

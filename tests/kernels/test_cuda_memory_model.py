@@ -15,11 +15,11 @@ LITMUS = "tests/emulation/litmus"
 ROUNDS = 20_000
 
 
-def run(name: str, words: int, block: int, most: int | None = None) -> int:
+def run(name: str, words: int, block: int, most: int | None = None, **macros: str) -> int:
     """Run a litmus kernel on as many blocks as fit, and give how often a block saw what it must not."""
     import cupy
 
-    kernel = load(f"{LITMUS}/{name}.cu").get_function("litmus")
+    kernel = load(f"{LITMUS}/{name}.cu", **macros).get_function("litmus")
     resident = resident_blocks(kernel, block)
     blocks = grid_of(None if most is None else min(most, resident), resident)
     wrong = cupy.zeros(1, cupy.uint64)
@@ -39,9 +39,9 @@ def test_a_grid_barrier_holds(block: int) -> None:
 
 
 @pytest.mark.parametrize("blocks", [2, 16, 128])
-@pytest.mark.parametrize("name", ["team", "team_rows"])
-def test_a_team_holds(name: str, blocks: int) -> None:
-    assert run(name, 2 * 128, 256, blocks) == 0
+@pytest.mark.parametrize(("name", "macros"), [("team", {}), ("team_rows", {"LAYOUT": "csr"})])
+def test_a_team_holds(name: str, macros: dict[str, str], blocks: int) -> None:
+    assert run(name, 2 * 128, 256, blocks, **macros) == 0
 
 
 @pytest.mark.parametrize("strategy", ["persistent", "direction_optimizing", "linear_queue", "two_phase"])

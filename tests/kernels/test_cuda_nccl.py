@@ -8,9 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.partition.nccl import NcclMissing, NcclRank, prepare, why_not
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.nccl import NcclMissing, NcclRank, NcclSearch, why_not
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.test_cuda_distributor import on_device
@@ -46,7 +45,7 @@ def test_one_rank_finds_what_the_cpu_does(graph: Any) -> None:
     for symmetric, threshold in ((True, 3), (False, 0)):
         offsets, columns = graph.csr(symmetric=symmetric)
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
-        search, on_cpu = prepare(whole, symmetric=symmetric), prepare_on_cpu(whole, symmetric=symmetric)
+        search, on_cpu = NcclSearch(whole, symmetric=symmetric), PartitionSearch(whole, symmetric=symmetric)
         for source in sorted({0, n - 1}):
             wanted, found = on_cpu.run(source), search.run(source)
             same(found, wanted, SearchOptions())
@@ -61,7 +60,9 @@ def test_options_of_one_rank(name: str) -> None:
     sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
     for threshold in (0, 12, 200):
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
-        search, on_cpu = (make(whole, symmetric=True, options=options) for make in (prepare, prepare_on_cpu))
+        search, on_cpu = (
+            make(whole, symmetric=True, options=options) for make in (NcclSearch, PartitionSearch)
+        )
         for source in sources:
             wanted, found = on_cpu.run(source), search.run(source)
             same(found, wanted, options)
@@ -95,7 +96,7 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
         run = functools.partial(search_as_rank, whole=whole, sources=sources, options=options)
         answers = run_in_threads(run, [None] * 2)
-        on_cpu = prepare_on_cpu(whole, symmetric=True, options=options)
+        on_cpu = PartitionSearch(whole, symmetric=True, options=options)
         for place, source in enumerate(sources):
             wanted: Any = on_cpu.run(source)
             for rank in range(2):
@@ -131,7 +132,7 @@ def test_labels_may_stay_on_the_gpus(ranks: int) -> None:
     whole = partition(offsets, columns, ranks=ranks, threshold=40)
     run = functools.partial(search_on_device, whole=whole, sources=sources)
     answers = run_in_threads(run, [None] * ranks)
-    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    on_cpu = PartitionSearch(whole, symmetric=True)
     for place, source in enumerate(sources):
         wanted: Any = on_cpu.run(source)
         for rank in range(ranks):
@@ -177,5 +178,5 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
         answers = run_in_threads(run, [None] * 2)
     except RankGroupBroken as error:
         pytest.fail(str(error))
-    wanted: Any = prepare_on_cpu(whole, symmetric=True).run(1)
+    wanted: Any = PartitionSearch(whole, symmetric=True).run(1)
     assert numpy.array_equal(answers[0][0].distance, wanted.distance[0::2])

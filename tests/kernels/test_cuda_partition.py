@@ -9,8 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_search import OPTIONS
@@ -23,9 +22,9 @@ RANKS = (1, 2, 3, 4)
 
 
 def search_of(whole: Any, **choices: Any) -> Any:
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    return prepare(whole, **choices)
+    return CudaPartitionSearch(whole, **choices)
 
 
 def check(
@@ -39,7 +38,7 @@ def check(
 ) -> None:
     """Compare searches of `graph`, which is `whole` unless its rows are encoded, with the CPU's."""
     graph = whole if graph is None else graph
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
     choices = {"symmetric": symmetric, "options": options, "time_limit": 5.0, **given}
     of_any, of_distances = search_of(graph, **choices), search_of(graph, output="distance", **choices)
     of_smallest = search_of(graph, **{**choices, "options": replace(options, predecessors="smallest")})
@@ -99,7 +98,7 @@ def test_outputs_and_depth() -> None:
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     for depth in (0, 1, 2):
-        wanted = prepare_on_cpu(whole, symmetric=True, max_depth=depth).run(source)
+        wanted = PartitionSearch(whole, symmetric=True, max_depth=depth).run(source)
         found = search_of(whole, symmetric=True, max_depth=depth, output="distance").run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance.get(), wanted.distance)
@@ -108,7 +107,7 @@ def test_outputs_and_depth() -> None:
         search_of(whole).run(2048)
     grouped = search_of(whole, symmetric=True, options=SearchOptions(groups=2)).run(source)
     assert numpy.array_equal(
-        grouped.distance.get(), prepare_on_cpu(whole, symmetric=True).run(source).distance
+        grouped.distance.get(), PartitionSearch(whole, symmetric=True).run(source).distance
     )
 
 
@@ -116,7 +115,7 @@ def test_levels_are_told() -> None:
     offsets, columns = fast_csr(rmat(12), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search, on_cpu = search_of(whole, symmetric=True), prepare_on_cpu(whole, symmetric=True)
+    search, on_cpu = search_of(whole, symmetric=True), PartitionSearch(whole, symmetric=True)
     result, wanted = search.run(source), on_cpu.run(source)
     assert len(search.levels[0]) == len(result.directions) == len(wanted.directions)
     for place, level in enumerate(search.levels[0]):
@@ -124,22 +123,22 @@ def test_levels_are_told() -> None:
         assert without_nn(level.backward) == without_nn(record.backward for record in records)
         assert level.normal == sum(record.normal for record in records)
         assert level.delegates == records[0].delegates
-        assert min(level.visit, level.wait, level.settle, level.settle_wait) >= 0
+        assert min(level.visit, level.wait, level.commit, level.commit_wait) >= 0
         assert level.visit > 0
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 
-    described = MeetingPoint.described
-    alone = MeetingPoint()
+    described = DeviceBarrier.described
+    alone = DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
 
     offsets, columns = fast_csr(rmat(10), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
     search = search_of(whole, time_limit=0.2)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import components, partition
+from gravel.kernels.partition import partition
+from gravel.kernels.partition.components import components
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.test_partition_components import shuffled_path
 from tests.zoo import scipy_components
@@ -68,16 +69,16 @@ def test_all_devices_of_this_host() -> None:
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     from gravel.kernels.partition.cuda.components import CudaComponents
-    from gravel.kernels.partition.cuda.meeting import MeetingPoint
+    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 
-    described = MeetingPoint.described
-    alone = MeetingPoint()
+    described = DeviceBarrier.described
+    alone = DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
 
     whole = partition(*fast_csr(rmat(10), symmetric=True), ranks=2, threshold=20)
-    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
+    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
     search = CudaComponents(whole, symmetric=True, time_limit=0.2)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="given up"):

@@ -7,8 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.trees import check_tree
 
@@ -34,12 +33,14 @@ def check(
     whole: Any, sources: list[int], *, symmetric: bool = True, options: SearchOptions = ANY
 ) -> list[int]:
     """Compare with the CPU; returns what was read over the link for each placing."""
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
     read = []
     for placing in placings(whole).values():
-        search = prepare(whole, symmetric=symmetric, time_limit=5.0, placing=placing, options=options)
+        search = CudaPartitionSearch(
+            whole, symmetric=symmetric, time_limit=5.0, placing=placing, options=options
+        )
         total = 0
         for source in sources:
             wanted, found = on_cpu.run(source), search.run(source)
@@ -78,6 +79,6 @@ def test_a_skewed_graph(optimized: bool, index: type, predecessors: Any) -> None
         if optimized:
             continue
         # Every arc of what is reached is read once, 8 of 32 bits in a sector at most.
-        reached = prepare_on_cpu(whole, symmetric=True).run(sources[0]).distance >= 0
+        reached = PartitionSearch(whole, symmetric=True).run(sources[0]).distance >= 0
         arcs = len(sources) * int(degrees[reached].sum())
         assert 4 * arcs <= read[3] <= 32 * arcs

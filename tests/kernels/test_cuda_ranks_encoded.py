@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_encoded import encoded
 from tests.trees import check_tree
@@ -20,10 +19,10 @@ LAYOUTS = ["varint", "blocks", "elias_fano"]
 
 
 def check(whole, layout: str, sources: list[int], *, symmetric: bool = True, options=ANY) -> None:
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    on_cpu = prepare_on_cpu(whole, symmetric=symmetric, options=options)
-    search = prepare(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, options=options)
+    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
+    search = CudaPartitionSearch(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, options=options)
     for source in sources:
         wanted, found = on_cpu.run(source), search.run(source)
         assert numpy.array_equal(found.distance.get(), wanted.distance)

@@ -7,10 +7,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition
-from gravel.kernels.partition import prepare as prepare_on_cpu
-from gravel.kernels.striped import StripedOptions, stripe
-from gravel.kernels.striped import prepare as prepare_stripes_on_cpu
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
 from tests.kernels.side_by_side import sharing
@@ -52,15 +50,15 @@ def test_options_on_a_skewed_graph(ranks: int, devices: int, name: str) -> None:
 
 
 def test_hundreds_of_levels_and_again_and_again() -> None:
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
 
     whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=3, threshold=2)
     with sharing(3) as shared:
         check(whole, ENDS_OF_PATH, symmetric=True, options=ANY, devices=shared)
     whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
-    on_cpu = prepare_on_cpu(whole, symmetric=True)
+    on_cpu = PartitionSearch(whole, symmetric=True)
     with sharing(2) as shared:
-        search = prepare(whole, symmetric=True, devices=shared, time_limit=5.0)
+        search = CudaPartitionSearch(whole, symmetric=True, devices=shared, time_limit=5.0)
         for source in numpy.flatnonzero(on_cpu.run(1).distance >= 0)[:200].tolist():
             found = search.run(source)
             assert numpy.array_equal(found.distance.get(), on_cpu.run(source).distance)
@@ -117,14 +115,14 @@ def test_components(ranks: int, devices: int) -> None:
 
 @pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
 def test_stripes(ranks: int, devices: int) -> None:
-    from gravel.kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda import CudaStripedSearch
 
     for graph in (rmat(14), *ZOO):
         whole = stripe(*fast_csr(graph, symmetric=True), ranks=ranks)
         for options in (StripedOptions(), StripedOptions(bitmask=False)):
-            on_cpu = prepare_stripes_on_cpu(whole, options=options)
+            on_cpu = StripedSearch(whole, options=options)
             with sharing(devices) as shared:
-                search = prepare(whole, options=options, devices=shared, time_limit=5.0)
+                search = CudaStripedSearch(whole, options=options, devices=shared, time_limit=5.0)
                 for source in (0, graph.vertex_count - 1):
                     found, wanted = search.run(source), on_cpu.run(source)
                     assert numpy.array_equal(found.distance.get(), wanted.distance)
@@ -133,17 +131,17 @@ def test_stripes(ranks: int, devices: int) -> None:
 
 
 def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda import prepare
+    from gravel.kernels.partition.cuda import CudaPartitionSearch
     from gravel.kernels.partition.cuda.launch import Launch
 
     whole = partition(*fast_csr(rmat(12), symmetric=True), ranks=2, threshold=20)
-    wanted = prepare_on_cpu(whole, symmetric=True).run(7).distance
+    wanted = PartitionSearch(whole, symmetric=True).run(7).distance
     with sharing(2) as shared:
-        search = prepare(whole, symmetric=True, devices=shared, time_limit=0.2)
+        search = CudaPartitionSearch(whole, symmetric=True, devices=shared, time_limit=0.2)
         start = Launch.start
 
         def first_alone(self: Any, source: int, depth: int | None) -> Any:
-            if self is not search._launches[0]:
+            if self is not search._devices.launches[0]:
                 return None, cupy.cuda.Event()
             return start(self, source, depth)
 

@@ -6,28 +6,13 @@ import numpy
 import pytest
 
 from gravel.kernels.partition import SearchOptions, partition
-from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, rmat
+from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, STAGED, ZOO, fast_csr, rmat
 from tests.kernels.side_by_side import sharing
 from tests.kernels.test_cuda_partition import check
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 
-STAGED = {
-    "tree": {"reduction_algorithm": "tree"},
-    "recursive doubling": {"reduction_algorithm": "recursive_doubling"},
-    "two phases": {"groups": 2},
-    "two phases, tree": {"groups": 2, "reduction_algorithm": "tree"},
-    "L": {"groups": 2, "local_all_to_all": True},
-    "LU": {"groups": 2, "local_all_to_all": True, "uniquify": True},
-    "all the paper's": {
-        "groups": 2,
-        "local_all_to_all": True,
-        "uniquify": True,
-        "reduction_algorithm": "recursive_doubling",
-        "nn_directed": False,
-    },
-}
 LAYOUTS = {0: ((2, 2), (3, 3), (7, 4), (8, 1), (8, 8)), 2: ((4, 1), (4, 4), (6, 3), (8, 8))}
 """Ranks and devices, by groups."""
 
@@ -61,7 +46,7 @@ def test_small_graphs_and_hundreds_of_levels(name: str) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7, 8])
 def test_reductions_apart_from_searches(ranks: int) -> None:
     from gravel.kernels.partition.reductions import ALGORITHMS
-    from gravel.kernels.probes.reductions import SideBySide, masks_of
+    from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of
 
     for words in (1, 1000, 1 << 17):
         masks = masks_of(ranks, words)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.striped import StripedOptions, stripe
-from gravel.kernels.striped import prepare as prepare_on_cpu
+from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 
 pytestmark = pytest.mark.gpu
@@ -41,7 +40,7 @@ def check(graph: Any, sources: list[int], ranks: int, options: StripedOptions, *
     from gravel.kernels.striped.cuda import CudaStripedSearch
 
     whole = stripe(*graph, ranks=ranks)
-    on_cpu = prepare_on_cpu(whole, options=options)
+    on_cpu = StripedSearch(whole, options=options)
     on_gpu = CudaStripedSearch(whole, options=options, time_limit=5.0, **constants)
     for source in sources:
         wanted, found = on_cpu.run(source), on_gpu.run(source)
@@ -88,36 +87,36 @@ def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_outputs_depth_and_devices() -> None:
-    from gravel.kernels.striped.cuda import prepare
+    from gravel.kernels.striped.cuda import CudaStripedSearch
 
     graph = fast_csr(rmat(11), symmetric=True)
     whole = stripe(*graph, ranks=2)
     source = int(numpy.argmax(numpy.diff(graph[0])))
     devices = range(min(2, cupy.cuda.runtime.getDeviceCount()))
     for depth in (0, 1, 2):
-        wanted = prepare_on_cpu(whole, max_depth=depth).run(source)
-        found = prepare(whole, max_depth=depth, output="distance", devices=devices).run(source)
+        wanted = StripedSearch(whole, max_depth=depth).run(source)
+        found = CudaStripedSearch(whole, max_depth=depth, output="distance", devices=devices).run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance.get(), wanted.distance)
-    search = prepare(whole, output="predecessor", devices=devices)
-    distance = prepare_on_cpu(whole).run(source).distance
+    search = CudaStripedSearch(whole, output="predecessor", devices=devices)
+    distance = StripedSearch(whole).run(source).distance
     found = search.run(source)
     assert found.distance is None
     check_tree(*graph, distance, found.predecessor.get())
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.meeting import MeetingPoint
-    from gravel.kernels.striped.cuda import prepare
+    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+    from gravel.kernels.striped.cuda import CudaStripedSearch
 
-    described, alone = MeetingPoint.described, MeetingPoint()
+    described, alone = DeviceBarrier.described, DeviceBarrier()
 
     def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
         return described(self, [*pointers, alone.pointer], device, limit)
 
     whole = stripe(*fast_csr(rmat(10), symmetric=True), ranks=2)
-    monkeypatch.setattr(MeetingPoint, "described", with_a_stranger)
-    search = prepare(whole, time_limit=0.2)
+    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
+    search = CudaStripedSearch(whole, time_limit=0.2)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from gravel.kernels import varint
-from gravel.kernels.varint import cuda as varint_cuda
+from gravel.kernels.layouts.varint import bytes as varint
+from gravel.kernels.layouts.varint import cuda as varint_cuda
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 
 pytestmark = pytest.mark.gpu

@@ -16,13 +16,13 @@ from gravel.kernels.partition import (
     PartitionedGraph,
     choose_threshold,
     partition,
-    storage,
     storage_of,
     take_census,
 )
 from gravel.kernels.partition.distributor import EdgeSource, RankShare, distribute_program
 from gravel.kernels.partition.distributor.cpu import RankBuilder
 from gravel.kernels.partition.layout import to_arrays
+from gravel.kernels.partition.storage import storage
 
 RMAT = {"edge_factor": 8, "seed": 5}
 SOURCES = [

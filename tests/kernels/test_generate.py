@@ -6,9 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.kernels.generate import GENERATORS, generate, size
-from gravel.kernels.generate.counter import draw, mix, mix_integer
-from gravel.kernels.generate.rmat import edge_constants, label, rmat
+from gravel.kernels.generate.counter import draw, mix_integer
+from gravel.kernels.generate.draws import mix
+from gravel.kernels.generate.rmat import edge_constants, rmat
+from gravel.kernels.generate.rmat_cpu import relabelled
 from gravel.kernels.generate.uniform import uniform
+from gravel.kernels.threads import set_threads, thread_count
 
 EXAMPLES = {
     "rmat": {"scale": 9, "edge_factor": 7, "seed": 3},
@@ -23,6 +26,10 @@ EXAMPLES = {
     "complete": {"vertices": 60},
     "empty": {"vertices": 5},
 }
+
+
+def label(vertex, scale, constants):
+    return int(relabelled(numpy.uint64(vertex), scale, constants))
 
 
 def pairs(name, **parameters):
@@ -62,15 +69,13 @@ def test_a_head_and_a_tail_are_the_whole(name):
 
 
 def test_parts_are_the_same_on_any_number_of_threads():
-    import numba
-
     whole = rmat(14, 20, 1)
-    threads = numba.get_num_threads()
+    threads = thread_count()
     try:
-        numba.set_num_threads(1)
+        set_threads(1)
         alone = rmat(14, 20, 1)
     finally:
-        numba.set_num_threads(threads)
+        set_threads(threads)
     assert all(numpy.array_equal(one, other) for one, other in zip(whole, alone, strict=True))
 
 

@@ -21,9 +21,9 @@ def test_a_grid_that_does_not_run_at_the_same_time_is_refused(blocks: int) -> No
         cuda.grid_of(blocks, 264)
 
 
-def fake_cupy(**attributes: int) -> Any:
+def fake_cupy(capability: str = "90", **attributes: int) -> Any:
     fake: Any = types.ModuleType("cupy")
-    device = types.SimpleNamespace(id=0, compute_capability="90", attributes=attributes)
+    device = types.SimpleNamespace(id=0, compute_capability=capability, attributes=attributes)
     runtime = types.SimpleNamespace(deviceGetAttribute=lambda attribute, device: 0)
     fake.cuda = types.SimpleNamespace(Device=lambda number=0: device, runtime=runtime)
     return fake
@@ -44,6 +44,19 @@ def test_a_gpu_without_cooperative_launch_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     with pytest.raises(RuntimeError, match=r"persistent\.cu needs blocks that run at"):
         cuda.load("kernels/bfs/persistent.cu", VERTEX="u32", TREE=0)
+
+
+@pytest.mark.parametrize("load", [cuda.load, lambda path, **macros: cuda.load_ahead(path, macros)])
+def test_a_gpu_below_the_floor_is_refused_before_anything_is_compiled(
+    load: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy("75"))
+    told = r"^the GPU has compute capability 7\.5, and gravel's kernels need 8\.0 or newer$"
+    with pytest.raises(RuntimeError, match=told):
+        load("kernels/relabel.cu", VERTEX="u32", TREE="i32")
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy("80"))
+    with pytest.raises(AttributeError, match="RawModule"):  # which compiles, and is not there
+        load("kernels/relabel.cu", VERTEX="u32", TREE="i32")
 
 
 def test_kernels_that_wait_for_the_grid_are_known_by_the_barrier_that_they_include() -> None:

@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gravel.kernels.layouts import ALIGNMENT, LAYOUTS, decode, device_rows, encode
-from gravel.kernels.layouts.varint import UNIT_BYTES, add_checkpoints
+from gravel.kernels.layouts.varint import UNIT_BYTES
+from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.zoo import zoo
 
 U32 = 2**32 - 1

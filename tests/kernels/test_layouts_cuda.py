@@ -9,7 +9,8 @@ import numpy
 import pytest
 
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
-from gravel.kernels.layouts.varint import UNIT_BYTES, add_checkpoints
+from gravel.kernels.layouts.varint import UNIT_BYTES
+from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from gravel.kernels.layouts.visit import first_neighbours, list_units, unit_counts, visit_kernel
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 

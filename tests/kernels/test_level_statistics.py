@@ -40,7 +40,7 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         "level_statistics_cuda",
         "layouts.visit",
         "layouts.streams_cuda",
-        "varint.cuda",
+        "layouts.varint.cuda",
         "relabel_cuda",
     ):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

@@ -9,12 +9,12 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.expand_contract import STAGE
-from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, prepare_queues
+from gravel.kernels.bfs.cuda.frontier_queues import strategy_of_queues
 from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import MERRILL
-from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
-from tests.zoo import ZooGraph, scipy_distances
+from tests.kernels.cuda_case import ZOO, dense_layers, fast_csr, names, on_device, rmat, smallest_predecessors
+from tests.zoo import scipy_distances
 
 NO_CULLING = {"warp_culling": False, "history_culling": False}
 OPTIONS = {
@@ -40,14 +40,6 @@ OPTIONS = {
 }
 CROWDS = {"never_fused": {"crowd": 0.0}, "always_fused": {"crowd": 1e9}, "fused_below": {"crowd": 0.001}}
 CASES = [(strategy, option) for strategy in MERRILL for option in OPTIONS]
-
-
-def dense_layers(layers: int, width: int) -> ZooGraph:
-    """Each vertex has arcs to the whole next layer, so that every one is found by many at once."""
-    tail, head = numpy.divmod(numpy.arange(width * width), width)
-    source = numpy.concatenate([tail + layer * width for layer in range(layers - 1)])
-    target = numpy.concatenate([head + (layer + 1) * width for layer in range(layers - 1)])
-    return ZooGraph("dense_layers", layers * width, source.astype("u4"), target.astype("u4"))
 
 
 GRAPHS = {graph.name: graph for graph in (*ZOO, rmat(12), dense_layers(6, 64))}
@@ -128,23 +120,17 @@ def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
     """Queues that hold one level without duplicates, where racing claims find many and two levels meet."""
     width = 64
     offsets, columns, answers = expected("dense_layers", False)
-    whole = {} if strategy == "expand_contract" else {"queues": edge_queues}
-    search = prepare_queues(
-        strategy,
+    kind = {"edges": False, "stage": STAGE} if strategy == "expand_contract" else {}
+    small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
+    search = small(
         *on_device(offsets, columns),
         output=output,
-        max_depth=None,
         statistics=True,
         gather=gather,
         claim="racing",
-        tiles="even",
         least=1,
         block=64,
-        blocks_per_processor=None,
         **NO_CULLING,
-        **{"queues": lambda *given: edge_queues(*given)[:1], "stage": STAGE} | whole,
-        rooms=lambda *_: (width,) if strategy == "expand_contract" else (width, width * width),
-        crowd=1.0 if strategy == "hybrid" else None,
     )
     for _ in range(5):
         for source, (distance, predecessor, arcs) in answers.items():

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from gravel.kernels import row_blocks
 from gravel.kernels.generate import generate
-from gravel.kernels.jit import set_threads
 from gravel.kernels.order import METHODS, permutation
-from gravel.kernels.order.groups import above_mean, groups_of_mean
+from gravel.kernels.order.groups import above_mean, eight_groups
+from gravel.kernels.threads import set_threads
 from tests.zoo import zoo
 
 ZOO = list(zoo())
@@ -70,9 +70,9 @@ def test_threads_change_nothing():
 def test_bounds_are_exact():
     assert above_mean(3, 7) == 3
     assert above_mean(3, 6) == 3
-    assert groups_of_mean(2, 3, 32, 7) == [48, 24, 12, 6, 3, 2, 1]
-    assert groups_of_mean(5, 0, 32, 7) == [0] * 7
-    huge = groups_of_mean((1 << 32) + 1, 1 << 40, 32, 7)
+    assert eight_groups(2, 3) == [48, 24, 12, 6, 3, 2, 1]
+    assert eight_groups(5, 0) == [0] * 7
+    huge = eight_groups((1 << 32) + 1, 1 << 40)
     assert huge[0] == 8192
     assert huge[5] == 256
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy
 import pytest
 
+from gravel.kernels import partition as package
 from gravel.kernels.partition import (
     PartitionedGraph,
-    assemble,
-    components,
+    PartitionSearch,
     from_arrays,
     partition,
-    prepare,
-    separate,
-    storage,
     suggest_threshold,
     to_arrays,
 )
+from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.components import components
+from gravel.kernels.partition.storage import storage
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
 
 ZOO = list(zoo())
@@ -133,7 +134,7 @@ def test_uint64_columns() -> None:
     assert whole.parts[0].nd.column_indices.dtype == numpy.uint32
     assert assemble(whole)[1].dtype == numpy.uint64
     assert numpy.array_equal(assemble(whole)[1], columns)
-    assert numpy.array_equal(prepare(whole).run(0).distance, scipy_distances(offsets, columns, 0))
+    assert numpy.array_equal(PartitionSearch(whole).run(0).distance, scipy_distances(offsets, columns, 0))
     found = components(whole, symmetric=True).component
     assert numpy.array_equal(found, scipy_components(offsets, columns))
 
@@ -188,8 +189,16 @@ def test_a_suggested_threshold_keeps_its_promises() -> None:
 
 
 def test_bad_requests_are_refused() -> None:
-    offsets = numpy.array([0, 0])
+    graph = numpy.array([0, 0]), numpy.empty(0, numpy.uint32)
     with pytest.raises(ValueError, match="at least 1"):
-        separate(offsets, ranks=0, threshold=1)
+        partition(*graph, ranks=0, threshold=1)
     with pytest.raises(ValueError, match="at least 0"):
-        separate(offsets, ranks=1, threshold=-1)
+        partition(*graph, ranks=1, threshold=-1)
+
+
+def test_no_name_of_the_package_is_also_a_module():
+    """An imported module is an attribute of its package, and would be found in the name's place."""
+    folder = Path(package.__file__).parent
+    assert not set(package._MODULES) & {path.stem for path in folder.iterdir()}
+    for name in package._MODULES:
+        assert getattr(package, name).__name__ == name

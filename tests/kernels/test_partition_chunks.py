@@ -7,9 +7,11 @@ import itertools
 import numpy
 import pytest
 
-from gravel.kernels.partition import partition, storage, take_census
+from gravel.kernels.partition import partition, take_census
 from gravel.kernels.partition.census import LARGEST
-from gravel.kernels.partition.chunks import delegate_words, index_delegates, split_rows
+from gravel.kernels.partition.chunks import split_rows
+from gravel.kernels.partition.shares import delegate_words, index_delegates
+from gravel.kernels.partition.storage import storage
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition, prepare
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.encoded import encode_rank, encoded_bytes, encoded_subgraph
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -29,8 +29,8 @@ def encoded(whole: Any, layout: str) -> Any:
 
 
 def check(whole: Any, layout: str, sources: list[int], *, symmetric: bool, options: SearchOptions) -> None:
-    plain = prepare(whole, symmetric=symmetric, options=options)
-    search = prepare(encoded(whole, layout), symmetric=symmetric, options=options)
+    plain = PartitionSearch(whole, symmetric=symmetric, options=options)
+    search = PartitionSearch(encoded(whole, layout), symmetric=symmetric, options=options)
     for source in sources:
         wanted, found = plain.run(source), search.run(source)
         assert numpy.array_equal(found.distance, wanted.distance)

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from gravel.kernels.exchange import Groups, Stuck, gather, run_in_lock_step, swap
-from gravel.kernels.partition import PartitionedGraph, SearchOptions, partition, prepare, search_rank
+from gravel.kernels.partition import PartitionedGraph, PartitionSearch, SearchOptions, partition, search_rank
 from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.masks import add, message_bytes, pack
 from gravel.kernels.partition.program import search_program
@@ -80,7 +80,7 @@ def test_searches_equal_scipy(graph: ZooGraph) -> None:
         wanted = {source: scipy_distances(offsets, columns, source) for source in sources}
         for ranks, threshold in itertools.product(RANKS, THRESHOLDS):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            search = prepare(whole, symmetric=symmetric)
+            search = PartitionSearch(whole, symmetric=symmetric)
             for source, distance in wanted.items():
                 result = search.run(source)
                 assert numpy.array_equal(result.distance, distance)
@@ -101,7 +101,7 @@ def test_no_option_changes_what_is_found(name: str, every: bool) -> None:
         offsets, columns = graph.csr()
         for ranks, threshold in cuts:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            search = prepare(whole, symmetric=True, options=options)
+            search = PartitionSearch(whole, symmetric=True, options=options)
             distance = scipy_distances(offsets, columns, 1)
             found = search.run(1)
             assert numpy.array_equal(found.distance, distance)
@@ -114,31 +114,31 @@ def test_directions_turn_for_each_subgraph_where_work_is_saved() -> None:
     offsets, columns = fast_csr(graph, symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=16)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search = prepare(whole, symmetric=True)
+    search = PartitionSearch(whole, symmetric=True)
     assert "pull" in search.run(source).directions
     turned = {name for rank in search.labels for record in rank.levels for name in record.backward}
     assert turned == {"nd", "dn", "dd"}
-    plain = prepare(whole, symmetric=True, options=SearchOptions(direction_optimized=False))
+    plain = PartitionSearch(whole, symmetric=True, options=SearchOptions(direction_optimized=False))
     assert set(plain.run(source).directions) == {"push"}
-    assert set(prepare(whole, symmetric=False).run(source).directions) == {"push"}
+    assert set(PartitionSearch(whole, symmetric=False).run(source).directions) == {"push"}
     # Each subgraph has factors of its own; it turns anyway when no destination is left to look for a parent.
     for name in ("nd", "dn", "dd"):
         never = {f"{other}_backward": 1e30 for other in ("nd", "dn", "dd") if other != name}
-        search = prepare(whole, symmetric=True, options=SearchOptions(**never))
+        search = PartitionSearch(whole, symmetric=True, options=SearchOptions(**never))
         search.run(source)
         assert {way for rank in search.labels for way in rank.levels[1].backward} == {name}
 
 
 def test_a_direction_follows_the_work() -> None:
     sources = Ends(hidden=1000)
-    sources.settle(new=100, arcs=600)
+    sources.advance(new=100, arcs=600)
     factors = {"to_backward": 0.5, "to_forward": 0.05}
     # A tenth of the sources is new, so a destination expects ten looks.
     assert is_backward(False, sources, 100, **factors)
     assert not is_backward(False, sources, 120, **factors)
     assert is_backward(True, sources, 1199, **factors)
     assert not is_backward(True, sources, 1201, **factors)
-    sources.settle(new=0, arcs=0)
+    sources.advance(new=0, arcs=0)
     assert is_backward(True, sources, 10**9, **factors)
 
 
@@ -164,7 +164,7 @@ def test_options_send_less() -> None:
     source = int(numpy.argmax(numpy.diff(offsets)))
 
     def sent(**options: Any) -> tuple[int, int]:
-        search = prepare(whole, symmetric=True, options=SearchOptions(**options))
+        search = PartitionSearch(whole, symmetric=True, options=SearchOptions(**options))
         search.run(source)
         records = [record for rank in search.labels for record in rank.levels]
         return sum(r.mask_bytes for r in records), sum(r.vertex_bytes for r in records)
@@ -181,7 +181,7 @@ def test_options_send_less() -> None:
 def test_ranks_of_a_gang_find_the_same() -> None:
     for graph in ZOO[-9:]:
         whole = cut(graph, 3, 5)
-        expected = prepare(whole, symmetric=True).run(1)
+        expected = PartitionSearch(whole, symmetric=True).run(1)
         states = [
             RankSearch(part, whole.delegates, whole.vertex_count, 3, symmetric=True) for part in whole.parts
         ]
@@ -210,7 +210,7 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
     overtaken = 0
     for graph in [BY_NAME["skewed_random"], BY_NAME["hub_and_chain"], BY_NAME["grid_13x17"]]:
         whole = cut(graph, 4, 5)
-        expected = prepare(whole, symmetric=True).run(2)
+        expected = PartitionSearch(whole, symmetric=True).run(2)
         for seed in range(3):
             network = DisorderedNetwork(4, seed, hold=hold)
             states = [
@@ -228,18 +228,18 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
 def test_max_depth_and_outputs() -> None:
     offsets, columns = BY_NAME["path_33"].csr()
     whole = partition(offsets, columns, ranks=2, threshold=1)
-    result = prepare(whole, max_depth=3).run(10)
+    result = PartitionSearch(whole, max_depth=3).run(10)
     distance = scipy_distances(offsets, columns, 10)
     assert numpy.array_equal(result.distance, numpy.where(distance <= 3, distance, -1))
     assert result.directions == ("push",) * 3
-    bare = prepare(whole, output="distance").run(0)
+    bare = PartitionSearch(whole, output="distance").run(0)
     assert bare.predecessor is None
     assert numpy.array_equal(bare.distance, scipy_distances(offsets, columns, 0))
-    assert prepare(whole, output="predecessor").run(0).distance is None
+    assert PartitionSearch(whole, output="predecessor").run(0).distance is None
     with pytest.raises(ValueError, match="output is 'all'"):
-        prepare(whole, output="all")
+        PartitionSearch(whole, output="all")
     with pytest.raises(ValueError, match="source 33 is not in the graph"):
-        prepare(whole).run(33)
+        PartitionSearch(whole).run(33)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_options_that_cannot_be_are_refused(wrong: dict[str, Any], words: str) -
 
 
 def test_groups_must_be_equal() -> None:
-    search = prepare(cut(BY_NAME["path_33"], 3, 1), options=SearchOptions(groups=2))
+    search = PartitionSearch(cut(BY_NAME["path_33"], 3, 1), options=SearchOptions(groups=2))
     with pytest.raises(ValueError, match="3 ranks do not make 2 equal groups"):
         search.run(0)
     group = Groups.of(5, 8, 2)

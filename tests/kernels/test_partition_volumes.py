@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.partition import SearchOptions, partition, prepare, storage
+from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
+from gravel.kernels.partition.storage import storage
 from gravel.kernels.partition.volumes import delegate_volume, grid_of, volume_1d, volume_2d
 from tests.kernels.cuda_case import fast_csr, rmat
 
@@ -53,7 +54,7 @@ def test_what_is_counted_stays_below_the_formula() -> None:
     for ranks in (2, 4, 8):
         whole = partition(offsets, columns, ranks=ranks, threshold=20)
         options = SearchOptions(reduction_algorithm="tree", changed_only=False)
-        search = prepare(whole, symmetric=True, options=options)
+        search = PartitionSearch(whole, symmetric=True, options=options)
         search.run(source)
         levels = list(zip(*(rank.levels for rank in search.labels), strict=True))
         sent = sum(record.mask_bytes for level in levels for record in level)

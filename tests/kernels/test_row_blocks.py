@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import threading
 
-import numba
 import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.kernels.row_blocks import LEAST_WORK, even_blocks, row_blocks, run_blocks
+from gravel.kernels.threads import thread_count
 
 
 @settings(max_examples=40, deadline=None)
@@ -35,7 +35,7 @@ def test_work_is_balanced() -> None:
     offsets = numpy.concatenate(([0], numpy.cumsum(random.integers(0, 100, 200_000))))
     blocks = row_blocks(offsets)
     work = [last - first + offsets[last] - offsets[first] for first, last in blocks]
-    assert len(blocks) == numba.get_num_threads() * 8
+    assert len(blocks) == thread_count() * 8
     assert max(work) < 1.01 * sum(work) / len(work) + 101
 
 
@@ -48,6 +48,6 @@ def test_results_keep_the_order_and_failures_are_raised() -> None:
 
     blocks = [(i, i + 1) for i in range(100)]
     assert run_blocks(double, blocks) == [3 * i + 1 for i in range(100)]
-    assert len(threads) <= numba.get_num_threads()
+    assert len(threads) <= thread_count()
     with pytest.raises(ZeroDivisionError):
         run_blocks(lambda first, _: 1 // first, blocks)

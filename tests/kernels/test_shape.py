@@ -4,6 +4,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import choose, prepare
+from gravel.kernels.bfs.choice import MEASURED_PROCESSORS
 from gravel.kernels.bfs.choice import on_device as choose_on_device
 from gravel.kernels.bfs.shape import Growth, Shape, measure, top_share
 from gravel.kernels.strategy import strategies_in
@@ -78,6 +79,18 @@ def test_on_a_gpu_depth_and_symmetry_are_what_counts(
     assert symmetric or strategies_in("gravel.kernels.bfs")[name].directed
     assert f"hold {top:.0%} of the arcs" in reason
     assert f"{shape.levels:.0f} levels" in reason
+
+
+def test_when_levels_fill_a_gpu_goes_by_its_multiprocessors() -> None:
+    """40,000 vertices a level are many for an H200, and few for twice as many multiprocessors."""
+    levels = Growth((1,) * 50, (100_000,) * 50, True)
+    shape = Shape(1 << 21, 5 * 10**6, True, 2 * 10**6, 9, 0.01, levels, 1.0)
+    assert choose_on_device(shape)[0] == "direction_optimizing"
+    assert choose_on_device(shape, 2 * MEASURED_PROCESSORS)[0] == "persistent"
+    long_rows = Growth((1,) * 200, (200_000,) * 200, True)
+    shape = Shape(1 << 21, 4 * 10**7, False, 2 * 10**6, 9, 0.01, long_rows, 1.0)
+    assert choose_on_device(shape)[0] == "expand_contract"
+    assert choose_on_device(shape, 2 * MEASURED_PROCESSORS)[0] == "hybrid"
 
 
 def test_a_name_that_was_asked_for_is_kept_or_refused():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.kernels.varint import decode, encode, encoded_size
+from gravel.kernels.layouts.varint.bytes import decode, encode, encoded_size
 from tests.zoo import zoo
 
 U32 = 2**32 - 1

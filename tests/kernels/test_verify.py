@@ -9,27 +9,13 @@ import pytest
 
 from gravel.kernels.verify import Check, check_bfs, check_components, skipped_checks
 from gravel.kernels.verify.tree import LOST, levels_of
-from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo
+from tests.kernels.verify_damage import search
+from tests.zoo import ZooGraph, scipy_components, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]
 GRID = next(graph for graph in ZOO if graph.name == "grid_13x17")
 PARTS = next(graph for graph in ZOO if graph.name == "two_parts")
 Csr = tuple[numpy.ndarray, numpy.ndarray]
-
-
-def search(csr: Csr, source: int, max_depth: int | None = None) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Distances by SciPy and some valid predecessor of each vertex (the largest)."""
-    offsets, columns = csr
-    distance = scipy_distances(offsets, columns, source)
-    tails = numpy.repeat(numpy.arange(len(distance), dtype=numpy.int32), numpy.diff(offsets))
-    heads = columns.astype(numpy.int64)
-    tree = (distance[tails] >= 0) & (distance[heads] == distance[tails] + 1)
-    predecessor = numpy.full(len(distance), -1, numpy.int32)
-    numpy.maximum.at(predecessor, heads[tree], tails[tree])
-    if max_depth is not None:
-        deep = distance > max_depth
-        distance[deep] = predecessor[deep] = -1
-    return distance, predecessor
 
 
 def failed(checks: list[Check]) -> dict[str, Check]:

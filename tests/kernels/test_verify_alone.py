@@ -6,7 +6,8 @@ import pytest
 
 from gravel.pipeline.core.fingerprint import ROOT, Sources
 
-CHECKED = ("gravel.kernels.bfs", "gravel.kernels.components", "kernels/bfs", "kernels/components")
+ALGORITHMS = ("bfs", "components", "sssp")
+CHECKED = tuple(f"{folder}{name}" for folder in ("gravel.kernels.", "kernels/") for name in ALGORITHMS)
 
 
 def below(name: str, roots: tuple[str, ...]) -> bool:
@@ -16,8 +17,8 @@ def below(name: str, roots: tuple[str, ...]) -> bool:
 @pytest.mark.parametrize(
     "modules",
     [
-        ("gravel.kernels.verify.cuda.bfs", "gravel.kernels.verify.cuda.components"),
-        ("gravel.kernels.verify.bfs", "gravel.kernels.verify.components"),
+        tuple(f"gravel.kernels.verify.cuda.{name}" for name in ALGORITHMS),
+        tuple(f"gravel.kernels.verify.{name}" for name in ALGORITHMS),
     ],
     ids=["cuda", "cpu"],
 )
@@ -27,6 +28,7 @@ def test_nothing_of_what_is_checked_is_reached(modules: tuple[str, ...]) -> None
     if "cuda" in modules[0]:
         # What they are made of is seen, kernels and headers too.
         kernels = {name for name in reached if name.startswith("kernels/verify/cuda/")}
-        names = ("vertices.cu", "rows.cu", "components.cu", "long_rows.cuh", "integers.cuh", "rules.cuh")
+        names = ("vertices.cu", "rows.cu", "paths.cu", "components.cu")
+        names += ("long_rows.cuh", "integers.cuh", "rules.cuh")
         assert kernels == {f"kernels/verify/cuda/{name}" for name in names}
         assert "gravel.kernels.verify.cuda.blocks" in reached

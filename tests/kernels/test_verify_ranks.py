@@ -13,7 +13,7 @@ from gravel.kernels.partition import PartitionedGraph, partition
 from gravel.kernels.verify import Check, check_bfs
 from gravel.kernels.verify.ranks import check_program, sum_levels_program
 from gravel.kernels.verify.ranks.cpu import RankChecker
-from tests.kernels.test_verify import search
+from tests.kernels.verify_damage import search
 from tests.zoo import ZooGraph, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]

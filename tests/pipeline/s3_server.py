@@ -110,3 +110,21 @@ class Line:
                         if self.is_cut:
                             return
                         (far if ready is near else near).sendall(piece)
+
+
+@contextmanager
+def line_to_bucket(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+    """Give a line to an empty bucket of the server, which is where AWS is while it is open."""
+    ask(address, "moto-api/reset", method="POST")
+    ask(address, "bucket")
+    line = Line(address)
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "AWS_SESSION_TOKEN", "GRAVEL_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", line.address)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("NO_PROXY", "*")
+    try:
+        yield line
+    finally:
+        line.close()

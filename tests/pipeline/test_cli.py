@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,47 +10,18 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from gravel.pipeline.cli import VERBS, main
 from gravel.pipeline.cli.errors import exit_code, render, run_command
-from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.core.errors import GravelError, Location, RequestError
-from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.plugins.installed import Catalogue
 from gravel.stages.errors import StageError
+from tests.pipeline.cli_case import ROOT, bench, gravel, plan, script
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.test_plan import Bench
 
-HEAVY = {
-    "numpy",
-    "zarr",
-    "dask",
-    "distributed",
-    "numba",
-    "cupy",
-    "pyarrow",
-    "matplotlib",
-    "rich",
-    "pandas",
-    "scipy",
-}
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: FAKES)
-    found = Bench(tmp_path)
-    found.hardware = hardware("cpu")
-    return found
-
-
-def gravel(*arguments: str) -> Result:
-    return CliRunner().invoke(main, list(arguments))
-
-
-def plan(bench: Bench, *arguments: str) -> Result:
-    return gravel("plan", str(bench.file), "--cache", str(bench.cache.root), "--backend", "cpu", *arguments)
+__all__ = ["bench"]
 
 
 def test_help_lists_the_verbs() -> None:
@@ -157,66 +127,6 @@ def test_faults_show_the_line_and_a_caret(bench: Bench) -> None:
     assert lines[3] == "  hint: did you mean 'method'?"
 
 
-def test_dag_as_a_tree(bench: Bench) -> None:
-    bench.run(bench.plan())
-    result = gravel(
-        "dag",
-        str(bench.file),
-        "--cache",
-        str(bench.cache.root),
-        "--where",
-        "order=rcm",
-        "--where",
-        "layout=csr",
-    )
-    assert result.stdout.splitlines() == [
-        "edges (ingest) [cached]",
-        "└─ graph (symmetrize) [cached]",
-        "   └─ ordered[order=rcm] (reorder) [cached]",
-        "      └─ packed[order=rcm,layout=csr] (compress) [cached]",
-        "         └─ bfs[order=rcm,layout=csr] (traverse) [cached]",
-        "            └─ check[order=rcm,layout=csr] (verify) <- graph [cached]",
-        "               └─ summary (report) <- packed[order=rcm,layout=csr], bfs[order=rcm,layout=csr]"
-        " [will run]",
-    ]
-
-
-def test_dag_of_entries(bench: Bench) -> None:
-    bench.plan()
-    lines = gravel("dag", str(bench.file), "--cache", str(bench.cache.root), "--entries").stdout.splitlines()
-    assert len(lines) == 7
-    assert lines[2].strip() == "└─ ordered (reorder) - 3 runs: 3 waits"
-
-
-def test_dag_as_svg_and_dot(bench: Bench, tmp_path: Path) -> None:
-    import xml.etree.ElementTree as ElementTree
-
-    plan = bench.plan()
-    for name in ("out.svg", "out.dot"):
-        target = tmp_path / name
-        result = gravel("dag", str(bench.file), "--cache", str(bench.cache.root), "--to", str(target))
-        assert result.exit_code == 0, result.output
-    root = ElementTree.fromstring((tmp_path / "out.svg").read_text())
-    texts = {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert set(plan.runs) <= texts
-    # Those from graph to the checks follow from the way over the searches, those to summary from the checks.
-    lines = len(list(root.iter("{http://www.w3.org/2000/svg}path")))
-    checks = [key for key, run in plan.runs.items() if run.entry == "check"]
-    others = [key for key in plan.runs if key not in ("edges", "summary")]
-    assert lines == len(others) + len(checks)
-    dot = (tmp_path / "out.dot").read_text()
-    assert dot.count(" -> ") == sum(len(run.upstream) for run in plan.runs.values())
-    assert gravel("dag", str(bench.file), "--dot").stdout.startswith('digraph "orderings"')
-
-
-def test_dag_needs_no_input_files(bench: Bench) -> None:
-    bench.plan("stages:\n  edges: {stage: ingest, file: nowhere.txt}\n")
-    result = gravel("dag", str(bench.file))
-    assert result.exit_code == 0
-    assert result.stdout == "edges (ingest)\n"
-    assert "drawn without states: there is no file" in result.stderr
-
-
 def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.pipeline.plugins.installed.known_stages", lambda: Catalogue(FAKES, {}))
     lines = gravel("stages").stdout.splitlines()
@@ -294,77 +204,6 @@ def test_a_long_line_is_cut_around_the_caret() -> None:
     assert all(len(each) < 120 for each in lines)
     assert lines[1][lines[2].index("^") :].startswith("HERE")
     assert exit_code(GravelError("m")) == 1
-
-
-def script(bench: Bench, *arguments: str) -> str:
-    return f"""\
-import sys
-import gravel.pipeline.workflow.loading
-from tests.pipeline.fake_stages import FAKES
-gravel.pipeline.workflow.loading.known_stages = lambda: FAKES
-from gravel.pipeline.cli import main
-try:
-    main(["plan", {str(bench.file)!r}, "--cache", {str(bench.cache.root)!r}, *{arguments!r}])
-finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
-"""
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def python(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        **options,
-    )
-
-
-@pytest.mark.parametrize("full", [False, True])
-def test_a_plan_imports_nothing_heavy(bench: Bench, full: bool) -> None:
-    found = bench.plan()
-    if full:
-        bench.run(found)
-    ended = python(script(bench, "--backend", "cpu"))
-    assert ended.returncode == 0, ended.stderr
-    assert ("24 cached" if full else "1 will run") in ended.stdout
-    assert "heavy: []" in ended.stderr
-
-
-@pytest.mark.parametrize("backend", ["cpu", "cuda"])
-@pytest.mark.parametrize("workflow", ["quickstart", "orderings"])
-def test_a_plan_of_a_workflow_imports_nothing_heavy(tmp_path: Path, workflow: str, backend: str) -> None:
-    """The real stages and the strategies that they validate against stay light, too."""
-    code = f"""\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["plan", "workflows/{workflow}.yaml", "--cache", {str(tmp_path)!r}, "--backend", {backend!r}])
-finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
-"""
-    ended = python(code, env={**os.environ, FAKE: "1x80GiB"})
-    assert f"backend: {backend}" in ended.stdout, ended.stderr
-    assert "heavy: []" in ended.stderr
-
-
-def test_help_imports_next_to_nothing() -> None:
-    code = """\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["--help"])
-finally:
-    print("pydantic" in sys.modules, "ruamel.yaml" in sys.modules, file=sys.stderr)
-"""
-    ended = python(code)
-    assert "Verbs:" in ended.stdout
-    assert ended.stderr.split() == ["False", "False"]
 
 
 def test_a_reader_that_stops_is_no_error(bench: Bench) -> None:

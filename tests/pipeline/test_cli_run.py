@@ -175,7 +175,6 @@ def test_the_doctor_finds_what_matters(file: Path) -> None:
         "packages",
         "processor",
         "memory",
-        "threading layer",
         "cache",
         "cache speed",
     } <= subjects

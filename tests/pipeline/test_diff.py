@@ -207,7 +207,7 @@ def test_a_comparison_imports_nothing_heavy(file: Path):
     import subprocess
     import sys
 
-    from tests.pipeline.test_cli import HEAVY
+    from tests.pipeline.cli_case import HEAVY
 
     run(file)
     run(file, "--set", "value=5")

@@ -33,7 +33,7 @@ def test_a_result_is_handed_from_process_to_process_on_the_gpu() -> None:
     from gravel.kernels.placement.device_copies import COPIES, to_host
     from gravel.pipeline.workers.mapped import confirm, share
     from gravel.pipeline.workers.resident import keep_resident, release_resident
-    from tests.pipeline.test_results_in_memory import graph
+    from tests.pipeline.memory_case import graph
 
     COPIES.budget = 1 << 30
     numbers = to_host(cupy.arange(COUNT))

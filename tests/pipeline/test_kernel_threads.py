@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gravel.kernels import jit
+from gravel.kernels import threads
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.hardware import core_count
 from gravel.pipeline.workers.on_worker import run_items
@@ -25,7 +25,7 @@ stages:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every number of threads that kernels were given."""
     found: list[int] = []
-    monkeypatch.setattr(jit, "set_threads", found.append)
+    monkeypatch.setattr(threads, "set_threads", found.append)
     return found
 
 

@@ -20,7 +20,7 @@ from gravel.pipeline.scheduler.machine import RunEnvironment, decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.spans import Spans
-from tests.pipeline.test_cli import python
+from tests.pipeline.cli_case import python
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 PLAN = plan_of(stage_run("a", MAKE))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-import gravel.pipeline.store.s3
 from gravel.pipeline.cli.cache import command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collect import collect
@@ -21,33 +19,10 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import Folder, RemoteError
 from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.store.s3 import open_remote
-from tests.pipeline.s3_server import Line, ask, s3_server
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
 URL = "s3://bucket/shared"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with s3_server() as address:
-        yield address
-
-
-@pytest.fixture
-def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    ask(server, "moto-api/reset", method="POST")
-    ask(server, "bucket")
-    line = Line(server)
-    monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", line.address)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
-    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
-    yield line
-    line.close()
 
 
 @pytest.fixture(params=["folder", "store"])

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
-import shutil
 import subprocess
 import sys
 import time
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from gravel.conformance import StageConformance
 from gravel.pipeline.cli import main
-from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.plugins.code import file_code
-from gravel.pipeline.plugins.installed import Catalogue, find_offers, known_stages
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workflow.loading import load_workflow
 from gravel.pipeline.workflow.plugins import read_plugin
-from gravel.stages.stage import all_stages
-
-SAMPLE = Path(__file__).with_name("sample_plugin.py")
-
-WORKFLOW = """\
-plugins: [mine.py]
-stages:
-  edges: {stage: ingest, source: {rmat: {scale: 7, edge_factor: 4, seed: 1}}}
-  graph: {stage: symmetrize, input: edges}
-  tight: {stage: triangles, input: graph, least: 1}
-  bfs:   {stage: traverse, input: tight, sources: {random: 2, seed: 7}}
-  check: {stage: verify, graph: tight, traversal: bfs}
-"""
+from tests.pipeline.plugin_case import SAMPLE, WORKFLOW, edit
 
 
 class TestTriangles(StageConformance):
@@ -91,12 +73,6 @@ def states(place, cluster="inline", **options):
     plan = build_plan(load_workflow(place / "w.yaml"))
     outcome = execute(plan, RunOptions(cache_root=place / "cache", cluster=cluster, backend="cpu", **options))
     return {each["key"]: each["state"] for each in outcome.record["stages"]}, outcome.record
-
-
-def edit(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
 
 
 def test_an_edit_runs_the_stage_again_and_a_comment_does_not(place):
@@ -258,89 +234,6 @@ def test_two_versions_of_a_file_live_side_by_side(place):
     assert read_plugin(place / "mine.py")["triangles"].run is second.run
 
 
-def test_code_of_helpers_counts_unless_it_is_installed(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    helper = tmp_path / "helper_of_plugins.py"
-    helper.write_text("from helper_below import x\n")
-    (tmp_path / "helper_below.py").write_text("x = 1\n")
-    text = b"import numpy\nfrom helper_of_plugins import x\n"
-    first = file_code(text)
-    assert file_code(text + b"# a comment\n") == first
-    helper.write_text("from helper_below import x\n\ny = 2\n")
-    second = file_code(text)
-    assert second != first
-    (tmp_path / "site-packages").mkdir()
-    distribution(tmp_path / "site-packages", "helpers", "1.2", helper.name)
-    helper.rename(tmp_path / "site-packages" / helper.name)
-    monkeypatch.syspath_prepend(str(tmp_path / "site-packages"))
-    importlib.invalidate_caches()
-    installed = file_code(text)
-    (tmp_path / "site-packages" / helper.name).write_text("y = 3\n")
-    assert installed == file_code(text) != second
-
-
-def distribution(folder: Path, name: str, version: str, *files: str) -> None:
-    """Install a distribution that says it holds these files."""
-    for old in folder.glob(f"{name}-*.dist-info"):
-        shutil.rmtree(old)
-    info = folder / f"{name}-{version}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "RECORD").write_text("".join(f"{file},sha256=x,1\n" for file in files))
-
-
-@pytest.mark.parametrize("module", ["numpy", "scipy", "other_name_of_it", "compiled_with_it"])
-def test_an_update_of_a_distribution_that_a_plugin_imports_counts(module, tmp_path, monkeypatch):
-    installed = tmp_path / "site-packages"
-    (installed / module).mkdir(parents=True)
-    (installed / module / "__init__.py").touch()
-    name = {"other_name_of_it": "Its-Name", "compiled_with_it": "its_name"}.get(module, module)
-    file = f"{module}/__init__.py"
-    if module == "compiled_with_it":
-        shutil.rmtree(installed / module)
-        file = f"{module}{EXTENSION_SUFFIXES[0]}"
-        (installed / file).write_bytes(b"machine code")
-    monkeypatch.syspath_prepend(str(installed))
-    text = f"def run():\n    import {module}\n".encode()
-    digests = []
-    for version in ("1.0", "1.1", "1.0"):
-        distribution(installed, name, version, file)
-        importlib.invalidate_caches()
-        digests.append(file_code(text))
-    assert digests[0] != digests[1]
-    assert digests[0] == digests[2]
-
-
-def test_a_compiled_module_that_is_not_installed_counts_by_its_bytes(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    alone = tmp_path / f"quick_parts{EXTENSION_SUFFIXES[0]}"
-    inner = tmp_path / "own_parts" / f"quick{EXTENSION_SUFFIXES[0]}"
-    inner.parent.mkdir()
-    (inner.parent / "__init__.py").write_text("from . import quick\n")
-    for file, text in ((alone, b"import quick_parts\n"), (inner, b"import own_parts\n")):
-        digests = []
-        for content in (b"machine code", b"other code", b"machine code"):
-            file.write_bytes(content)
-            importlib.invalidate_caches()
-            digests.append(file_code(text))
-        assert digests[0] != digests[1], file
-        assert digests[0] == digests[2], file
-
-
-def test_modules_that_a_helper_imports_count_too(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "first_helper").mkdir()
-    (tmp_path / "first_helper" / "__init__.py").write_text("from .part import x\n")
-    part, second = tmp_path / "first_helper" / "part.py", tmp_path / "second_helper.py"
-    part.write_text("from second_helper import x\n")
-    second.write_text("x = 1\n")
-    before = file_code(b"import first_helper\n")
-    second.write_text("x = 2\n")
-    after = file_code(b"import first_helper\n")
-    part.write_text("from second_helper import x\ny = 1\n")
-    assert len({before, after, file_code(b"import first_helper\n")}) == 3
-
-
 @pytest.mark.parametrize("name", ["repeat", "time_limit", "keep"])
 def test_a_parameter_with_the_name_of_a_key_of_entries_is_refused(place, name):
     edit(place / "mine.py", "    least: int = 1\n", f"    least: int = 1\n    {name}: int = 1\n")
@@ -352,79 +245,6 @@ def test_a_parameter_with_the_name_of_a_key_of_entries_is_refused(place, name):
     assert f"the parameter '{name}'" in said
     assert f"mine.py:{line}" in said.replace(" ", "")
     assert f"rename it, to `{name}_value` perhaps" in said
-
-
-def test_what_a_plugin_takes_from_gravel_counts():
-    alone, with_kernels = file_code(b"import numpy\n"), file_code(b"from gravel.kernels.csr import rows\n")
-    assert alone != with_kernels != file_code(b"from gravel.kernels.jit import serial\n")
-
-
-def package(folder: Path, name: str, points: dict[str, str]) -> None:
-    info = folder / f"{name}-1.2.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
-    lines = [f"{key} = {value}" for key, value in points.items()]
-    (info / "entry_points.txt").write_text("\n".join(["[gravel.stages]", *lines, ""]))
-
-
-@pytest.fixture
-def packages(tmp_path, monkeypatch):
-    """An importable folder with a package that adds a good stage, and others that do not."""
-    (tmp_path / "tightness").mkdir()
-    (tmp_path / "tightness" / "__init__.py").touch()
-    (tmp_path / "tightness" / "stage.py").write_text(SAMPLE.read_text())
-    package(tmp_path, "tightness", {"triangles": "tightness.stage:STAGE"})
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path
-    for name in [each for each in sys.modules if each.partition(".")[0] == "tightness"]:
-        del sys.modules[name]
-
-
-def catalogue(folder: Path) -> Catalogue:
-    return Catalogue(all_stages(), find_offers([str(folder)]))
-
-
-def test_a_package_adds_a_stage(packages):
-    found = catalogue(packages)
-    assert "triangles" in found
-    assert "tightness.stage" not in sys.modules
-    stage = found["triangles"]
-    assert stage.origin.place == "tightness 1.2"
-    before = stage.origin.code
-    edit(packages / "tightness" / "stage.py", "arcs are kept", "arcs stay")
-    assert catalogue(packages)["triangles"].origin.code != before
-    plan = build_plan(load_workflow(write(packages), stages=found))
-    assert plan.runs["tight"].stage is stage
-
-
-def write(folder: Path) -> Path:
-    path = folder / "w.yaml"
-    path.write_text(WORKFLOW.replace("plugins: [mine.py]\n", ""))
-    return path
-
-
-def test_broken_packages_harm_nobody_else(packages):
-    package(packages, "absent", {"nowhere": "not_there_at_all:STAGE"})
-    package(packages, "greedy", {"ingest": "tightness.stage:STAGE"})
-    package(packages, "other", {"renamed": "tightness.stage:STAGE", "text": "tightness.stage:__doc__"})
-    (packages / "before.py").write_text("from stages.stage import Stage\n")
-    package(packages, "before", {"early": "before:STAGE"})
-    found = catalogue(packages)
-    assert set(found.sound()) == {*all_stages(), "triangles"}
-    problems = found.problems()
-    assert "greedy 1.2 must choose another" in problems["ingest"]
-    assert "cannot be imported: ModuleNotFoundError" in problems["nowhere"]
-    assert "its entry point calls it 'renamed'" in problems["renamed"]
-    assert "is a str" in problems["text"]
-    assert "before.py:1: stages.stage is gravel.stages.stage now: import that" in problems["early"]
-    package(packages, "twice", {"triangles": "tightness.stage:STAGE"})
-    with pytest.raises(RequestError, match=r"comes from tightness 1.2 and twice 1.2"):
-        catalogue(packages)["triangles"]
-
-
-def test_the_catalogue_has_what_gravel_has():
-    assert set(all_stages()) <= set(known_stages())
-    assert all(stage.origin is None for stage in all_stages().values())
 
 
 def test_workflows_that_are_used_have_plugins_of_their_own(place):

@@ -21,8 +21,8 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.model import Workflow
 from gravel.stages.artifacts import Graph
 from gravel.stages.stage import Extent, Need
+from tests.pipeline.memory_case import Kept, whole
 from tests.pipeline.memory_stages import FILL, LOOK, Sized, fill, sized
-from tests.pipeline.test_results_in_memory import Kept, whole
 from tests.pipeline.tiny_stages import count, mark, plan_of
 
 KIB = 1 << 7

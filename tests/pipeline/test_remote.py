@@ -1,11 +1,10 @@
-"""A cache in an object store: a real server, lines that are cut, objects that are damaged."""
+"""A cache in an object store that machines share."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,74 +12,23 @@ import numpy
 import pytest
 from click.testing import CliRunner
 
-import gravel.pipeline.store.remote
-import gravel.pipeline.store.s3
 from gravel.pipeline.cli.show import command as show
-from gravel.pipeline.core.errors import DamagedArtifact, RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collect import Policy, collect
-from gravel.pipeline.scheduler.executing import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.store.objects import RemoteError
 from gravel.pipeline.store.s3 import open_remote
-from gravel.pipeline.store.writer import ArtifactWriter
-from tests.pipeline.s3_server import Line, ask, assert_whole, s3_server
-from tests.pipeline.samples import equal, graph, provenance, publish, recipe
-from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
+from tests.pipeline.remote_case import URL, places, put_graph, run
+from tests.pipeline.s3_server import ask, assert_whole
+from tests.pipeline.samples import equal, graph, publish, recipe
+from tests.pipeline.tiny_stages import count
 
-pytest.importorskip("moto")
+__all__ = ["places"]
+
+
 UnauthorizedSSOTokenError = pytest.importorskip("botocore.exceptions").UnauthorizedSSOTokenError
+
 Boto3CredentialProvider = pytest.importorskip("obstore.auth.boto3").Boto3CredentialProvider
-
-URL = "s3://bucket/caches/one"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with s3_server() as address:
-        yield address
-
-
-@pytest.fixture
-def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    ask(server, "moto-api/reset", method="POST")
-    ask(server, "bucket")
-    line = Line(server)
-    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "GRAVEL_CACHE", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", line.address)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(gravel.pipeline.store.s3, "RETRIES", 1)
-    monkeypatch.setattr(gravel.pipeline.store.remote, "PAUSE_SECONDS", 0.0)
-    yield line
-    line.close()
-
-
-class Place:
-    """One machine's tier of the remote cache, and what it was told."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(folder))
-        self.root = find_cache(URL)
-        self.told: list[str] = []
-        self.cache = Cache(self.root, self.told.append)
-
-
-@pytest.fixture
-def places(line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    return lambda name: Place(tmp_path / name, monkeypatch)
-
-
-def put_graph(place: Place, name: str = "one", vertices: int = 4000) -> Any:
-    # Small shards, so that there are many objects.
-    with ArtifactWriter(place.cache, chunk_bytes=4096, shard_bytes=16384) as writer:
-        record = writer.publish(graph(vertices))
-    place.cache.remember(recipe(name), (record.id,), provenance())
-    place.cache.finish_pushes()
-    return record
 
 
 def objects() -> list[str]:
@@ -122,85 +70,6 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     assert two.told == []  # what was read once needs no network
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        pytest.param((0.02, 0.5, 0.97), id="three"),
-        pytest.param(tuple(part / 50 for part in range(50)), id="fifty", marks=pytest.mark.slow),
-    ],
-)
-def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, line, parts):
-    one = places("one")
-    put_graph(one, "first", 50)
-    before = line.passed
-    record = put_graph(one, "second", 12_000)
-    whole = line.passed - before
-    assert whole > record.bytes_on_disk
-
-    for part in parts:
-        name = f"cut at {part}"
-        vertices = 12_000 + int(1000 * part)
-        line.cut(after=int(part * whole))
-        cut = put_graph(one, name, vertices)
-        line.mend()
-        assert_whole(URL)
-        assert open_remote(URL).get(f"recipes/{recipe(name).digest}.json") is None
-        assert one.cache.remote.pending() == [recipe(name).digest]
-        assert "not in s3://bucket/caches/one yet, but kept here: 1 result" in one.told[-1]
-        assert one.cache.check(cut.id) is None
-
-        # Another process, as after a crash: the next run's end pushes what is missing, and only that.
-        before = line.passed
-        Cache(one.root, one.told.append).finish_pushes()
-        assert one.cache.remote.pending() == []
-        if part > 0.95:
-            assert line.passed - before < whole / 2
-        assert_whole(URL)
-    two = places("two")
-    assert two.cache.look_up(recipe(name).digest) is not None
-    assert equal(two.cache.open(cut.id), graph(vertices))
-
-
-def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
-    one = places("one")
-    script = (
-        "import sys; from gravel.pipeline.store.cache import Cache\n"
-        "from tests.pipeline.samples import graph, publish\n"
-        "import gravel.pipeline.store.s3; gravel.pipeline.store.s3.RETRIES = 50\n"
-        "cache = Cache(sys.argv[1]); publish(cache, graph(12_000), 'killed'); print('made', flush=True)\n"
-        "cache.finish_pushes()"
-    )
-    line.cut(after=50_000)
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(one.root)], cwd=Path(__file__).parents[2], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"made\n"
-        process.kill()
-    line.mend()
-    assert_whole(URL)
-    assert one.cache.remote.pending() == [recipe("killed").digest]
-    one.cache.finish_pushes()
-    assert_whole(URL)
-    assert places("two").cache.look_up(recipe("killed").digest) is not None
-
-
-def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatch):
-    record = put_graph(places("one"), vertices=12_000)
-    two = places("two")
-    assert two.cache.look_up(recipe("one").digest) is not None
-    for part in (0.05, 0.5, 0.95):
-        line.cut(after=int(part * record.bytes_on_disk))
-        with pytest.raises(
-            DamagedArtifact, match=r"it is not here, and s3://bucket/caches/one at .* cannot be"
-        ):
-            two.cache.open(record.id)
-        assert list((two.root / "data").iterdir()) == []
-        line.mend()
-    assert equal(two.cache.open(record.id), graph(12_000))
-    assert two.cache.verify().damaged == {}
-
-
 def test_many_recipes_that_the_store_lacks_cost_few_questions(places, line):
     put_graph(places("one"), "there")
     two = places("two")
@@ -228,49 +97,6 @@ def test_two_machines_that_push_the_same_leave_it_once(places, line):
     assert_whole(URL)
     target = open_remote(URL)
     assert len(target.names("artifacts")) == len(target.names("data")) == len(target.names("recipes")) == 1
-
-
-def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
-    one = places("one")
-    record = put_graph(one)
-    target = open_remote(URL)
-    shard = max(record.files, key=lambda file: file.size)
-    name = f"data/{record.path.name}/{shard.path}"
-    target.put(name, b"x" * shard.size)
-
-    two = places("two")
-    assert two.cache.look_up(recipe("one").digest) is not None
-    with pytest.raises(DamagedArtifact, match="is not what was written"):
-        two.cache.open(record.id)
-    two.cache.quarantine(record.id, "as the driver does")
-    assert two.cache.check(record.id) == "it has no record in the cache"
-    assert len(target.names("quarantine")) == 1
-    assert list((two.root / "data").iterdir()) == []
-
-    with two.cache.writer() as writer:
-        made = writer.publish(graph(4000))
-    two.cache.remember(recipe("one"), (made.id,), provenance())
-    two.cache.finish_pushes()
-    three = places("three")
-    assert three.cache.look_up(recipe("one").digest) is not None
-    assert equal(three.cache.open(record.id), graph(4000))
-
-
-def test_a_recipe_whose_artifact_is_gone_from_the_store_is_computed_again(places):
-    one = places("one")
-    record = put_graph(one)
-    open_remote(URL).remove([f"artifacts/{record.id}.json"])
-    two = places("two")
-    assert two.cache.look_up(recipe("one").digest) is None
-    assert two.told == []
-
-
-def test_local_damage_is_mended_from_the_store(places):
-    one = places("one")
-    record = put_graph(one)
-    one.cache.quarantine(record.id, "a test says so")
-    assert one.cache.look_up(recipe("one").digest).outputs == (record.id,)
-    assert equal(one.cache.open(record.id), graph(4000))
 
 
 def test_gc_keeps_what_the_store_lacks(places, line):
@@ -301,14 +127,6 @@ def test_names_that_lead_outside_are_refused(places):
     assert "names '..'" in two.told[0]
 
 
-def run(marks: Path, root: Path, **options: Any) -> RunOutcome:
-    plan = plan_of(
-        stage_run("a", MAKE, value=1, marks=str(marks)),
-        stage_run("b", ADD, "a", value=10, marks=str(marks)),
-    )
-    return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu", **options))
-
-
 def test_runs_share_results_through_the_store(places, tmp_path, line):
     marks = tmp_path / "marks"
     one = places("one")
@@ -331,21 +149,6 @@ def test_runs_share_results_through_the_store(places, tmp_path, line):
     assert run(marks, three.root).record["state"] == "done"
     assert three.cache.remote.pending() == []
     assert count(marks, 10) == 2
-
-
-def test_a_line_that_dies_before_the_data_came_costs_a_computation_only(places, tmp_path, line):
-    marks = tmp_path / "marks"
-    run(marks, places("one").root)
-    two = places("two")
-    run(marks, two.root)
-    line.cut()
-    plan = plan_of(
-        stage_run("a", MAKE, value=1, marks=str(marks)),
-        stage_run("b", ADD, "a", value=99, marks=str(marks)),
-    )
-    outcome = execute(plan, RunOptions(cache_root=two.root, cluster="inline", backend="cpu"))
-    assert outcome.record["state"] == "done"
-    assert count(marks, 1) == 2
 
 
 def test_what_lies_here_is_used_without_the_libraries_of_stores(places, tmp_path):

@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 import errno
-import pickle
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
-from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.progress.events import Event, Reporter
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.pipeline.workers import inline, mapped, process_memory, resident, write_behind
-from gravel.pipeline.workers.hand_over import HOST, IPC, MAPPED, HandOver
+from gravel.pipeline.workers import inline, resident, write_behind
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifacts import Artifact, EdgeList, Graph, Partition
+from gravel.stages.artifacts import Artifact
+from tests.pipeline.memory_case import Kept, whole
 from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, sized
 from tests.pipeline.tiny_stages import count, plan_of
 
 MIB = 1 << 17
 """Numbers of 8 bytes in a MiB."""
-
-
-class Kept(Reporter):
-    """Keeps all events."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def handle(self, event: Event) -> None:
-        self.events.append(event)
-
-    @property
-    def notes(self) -> list[str]:
-        return [event.data["message"] for event in self.events if event.kind == "note"]
 
 
 @pytest.fixture(autouse=True)
@@ -62,15 +40,6 @@ def run(plan: Plan, root: Path, cluster: str = "inline", **options: Any) -> RunO
 def looked(root: Path, outcome: RunOutcome, key: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = Cache(root).describe(outcome.outputs(key)[0]).attributes["searches"]
     return found
-
-
-def whole(root: Path) -> None:
-    """All that is in the cache is what was computed, and nothing lies beside it that a sweep leaves."""
-    Cache(root).sweep()
-    verified = Cache(root).verify()
-    assert not verified.damaged
-    assert not list((root / "data").glob("*.lock"))
-    assert not list((root / "locks").iterdir())
 
 
 @pytest.mark.parametrize("cluster", ["inline", "local"])
@@ -275,202 +244,3 @@ def test_workers_of_a_host_map_each_others_results(tmp_path: Path) -> None:
     assert len({each["process"] for each in seen}) == 2
     assert {each["type"] for each in seen} == {"ndarray"}
     assert len({each["sum"] for each in seen}) == 1
-
-
-def graph(offsets: Any) -> Graph:
-    return Graph(
-        row_offsets=offsets,
-        column_indices=numpy.zeros(0, numpy.uint32),
-        vertex_count=1,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-    )
-
-
-def in_place(address: str, function: Any, *arguments: Any) -> Any:
-    """The worker at any address is this process."""
-    return function(*arguments)
-
-
-@pytest.fixture(params=["read", "mapped"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How memory comes from another process: read, or mapped where the system refuses to have it read."""
-
-    def refuse(*_: Any) -> None:
-        raise process_memory.ReadRefused("Operation not permitted")
-
-    if request.param == "mapped":
-        monkeypatch.setattr(mapped, "read_memory", refuse)
-    return str(request.param)
-
-
-@pytest.fixture
-def kept() -> Iterator[Callable[..., None]]:
-    """Keep a result in this process, until the test ends."""
-    names: list[str] = []
-
-    def keep(name: str, artifact: Artifact) -> None:
-        resident.keep_resident((name,), (artifact,))
-        names.append(name)
-
-    yield keep
-    for name in names:
-        if name in resident.RESIDENT:
-            resident.release_resident((name,))
-
-
-def test_a_result_of_another_worker_comes_field_by_field(way: str, kept: Any) -> None:
-    numbers, log = numpy.arange(100_000), list[str]()
-    kept("there", graph(numbers))
-    hand_over = HandOver(in_place, log.append)
-    found: Any = hand_over.bring("there", "address", None)
-    assert isinstance(found, Graph)
-    assert found.column_indices.shape == (0,)
-    assert not hand_over.brought
-    assert numpy.array_equal(found.row_offsets, numbers)
-    assert found.row_offsets is found.row_offsets
-    found.row_offsets[0] = 5
-    assert numbers[0] == 0
-    other: Any = HandOver(in_place, log.append).bring("there", "address", None)
-    assert other.row_offsets[0] == 0
-    resident.release_resident(("there",))
-    assert other.row_offsets[1] == 1
-    size, expected = numbers.nbytes, HOST if way == "read" else MAPPED
-    assert hand_over.brought == {expected: size, IPC: 0}
-    assert log[0].startswith(f"there: row_offsets comes from another worker, 781 KiB {expected}, in ")
-
-
-def test_arrays_of_a_group_come_with_those_that_are_small(way: str, kept: Any) -> None:
-    arrays = {"large": numpy.arange(50_000), "strided": numpy.arange(90_000)[::3], "small": numpy.arange(3)}
-    partition = Partition(
-        arrays=arrays,
-        delegates=numpy.zeros(0, numpy.uint32),
-        permutation=None,
-        ranks=1,
-        threshold=1,
-        vertex_count=1,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-        statistics={},
-    )
-    kept("group", partition)
-    found: Any = HandOver(in_place, lambda _: None).bring("group", "address", None)
-    assert list(found.arrays) == list(arrays)
-    for name, array in arrays.items():
-        assert numpy.array_equal(found.arrays[name], array)
-    again: Any = pickle.loads(pickle.dumps(found))
-    assert type(again) is Partition
-    assert numpy.array_equal(again.arrays["strided"], arrays["strided"])
-    assert Artifact.kinds["Partition"] is Partition
-
-
-def test_memory_that_its_owner_let_go_of_is_not_believed(way: str, kept: Any) -> None:
-    kept("left", graph(numpy.arange(100_000)))
-    found: Any = HandOver(in_place, lambda _: None).bring("left", "address", None)
-    there: Any = HandOver(in_place, lambda _: None).bring("left", "address", lambda: graph(numpy.arange(7)))
-    resident.release_resident(("left",))
-    kept("left", graph(numpy.arange(100_001)))
-    mapped.share("left")
-    with pytest.raises(DamagedArtifact, match="has let go of it"):
-        _ = found.row_offsets
-    assert len(there.row_offsets) == 7
-
-
-def test_memory_of_a_process_that_is_gone(kept: Any) -> None:
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    kept("dead", graph(numpy.arange(100_000)))
-    shared = replace(mapped.share("dead"), process=child.pid)
-    hand_over = HandOver(lambda *_: shared, lambda _: None)
-    found: Any = hand_over.bring("dead", "address", None)
-    with pytest.raises(DamagedArtifact, match="is gone"):
-        _ = found.row_offsets
-
-
-def test_what_a_gpu_has_is_handed_over_by_its_name(monkeypatch: pytest.MonkeyPatch, kept: Any) -> None:
-    from gravel.kernels.placement import device_copies, device_sharing
-
-    class There:
-        nbytes = 800_000
-
-    there, ended = There(), []
-    copies = device_copies.DeviceCopies()
-    copies.budget = 1 << 20
-    log: list[str] = []
-    monkeypatch.setattr(device_copies, "COPIES", copies)
-    monkeypatch.setattr(device_sharing, "export", lambda array: (b"handle", lambda: ended.append(array)))
-    monkeypatch.setattr(
-        device_sharing, "bring", lambda handle, shape, dtype: There() if handle == b"handle" else None
-    )
-    numbers = numpy.arange(100_000)
-    kept("named", graph(numbers))
-    assert copies.keep(numbers, there)
-    plain: Any = HandOver(in_place, log.append).bring("named", "address", None)
-    assert copies.find(plain.row_offsets) is None
-    for _ in range(2):
-        hand_over = HandOver(in_place, log.append, on_device=True)
-        found: Any = hand_over.bring("named", "address", None)
-        assert copies.find(found.row_offsets) is not None
-        assert hand_over.brought[IPC] == numbers.nbytes
-    assert ", 781 KiB by IPC, in" in log[1]
-    resident.release_resident(("named",))
-    assert ended == [there]
-
-
-def test_the_oldest_copies_leave_a_gpu_first_and_go_with_the_hosts() -> None:
-    from gravel.kernels.placement.device_copies import DeviceCopies
-
-    class There:
-        nbytes = 40
-
-    copies = DeviceCopies()
-    copies.budget = 100
-    hosts = [numpy.zeros(5) for _ in range(3)]
-    assert all(copies.keep(host, There()) for host in hosts)
-    assert [copies.find(host) is not None for host in hosts] == [False, True, True]
-    assert copies.bytes == 80
-    copies.make_room(50)
-    assert [copies.find(host) is not None for host in hosts] == [False, False, True]
-    hosts.pop()
-    assert copies.bytes == 0
-    copies.budget = 10
-    assert not copies.keep(hosts[0], There())
-
-
-ARRAYS = {
-    "empty": numpy.zeros(0, numpy.int64),
-    "one": numpy.array([7]),
-    "a MiB": numpy.arange(1 << 17),
-    "a byte more": numpy.arange((1 << 20) + 1).astype(numpy.uint8),
-    "large": numpy.arange(5 << 20, dtype=numpy.uint32),
-    "strided": numpy.arange(1 << 18)[::3],
-    "big-endian": numpy.arange(1000).astype(">i8"),
-    "bool": numpy.arange(99) % 3 == 0,
-    "columns": numpy.arange(60_000, dtype=numpy.int32).reshape(3, 20_000),
-    "fortran": numpy.asfortranarray(numpy.arange(60_000).reshape(300, 200)),
-}
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_the_id_in_memory_is_that_of_the_store(tmp_path: Path, name: str, threads: int) -> None:
-    artifact = graph(ARRAYS[name])
-    with Cache(tmp_path).writer() as writer:
-        record = writer.publish(artifact)
-    assert identify(artifact, threads) == record.id
-    assert identify(Cache(tmp_path).open(record.id), threads) == record.id
-
-
-def test_what_cannot_be_identified_is_refused_as_the_store_does() -> None:
-    with pytest.raises(TypeError, match="complex128 cannot be stored"):
-        identify(graph(numpy.zeros(3, numpy.complex128)))
-    edges = EdgeList(
-        source=numpy.zeros(1, numpy.uint32),
-        target=numpy.zeros(1, numpy.uint32),
-        vertex_count=float("nan"),  # type: ignore[arg-type]
-        undirected=False,
-    )
-    with pytest.raises(ValueError, match="which has no such number"):
-        identify(edges)

@@ -24,7 +24,7 @@ from gravel.pipeline.schedule.policy import State, Waiting
 from gravel.pipeline.schedule.service import Service
 from gravel.pipeline.schedule.times import from_iso
 from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
-from tests.pipeline.test_schedule_supervisor import job_of
+from tests.pipeline.schedule_case import job_of
 from tests.pipeline.tiny_stages import ADD, MAKE
 
 WORKFLOW = """\

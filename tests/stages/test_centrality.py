@@ -40,6 +40,8 @@ def reference(graph: Graph) -> Any:
 
 
 def of_networkx(made: Any, measure: str) -> dict[int, float]:
+    if measure == "betweenness":
+        return networkx.betweenness_centrality(made)  # type: ignore[no-any-return]
     if measure == "closeness":
         return networkx.closeness_centrality(made)  # type: ignore[no-any-return]
     if measure == "harmonic":
@@ -50,6 +52,10 @@ def of_networkx(made: Any, measure: str) -> dict[int, float]:
     return {v: e for part in parts for v, e in networkx.eccentricity(made.subgraph(part)).items()}
 
 
+def measured(parameters: CentralityParameters, graph: Graph) -> Any:
+    return centrality(PlainContext(), parameters, input=graph)[0]
+
+
 MEASURES = ("closeness", "harmonic", "eccentricity", "neighbourhood")
 
 
@@ -57,18 +63,42 @@ def asked(measure: str, **more: Any) -> CentralityParameters:
     return CentralityParameters(measure=measure, hops=3 if measure == "neighbourhood" else None, **more)
 
 
+@pytest.mark.parametrize("order", [None, "random"])
+def test_betweenness_is_that_of_networkx(graph: Graph, reference: Any, order: str | None) -> None:
+    stored = graph if order is None else reorder(PlainContext(), ReorderParameters(method=order), input=graph)
+    for options in ({}, {"normalized": False}, {"endpoints": True}):
+        expected = networkx.betweenness_centrality(reference, **options)
+        found = measured(CentralityParameters(measure="betweenness", **options), stored)
+        numpy.testing.assert_allclose(found.value, [expected[v] for v in range(VERTICES)], rtol=1e-10)
+        with_arcs = int(numpy.count_nonzero(numpy.diff(graph.row_offsets)))
+        assert (found.vertex, found.sources) == (None, with_arcs)
+    drawn = CentralityParameters(measure="betweenness", sources={"random": 60, "seed": 3})
+    some = measured(drawn, stored)
+    assert some.sources == 60
+    numpy.testing.assert_allclose(some.value, measured(drawn, graph).value, rtol=1e-10)
+
+
+def test_batches_are_counted(graph: Graph) -> None:
+    for parameters in (asked("closeness", memory=12_000), CentralityParameters(measure="betweenness")):
+        found = centrality(PlainContext(), parameters, input=graph)
+        sources = found[0].sources or VERTICES
+        assert sum(each["sources"] for each in found[1].batches) == sources
+        assert all(each["milliseconds"] > 0 and not each["resumed"] for each in found[1].batches)
+        assert len(found[1].batches) > 1
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("order", [None, "random"])
 def test_values_are_those_of_networkx(graph: Graph, reference: Any, measure: str, order: str | None) -> None:
     stored = graph if order is None else reorder(PlainContext(), ReorderParameters(method=order), input=graph)
     expected = of_networkx(reference, measure)
-    found = centrality(PlainContext(), asked(measure), input=stored)
+    found = measured(asked(measure), stored)
     assert (found.measure, found.vertex, found.vertex_count) == (measure, None, VERTICES)
     numpy.testing.assert_allclose(found.value, [expected[v] for v in range(VERTICES)], rtol=1e-12)
-    some = centrality(PlainContext(), asked(measure, vertices={"vertices": [7, 3, 200]}), input=stored)
+    some = measured(asked(measure, vertices={"vertices": [7, 3, 200]}), stored)
     assert numpy.asarray(some.vertex).tolist() == [7, 3, 200]
     numpy.testing.assert_allclose(some.value, [expected[v] for v in (7, 3, 200)], rtol=1e-12)
-    drawn = centrality(PlainContext(), asked(measure, vertices={"random": 20, "seed": 5}), input=stored)
+    drawn = measured(asked(measure, vertices={"random": 20, "seed": 5}), stored)
     assert len(set(numpy.asarray(drawn.vertex).tolist())) == 20
     numpy.testing.assert_allclose(
         drawn.value, [expected[v] for v in numpy.asarray(drawn.vertex).tolist()], rtol=1e-12
@@ -76,24 +106,26 @@ def test_values_are_those_of_networkx(graph: Graph, reference: Any, measure: str
 
 
 def test_little_memory_gives_the_same(graph: Graph) -> None:
-    usual = centrality(PlainContext(), asked("harmonic"), input=graph)
-    narrow = centrality(PlainContext(), asked("harmonic", memory=12_000), input=graph)
+    usual = measured(asked("harmonic"), graph)
+    narrow = measured(asked("harmonic", memory=12_000), graph)
     numpy.testing.assert_array_equal(usual.value, narrow.value)
     with pytest.raises(StageError, match="64 searches at once take"):
-        centrality(PlainContext(), asked("harmonic", memory=1000), input=graph)
+        measured(asked("harmonic", memory=1000), graph)
 
 
 def test_what_is_refused(graph: Graph) -> None:
     arcs = replace(edges(), undirected=False)
     directed = symmetrize(PlainContext(), SymmetrizeParameters(direction="as_given"), input=arcs)
     with pytest.raises(StageError, match="closeness is defined here for undirected graphs"):
-        centrality(PlainContext(), asked("closeness"), input=directed)
+        measured(asked("closeness"), directed)
     with pytest.raises(StageError, match="no such source: 300"):
-        centrality(PlainContext(), asked("closeness", vertices={"vertices": [300]}), input=graph)
+        measured(asked("closeness", vertices={"vertices": [300]}), graph)
     for given, message in (
         ({"measure": "neighbourhood"}, "needs hops"),
         ({"measure": "closeness", "hops": 2}, "takes no hops"),
         ({"measure": "closeness", "vertices": {"vertices": [1, 2, 1]}}, "vertex 1 is listed twice"),
+        ({"measure": "closeness", "endpoints": True}, "closeness takes no endpoints"),
+        ({"measure": "betweenness", "vertices": {"random": 3}}, "sources says from which"),
     ):
         with pytest.raises(ValidationError, match=message):
             CentralityParameters(**given)

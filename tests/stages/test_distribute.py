@@ -234,7 +234,7 @@ def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         made(2, on_gpus)
     with pytest.raises(ValidationError, match="do not make 3 equal hosts"):
         DistributeParameters(source=SOURCE, ranks=4, hosts=3)
-    monkeypatch.setattr("gravel.kernels.partition.distribute.local_count", lambda *_: 2**32)
+    monkeypatch.setattr("gravel.kernels.partition.layout.local_count", lambda *_: 2**32)
     with pytest.raises(StageError, match="do not fit 32-bit local ids"):
         made(1)
 

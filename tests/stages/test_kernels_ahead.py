@@ -16,7 +16,7 @@ import pytest
 
 from gravel.kernels import cuda
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
-from gravel.kernels.cuda.source import compiler_options, read_source
+from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
 from gravel.pipeline.core.devices import Device
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler.machine import decide
@@ -38,6 +38,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("symmetrize", {}),
     *(("traverse", {"output": output, "sources": [1]}) for output in ("both", "distance", "predecessor")),
     ("traverse", {"algorithm": "components"}),
+    ("traverse", {"algorithm": "sssp", "sources": [1]}),
     ("traverse", {"sources": [1], "strategy": "direction_optimizing"}),
     ("verify", {}),
     *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
@@ -46,6 +47,21 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 WORKFLOWS = QUICKSTART.parent
+
+
+def test_shortest_paths_have_kernels_of_their_own() -> None:
+    stages = all_stages()
+    sssp = stages["traverse"].parameters(algorithm="sssp", sources=[1])
+    found = kernels_ahead("verify", stages["verify"].parameters(), [("traverse", sssp)])
+    assert [path for path, _ in found][:2] == [
+        f"kernels/verify/cuda/{name}.cu" for name in ("paths", "vertices")
+    ]
+    path, macros = found[0]
+    assert compiler_options(read_source(path), macros)
+    assert next(path for path, _ in kernels_ahead("traverse", sssp)) == "kernels/sssp/delta_stepping.cu"
+    dijkstra = stages["traverse"].parameters(algorithm="sssp", strategy="dijkstra", sources=[1])
+    assert kernels_ahead("traverse", dijkstra) == ()
+    assert kernels_ahead("symmetrize", stages["symmetrize"].parameters(weights="sum")) == ()
 
 
 @pytest.mark.parametrize(("stage", "asked"), ASKED, ids=str)
@@ -57,8 +73,7 @@ def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, A
         text = read_source(path)
         assert compiler_options(text, macros)
         for name, value in macros.items():
-            [declared] = [line for line in text.splitlines() if line.startswith(f"// variants {name}:")]
-            assert value in declared.split(":")[1].split()
+            assert value in declared_variants(text)[name]
 
 
 class Module:
@@ -151,7 +166,7 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
         (
             "cuda",
             {
-                *("search", "varint", "checkpoints", "relabel", "level_statistics", "wake"),
+                *("search", "bytes", "checkpoints", "relabel", "level_statistics", "wake"),
                 *("rmat", "build", "renumber", "locality", "split", "distributor", "rows", "vertices"),
             },
         ),

@@ -9,30 +9,21 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from gravel.kernels.partition import assemble, components, prepare, storage, suggest_threshold, to_arrays
+from gravel.kernels.partition import PartitionSearch, suggest_threshold, to_arrays
 from gravel.kernels.partition import partition as split
+from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.components import components
+from gravel.kernels.partition.storage import storage
 from gravel.stages.artifacts import Graph, Ordering, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.verify import VerifyParameters, verify
-from tests.stages.preparing_case import Refusing, divided_on_cpu, placed, same_partition
-from tests.zoo import DATA, ZooGraph, needs_data, scipy_distances, zoo
+from tests.stages.preparing_case import Refusing, divided_on_cpu, graph_of, placed, same_partition
+from tests.zoo import DATA, needs_data, scipy_distances, zoo
 
 SKEWED = next(graph for graph in zoo() if graph.name == "skewed_random")
-
-
-def graph_of(member: ZooGraph, symmetric: bool = True) -> Graph:
-    offsets, columns = member.csr(symmetric=symmetric)
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=member.vertex_count,
-        arc_count=len(columns),
-        symmetric=symmetric,
-        deduplicated=True,
-    )
 
 
 @pytest.mark.parametrize("threshold", [0, 6, "auto"])
@@ -52,7 +43,7 @@ def test_a_stored_partition_is_the_graph(ranks: int, threshold: int | str) -> No
             assert stored.statistics["delegates"] == len(stored.delegates)
             if member.vertex_count:
                 distance = scipy_distances(graph.row_offsets, graph.column_indices, 0)
-                assert numpy.array_equal(prepare(whole).run(0).distance, distance)
+                assert numpy.array_equal(PartitionSearch(whole).run(0).distance, distance)
 
 
 def test_ranges_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +121,7 @@ def test_wrong_parameters_are_refused(wrong: dict[str, object]) -> None:
 
 
 def test_too_many_vertices_for_local_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.partition.distribute.local_count", lambda *_: 2**32)
+    monkeypatch.setattr("gravel.kernels.partition.layout.local_count", lambda *_: 2**32)
     with pytest.raises(StageError, match="do not fit 32-bit local ids"):
         partition(PlainContext(), PartitionParameters(threshold=2), input=graph_of(SKEWED))
 
@@ -183,7 +174,7 @@ def test_a_real_mesh_and_its_verification() -> None:
     stored = partition(PlainContext(), PartitionParameters(ranks=4), input=graph)
     assert 0 < len(stored.delegates) <= n / 16
     whole = load_partition(stored)
-    result = prepare(whole).run(17)
+    result = PartitionSearch(whole).run(17)
     assert numpy.array_equal(result.distance, scipy_distances(offsets, columns, 17))
     labels = components(whole, symmetric=True).component
     found = {

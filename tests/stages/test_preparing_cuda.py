@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.partition import census, chunks, chunks_cuda
+from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
 from gravel.kernels.strategy import backend_of
 from gravel.kernels.striped import stripe_rows
 from gravel.stages.context import PlainContext
@@ -61,7 +61,7 @@ def test_shares_and_counts_of_large_ranges(dtype: Any) -> None:
     offsets, columns = fast_csr(rmat(18), symmetric=True, index=dtype)
     lengths = numpy.diff(offsets)
     above = lengths > 40
-    host = chunks.index_delegates(chunks.delegate_words(above), lengths[above])
+    host = shares.index_delegates(shares.delegate_words(above), lengths[above])
     rows = [(0, cupy.asarray(offsets))]
     vertices, index = chunks_cuda.index_delegates(lambda: rows, len(lengths), 40, dtype)
     assert numpy.array_equal(vertices.get(), numpy.flatnonzero(above))
@@ -85,7 +85,7 @@ def test_shares_and_counts_of_large_ranges(dtype: Any) -> None:
                             assert numpy.array_equal(here[name].get(), array), name
         ends = cupy.zeros((2, census.LARGEST + 1), numpy.int64)
         chunks_cuda.count_rows(*given, first, cupy.asarray(degrees), ends[0], ends[1])
-        assert numpy.array_equal(ends.get(), census.count_rows(*rows, first, degrees))
+        assert numpy.array_equal(ends.get(), census_cpu.count_rows(*rows, first, degrees))
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -271,9 +271,9 @@ def test_what_gpus_compute_holds_labels() -> None:
     assert [computed(each.one) for each in rows] == pytest.approx([0.36, 0.35])
     assert rows[0].prediction.seconds == pytest.approx(0.36e-3)
     # Levels are all there is to so small a graph; on two ranks they meet and read each other's.
-    gained = rows[1].prediction.meetings
+    gained = rows[1].prediction.barriers
     levels = numpy.mean([search["depth"] + 1 for search in two.searches])
-    each = 2 * H200_PEER.link_latency + H200_PEER.settle_seconds
+    each = 2 * H200_PEER.link_latency + H200_PEER.commit_seconds
     assert gained == pytest.approx((levels + H200_PEER.end_levels) * each)
     # What one GPU holds goes rank by rank, and is not compared with GPUs at once.
     held = replace(two, notes=["2 GPUs were not there at once, so one holds all ranks"])
@@ -293,7 +293,7 @@ def test_transports_are_predicted_apart() -> None:
     assert found["nccl"].fitted
     assert found["nccl"].prediction.seconds == pytest.approx(2.7e-3)
     assert computed(found["two"].one) == pytest.approx(1.5)
-    assert found["two"].prediction.meetings > 5 * H200_NCCL.settle_seconds
+    assert found["two"].prediction.barriers > 5 * H200_NCCL.commit_seconds
 
 
 def test_other_machines_are_predicted_where_it_is_asked_for(study: dict[str, Artifact]) -> None:
@@ -312,7 +312,7 @@ def test_other_machines_are_predicted_where_it_is_asked_for(study: dict[str, Art
     assert "not for the graphs of this page" in found[names[0]]["about"]
     table = found[names[1]]
     assert column(table, "ranks") == [*COUNTS] * 6
-    parts = [column(table, name) for name in ("local", "masks", "vertices", "meetings")]
+    parts = [column(table, name) for name in ("local", "masks", "vertices", "barriers")]
     assert [sum(each) for each in zip(*parts, strict=True)] == pytest.approx(column(table, "search"))
     assert column(table, "efficiency, %")[0] == 100
     data = found[names[0]]["data"]

@@ -1,18 +1,23 @@
 """Weights through symmetrize and reorder, and traverse with `algorithm: sssp`, verified."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 from pydantic import ValidationError
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from gravel.stages import compress, partition, reorder, symmetrize, traverse, verify
+from gravel.pipeline.store.fields import split
+from gravel.stages import compress, partition, paths, reorder, symmetrize, traverse, verify
 from gravel.stages.artifacts import EdgeList, Traversal
+from gravel.stages.compressing import weights as packing
+from gravel.stages.compressing.decoding import decompress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.placing import extent_of
-from gravel.stages.weights import is_weighted, stored_weights
+from gravel.stages.weights import stored_weights
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 30)
 
@@ -125,8 +130,6 @@ def test_types_of_weights(weights, dtype):
 def test_recipes_without_weights_do_not_change():
     assert "weights" in symmetrize.STAGE.added
     assert symmetrize.SymmetrizeParameters().weights == "leave_out"
-    from gravel.pipeline.store.fields import split
-
     arrays, attributes = split(call(symmetrize, input=EDGES))
     assert set(arrays) == {"row_offsets", "column_indices"}
     assert "weights" not in attributes
@@ -218,41 +221,141 @@ def test_parameters_that_are_for_bfs(given, message):
 def test_graphs_without_weights_are_refused():
     plain = call(symmetrize, input=EDGES)
     weighted = call(symmetrize, {"weights": "sum"}, input=EDGES)
-    packed = call(compress, input=weighted)
-    split = call(partition, {"ranks": 2}, input=weighted)
+    packed = call(compress, input=plain)
+    divided = call(partition, {"ranks": 2}, input=plain)
     parameters = traverse.TraverseParameters(algorithm="sssp")
     for stored, message in (
         (plain, "the graph has no weights"),
-        (packed, "compress keeps no weights"),
-        (split, "partition keeps no weights"),
+        (packed, "the graph has no weights"),
+        (divided, "partition keeps no weights"),
     ):
         with pytest.raises(StageError, match=message):
             call(traverse, {"algorithm": "sssp"}, input=stored)
         extent = extent_of(stored)
         need = traverse.STAGE.estimate(parameters, {"input": (extent,)}, MACHINE)
         assert message in need.refusal
-    size = 8 * 5 + 8 * 4
-    for kind, more in (("Graph", 0), ("Ordering", 16)):
-        extent = Extent(kind=kind, vertices=4, arcs=4, bytes=size + more)
-        assert is_weighted(extent)
-        assert not traverse.STAGE.estimate(parameters, {"input": (extent,)}, MACHINE).refusal
+    for stored in (weighted, call(reorder, {"method": "degree"}, input=weighted)):
+        for each in (stored, call(compress, input=stored)):
+            extent = extent_of(each)
+            assert extent.weighted
+            assert not traverse.STAGE.estimate(parameters, {"input": (extent,)}, MACHINE).refusal
 
 
-def test_a_negative_weight_is_refused_by_its_arc():
-    graph = call(symmetrize, {"weights": "minimum"}, input=edge_list([(0, 1), (1, 2)], [1, -4], 3))
-    with pytest.raises(StageError, match=r"the arc \(1, 2\) has the weight -4"):
-        call(traverse, {"algorithm": "sssp"}, input=graph)
+def test_weights_are_known_before_a_run():
+    edges = Extent(kind="EdgeList", vertices=9, arcs=20, bytes=320)
+    asked = symmetrize.SymmetrizeParameters(weights="sum")
+    (graph,) = symmetrize.STAGE.estimate(asked, {"input": (edges,)}, MACHINE).outputs
+    (plain,) = symmetrize.STAGE.estimate(
+        symmetrize.SymmetrizeParameters(), {"input": (edges,)}, MACHINE
+    ).outputs
+    sssp = traverse.TraverseParameters(algorithm="sssp")
+    ranks = partition.PartitionParameters(ranks=2)
+    assert graph.weighted
+    assert not plain.weighted
+    for stage in (reorder, compress):
+        (found,) = stage.STAGE.estimate(stage.STAGE.parameters(), {"input": (graph,)}, MACHINE).outputs
+        assert found.weighted
+        assert not traverse.STAGE.estimate(sssp, {"input": (found,)}, MACHINE).refusal
+        (found,) = stage.STAGE.estimate(stage.STAGE.parameters(), {"input": (plain,)}, MACHINE).outputs
+        assert "no weights" in traverse.STAGE.estimate(sssp, {"input": (found,)}, MACHINE).refusal
+    assert "a partition carries none" in partition.STAGE.estimate(ranks, {"input": (graph,)}, MACHINE).refusal
+    assert not partition.STAGE.estimate(ranks, {"input": (plain,)}, MACHINE).refusal
+
+
+def test_a_partition_refuses_weights():
+    graph = call(symmetrize, {"weights": "sum"}, input=EDGES)
+    with pytest.raises(StageError, match="the graph has weights, and a partition carries none"):
+        call(partition, {"ranks": 2}, input=graph)
+
+
+@pytest.mark.parametrize("codec", ["csr", "varint", "blocks", "elias_fano"])
+@pytest.mark.parametrize(
+    ("weights", "packed"),
+    [
+        ([0, 255], "uint8"),
+        ([7, 256], "uint16"),
+        ([7, 65536], "uint32"),
+        ([-128, 127], "int8"),
+        ([-1, 128], "int16"),
+        ([-32769, 5], "int32"),
+        ([0.5, 1e9], "float32"),
+    ],
+)
+def test_compress_keeps_weights_in_the_smallest_type(codec, weights, packed):
+    graph = call(symmetrize, {"weights": "minimum"}, input=edge_list([(0, 1), (1, 2)], weights, 3))
+    found = call(compress, {"codec": codec}, input=graph)
+    assert found.weights.dtype == packed
+    assert found.statistics["weight_bytes"] == 4 * numpy.dtype(packed).itemsize
+    back = decompress(found)
+    assert rows_of(back) == rows_of(graph)
+    assert back.weights.dtype == graph.weights.dtype
+
+
+def test_compress_without_weights_stores_what_it_did():
+    arrays, attributes = split(call(compress, input=call(symmetrize, input=EDGES)))
+    assert set(arrays) == {"byte_offsets", "stream"}
+    assert "weights" not in attributes
+    assert "weight_bytes" not in attributes["statistics"]
+
+
+def test_weights_are_packed_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(packing, "ARCS_AT_ONCE", 3)
+    weights = numpy.array([1, 2, 3, 300, 5, 6, 7], numpy.uint32)
+    found = packing.packed_weights(PlainContext(MACHINE), weights)
+    assert found.dtype == numpy.uint16
+    numpy.testing.assert_array_equal(packing.unpacked_weights(found), weights)
+
+
+@pytest.mark.parametrize("codec", ["csr", "varint", "blocks", "elias_fano", "auto"])
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize("duplicates", ["remove", "keep"])
+def test_compressed_graphs_have_the_same_shortest_paths(codec, floats, duplicates):
+    edges = random_edges(3, floats=floats)
+    graph = call(symmetrize, {"weights": "minimum", "duplicates": duplicates}, input=edges)
+    expected, _ = call(traverse, {"algorithm": "sssp"}, input=graph)
+    for stored in (graph, call(reorder, {"method": "degree"}, input=graph)):
+        packed = call(compress, {"codec": codec}, input=stored)
+        found, measurement = call(traverse, {"algorithm": "sssp"}, input=packed)
+        numpy.testing.assert_array_equal(found.distance, expected.distance)
+        assert measurement.notes
+        # Predecessors are the smallest of the numbering that was searched.
+        assert call(verify, graph=graph, traversal=found).checks
+
+
+@pytest.mark.parametrize("weight", [-4, -0.5, numpy.nan, numpy.inf])
+def test_a_weight_that_cannot_be_is_refused_by_its_arc(weight):
+    """In the numbering of `symmetrize`, whatever is searched."""
+    edges = edge_list([(0, 1), (0, 3), (1, 2)], [1, 2, weight], 4)
+    graph = call(symmetrize, {"weights": "minimum", "direction": "as_given"}, input=edges)
+    ordered = call(reorder, {"method": "random", "seed": 3}, input=graph)
+    assert ordered.permutation.tolist() != [0, 1, 2, 3]
+    for stored in (graph, ordered, call(compress, input=graph), call(compress, input=ordered)):
+        for stage, asked in (
+            (traverse, {"algorithm": "sssp"}),
+            (paths, {"pairs": {"vertices": [[0, 2]]}}),
+        ):
+            with pytest.raises(StageError, match=rf"the arc \(1, 2\) has the weight {weight}"):
+                call(stage, asked, input=stored)
+
+
+def test_paths_that_are_too_long_are_refused_with_numbers():
+    from gravel.kernels.sssp.weights import words_of
+
+    with pytest.raises(
+        ValueError, match=r"a path may be 9,223,372,036,854,775,808 long: .*Scale the weights down"
+    ):
+        words_of((1 << 32) + 1, 1 << 31, 1 << 90)
 
 
 def test_what_verification_states():
-    graph = Extent(kind="Graph", vertices=4, arcs=4, bytes=8 * 5 + 8 * 4)
-    plain = Extent(kind="Graph", vertices=4, arcs=4, bytes=8 * 5 + 4 * 4)
+    graph = Extent(kind="Graph", vertices=4, arcs=4, bytes=8 * 5 + 8 * 4, weighted=True)
     labels = Extent(kind="Traversal", vertices=4, searches=1, bytes=48)
-    needs = [
-        verify.STAGE.estimate(verify.VerifyParameters(), {"graph": (each,), "traversal": (labels,)}, MACHINE)
-        for each in (graph, plain)
-    ]
-    assert needs[0].host_bytes - needs[1].host_bytes == 4 * 4 + 24 * 4
+    bfs, paths = (
+        verify.STAGE.estimate(verify.VerifyParameters(), {"graph": (graph,), "traversal": (each,)}, MACHINE)
+        for each in (labels, replace(labels, weighted=True))
+    )
+    # Weights, and of each vertex labels and what is made of them; a search takes offsets and 14 bytes.
+    assert paths.host_bytes - bfs.host_bytes == 4 * 4 + (8 + 4 + 24 - 22) * 4
 
 
 def test_results_of_own_stages_may_be_shortest_paths():

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy
 import pytest
 
+from gravel.kernels.threads import thread_count
 from gravel.pipeline.workers.inline import InlineServices
 from gravel.stages.context import PlainContext
 from gravel.stages.threads import AHEAD, map_threads
@@ -60,7 +60,7 @@ def test_few_items_are_taken_ahead() -> None:
 
 
 def test_kernels_of_items_run_on_one_thread() -> None:
-    assert set(map_threads(lambda _: numba.get_num_threads(), range(4), 2)) == {1}
+    assert set(map_threads(lambda _: thread_count(), range(4), 2)) == {1}
 
 
 def test_errors_come_where_they_are_read() -> None:

@@ -3,9 +3,9 @@
 import numpy
 import pytest
 
+from gravel.kernels.layouts.varint.bytes import encode
 from gravel.kernels.partition import partition
 from gravel.kernels.partition.layout import to_arrays
-from gravel.kernels.varint import encode
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine

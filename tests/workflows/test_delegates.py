@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gravel.kernels.partition import SearchOptions
-from gravel.pipeline.cli import main
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.workflow.loading import load_workflow
-
-WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+from tests.workflows.report_sections import WORKFLOWS, run
 
 NAMES = (
     "delegates_thresholds",
@@ -23,20 +20,6 @@ NAMES = (
     "delegates_scaling",
     "delegates_links",
 )
-
-
-def run(name: str, cache: Path, *words: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Run a workflow inline on the CPU and return the sections of its reports by key and title."""
-    arguments = [str(WORKFLOWS / f"{name}.yaml"), "--cache", str(cache), "--cluster", "inline", *words]
-    with pytest.raises(SystemExit) as stop:
-        main.main(["run", *arguments, "--backend", "cpu"])
-    assert not stop.value.code
-    latest = max(cache.glob("runs/*/report.json"), key=lambda path: path.stat().st_mtime)
-    bodies = json.loads(latest.read_text())["reports"]
-    return {
-        body["key"].partition("[")[0]: {section["title"]: section for section in body["sections"]}
-        for body in bodies
-    }
 
 
 @pytest.fixture(scope="module")

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gravel.kernels.order import METHODS
-from gravel.pipeline.cli import main
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.workflow.loading import load_workflow
-
-WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+from tests.workflows.report_sections import WORKFLOWS, run
 
 ORDERS = ["original", "rcm", "degree", "community"]
-
-
-def run(name: str, cache: Path, *words: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Run a workflow inline and return the sections of its reports by part and title."""
-    arguments = [str(WORKFLOWS / f"{name}.yaml"), "--cache", str(cache), "--cluster", "inline", *words]
-    with pytest.raises(SystemExit) as stop:
-        main.main(["run", *arguments, "--backend", "cpu"])
-    assert not stop.value.code
-    latest = max(cache.glob("runs/*/report.json"), key=lambda path: path.stat().st_mtime)
-    bodies = json.loads(latest.read_text())["reports"]
-    return {
-        body["key"].partition("[")[0]: {section["title"]: section for section in body["sections"]}
-        for body in bodies
-    }
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +48,8 @@ def test_the_large_graph_can_be_as_large_as_the_reports_and_nothing_of_it_is_kep
     settings = {"pages": "65608366", "large_edges": "1950000000", "device_memory": "5.8 GB"}
     plan = build_plan(load_workflow(WORKFLOWS / "order_compression.yaml", settings))
     large: list[Any] = [run for run in plan.runs.values() if run.key.startswith("capped.")]
-    for run in large:
-        assert bool(run.keep) is (run.stage.name in ("traverse", "verify", "report")), run.key
+    for each in large:
+        assert bool(each.keep) is (each.stage.name in ("traverse", "verify", "report")), each.key
     capped = [run for run in large if run.stage.name in ("traverse", "reorder")]
     memory = {int(run.parameters.device_memory) for run in capped}
     assert memory == {5_800_000_000}

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_csr
-from gravel.kernels.striped import prepare, stripe
+from gravel.kernels.striped import StripedSearch, stripe
 from gravel.pipeline.cli import main
 from tests.kernels.cuda_case import fast_csr
 from tests.pipeline.test_partition_cluster import gravel, outputs
@@ -93,6 +93,6 @@ def test_every_real_graph_is_searched_alike(path: Path) -> None:
         offsets, columns = fast_csr(named, symmetric=symmetric)
         single = prepare_csr(offsets, columns, symmetric=symmetric).run(source)
         for ranks in (1, 2, 3, 4, 7):
-            found = prepare(stripe(offsets, columns, ranks=ranks)).run(source)
+            found = StripedSearch(stripe(offsets, columns, ranks=ranks)).run(source)
             assert numpy.array_equal(found.distance, single.distance)
             assert numpy.array_equal(found.predecessor, single.predecessor)

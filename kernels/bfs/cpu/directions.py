@@ -1,7 +1,7 @@
 """The steps of a level by what the rows are: columns, or rows that are decoded where they are read.
 
 Each function is its namesake of `push.py` or `pull.py` for an array of columns, and that of
-`gravel.kernels.bfs.rows.cpu.steps` for rows that `gravel.kernels.bfs.rows.cpu.readers` reads. Which one is
+`gravel.kernels.bfs.rows.cpu.steps` for rows that `gravel.kernels.layouts.readers` reads. Which one is
 decided when the kernel is compiled.
 """
 

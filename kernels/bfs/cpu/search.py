@@ -12,7 +12,8 @@ from gravel.kernels.bfs.cpu import levels
 from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
-from gravel.kernels.team import KIND, PRIVATE, Team, thread_count
+from gravel.kernels.team import KIND, PRIVATE, Team
+from gravel.kernels.threads import thread_count
 
 _NAMES = ("", "push", "pull")
 
@@ -24,7 +25,7 @@ class CPUSearch:
     ----------
     row_offsets : int64 (vertices + 1,).
     column_indices : uint32 or uint64 (arcs,); ascending lists. Or rows as
-        `gravel.kernels.bfs.rows.cpu.readers` has them, with a field `dtype` that is an empty array of the
+        `gravel.kernels.layouts.readers` has them, with a field `dtype` that is an empty array of the
         neighbours' type; `row_offsets` are then the offsets of their bytes, which stand for arcs wherever
         those are weighed.
     output : "distance", "predecessor" or "both".

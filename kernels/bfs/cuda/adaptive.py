@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
 from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
-
-SOURCE = "kernels/bfs/adaptive.cu"
+from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
 def prepare(
     row_offsets: Any,
     column_indices: Any,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    statistics: bool = False,
     threshold: int = 32,
     block: int = 256,
     narrow: int = NARROW,
+    **asked: Unpack[Asked],
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
-    matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
     Parameters
     ----------
@@ -35,24 +29,8 @@ def prepare(
     Raises ValueError for a threshold below 1 or an unfit block.
 
     """
-    check_block(block)
     if threshold < 1:
         raise ValueError(f"threshold is {threshold}; it must be 1 or more")
-
-    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
-        import numpy
-
-        return *vertex_queue(vertices, dtype), numpy.uint64(threshold)
-
-    return CooperativeSearch(
-        "adaptive",
-        SOURCE,
-        row_offsets,
-        column_indices,
-        output=output,
-        max_depth=max_depth,
-        block=block,
-        buffers=buffers,
-        statistics=statistics,
-        narrow=narrow,
+    return prepare_sliding(
+        "adaptive", row_offsets, column_indices, block=block, narrow=narrow, numbers=(threshold,), **asked
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
 from gravel.kernels.bfs.result import BFSResult
@@ -17,6 +17,15 @@ LOGGED_LEVELS = 1 << 16
 def longer(levels: int) -> int:
     """Give the room of a log for a search of so many levels, and for somewhat deeper ones."""
     return 1 << (levels - 1).bit_length()
+
+
+class Asked(TypedDict):
+    """What every search is asked, as `gravel.kernels.bfs.prepare` describes it."""
+
+    output: str
+    symmetric: NotRequired[bool]
+    max_depth: NotRequired[int | None]
+    statistics: NotRequired[bool]
 
 
 class CooperativeSearch:
@@ -34,6 +43,7 @@ class CooperativeSearch:
     path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
     buffers : makes the strategy's own arguments, given the vertices, arcs, dtype of columns and TREE.
     block : threads of a block; `shared` : bytes of dynamic shared memory of a block.
+    symmetric : does not matter, since rows are read in the direction of arcs alone.
     blocks : the grid, at most what runs at the same time; None fills the device.
     statistics : whether the arcs that each level gathers are counted.
     narrow : vertices from which predecessors take 64 bits.
@@ -52,9 +62,10 @@ class CooperativeSearch:
         column_indices: Any,
         *,
         output: str,
-        max_depth: int | None,
         block: int,
         buffers: Callable[[int, int, Any, int], Sequence[Any]],
+        symmetric: bool = False,
+        max_depth: int | None = None,
         macros: Mapping[str, object] | None = None,
         blocks: int | None = None,
         shared: int = 0,

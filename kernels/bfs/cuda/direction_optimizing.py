@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE, choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.far_rows import find_far_rows
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
 from gravel.kernels.bfs.cuda.level_loop import (
-    ANY_ORDER,
-    HUBS_FIRST,
+    ALPHA,
     IN_PLANE,
     MOST_IN_TEAM,
     MOST_PLANES,
@@ -40,7 +40,7 @@ def prepare(
     output: str,
     symmetric: bool,
     max_depth: int | None = None,
-    alpha: float | None = None,
+    alpha: float = ALPHA,
     beta: float = 24.0,
     floor: float = 1.0,
     flood: float = 1.0,
@@ -53,6 +53,7 @@ def prepare(
     block: int = 1024,
     planes: int | None = None,
     far_rows: bool | None = None,
+    by_degree: bool | None = None,
     narrow: int = NARROW,
 ) -> DirectionOptimizing:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
@@ -61,8 +62,6 @@ def prepare(
     ----------
     alpha, beta : go bottom-up when the frontier's arcs times alpha exceed the unvisited arcs, and back when
         its vertices times beta are fewer than all that have arcs (Beamer et al., SC 2012; beta as in GAP).
-        By default alpha is HUBS_FIRST or ANY_ORDER, best on Kronecker graphs of scale 22 and 24 on an H200:
-        bottom-up levels end sooner where rows begin with hubs.
     floor : stay top-down while the frontier has fewer arcs than this times the words of the bitmap, which
         a bottom-up level reads in any case.
     flood : fill no queue in a top-down level whose frontier has more arcs than this times those words.
@@ -74,9 +73,11 @@ def prepare(
     block : threads of a block, a multiple of 32 up to 1024.
     planes : how many times eight neighbours after the first two are kept apart for bottom-up levels, which
         then stream them instead of reading rows here and there. By default none where rows begin with hubs,
-        else up to MOST_PLANES that together hold no more than half of the arcs.
+        else up to MOST_PLANES, or PLANES_BY_DEGREE, that together hold no more than half of the arcs.
     far_rows : whether bottom-up levels put long rows off that they read far, and read them by whole blocks;
         by default as `gravel.kernels.bfs.cuda.far_rows` finds it worthwhile. Either way finds the same.
+    by_degree : whether searches of distances first look at neighbours of high degree, if the graph has hubs,
+        not at the first of a row; by default where rows do not begin with hubs and `planes` is not given.
     narrow : vertices from which predecessors take 64 bits.
 
     """
@@ -92,6 +93,7 @@ def prepare(
         block=block,
         planes=planes,
         far_rows=far_rows,
+        by_degree=by_degree,
         narrow=narrow,
     )
 
@@ -109,12 +111,13 @@ class DirectionOptimizing(LevelLoopSearch):
         output: str,
         symmetric: bool,
         max_depth: int | None,
-        tuning: tuple[float | None, float, float, float, int, int, int, int],
+        tuning: tuple[float, float, float, float, int, int, int, int],
         shared_kilobytes: int,
         words_per_open: float,
         block: int,
         planes: int | None,
         far_rows: bool | None,
+        by_degree: bool | None,
         narrow: int,
     ) -> None:
         import cupy
@@ -143,11 +146,18 @@ class DirectionOptimizing(LevelLoopSearch):
         del degrees
         words = bitmap_words(last)
         hubs_first = self._hubs_first(arcs)
+        classes = None
+        if by_degree is None:
+            by_degree = planes is None and not hubs_first
+        if by_degree and symmetric and output == "distance":
+            classes = degree_classes(self._row_offsets)
         if planes is None:
-            even = symmetric and not hubs_first
-            planes = min(MOST_PLANES, arcs // (2 * IN_PLANE * words * 32)) if even else 0
+            wanted = PLANES_BY_DEGREE if classes is not None else 0 if hubs_first else MOST_PLANES
+            planes = min(wanted, arcs // (2 * IN_PLANE * words * 32)) if symmetric else 0
         if far_rows is None:
             far_rows = symmetric and self._has_far_rows(hubs, planes)
+        if classes is not None:
+            self.notes.append("bottom-up levels look first at neighbours of high degree")
 
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         macros = {"TREE": self._labels.tree, "DEFER_ROWS": int(far_rows)}
@@ -158,8 +168,6 @@ class DirectionOptimizing(LevelLoopSearch):
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
         alpha, beta, floor, flood, patience, team_blocks, capacity, limit = tuning
-        if alpha is None:
-            alpha = HUBS_FIRST if hubs_first else ANY_ORDER
         item = self._columns.dtype.itemsize
         team_blocks = max(1, min(team_blocks, MOST_IN_TEAM, grid))
         capacity = min(capacity, shared // (2 * (8 + (item if self._labels.tree else 0)))) & ~31
@@ -170,13 +178,14 @@ class DirectionOptimizing(LevelLoopSearch):
         first_neighbours = cupy.empty(words * 32 * 2, self._columns.dtype)
         behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), self._columns.dtype)
         closed = cupy.empty(words, cupy.uint32)
-        first_kernel = module.get_function("find_first_neighbours")
-        sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32), numpy.uint64(planes)
-        first_kernel(
-            (blocks_for(words * 32, 256, most=512),),
-            (256,),
-            (self._row_offsets, self._columns, *sizes, first_neighbours, behind, closed),
-        )
+        kept = first_neighbours, behind, closed
+        if classes is not None:
+            choose_by_degree(self._row_offsets, self._columns, classes, *kept, planes=planes)
+        else:
+            first_kernel = module.get_function("find_first_neighbours")
+            sizes = numpy.uint64(self.vertices), numpy.uint64(words * 32), numpy.uint64(planes)
+            grid_of_rows = (blocks_for(words * 32, 256, most=512),)
+            first_kernel(grid_of_rows, (256,), (self._row_offsets, self._columns, *sizes, *kept))
         if not symmetric:
             closed[:] = self._padding(words)
         numbers = (self.vertices, words, candidates, arcs, int(symmetric), depth_limit(max_depth))
@@ -203,6 +212,7 @@ class DirectionOptimizing(LevelLoopSearch):
             *(numpy.uint64(number) for number in (patience, team_blocks, capacity, limit, shared)),
             numpy.float64(words_per_open),
             numpy.uint64(planes),
+            numpy.uint64(0 if classes is not None else 2 + planes * IN_PLANE),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -215,5 +225,5 @@ class DirectionOptimizing(LevelLoopSearch):
         """Whether bottom-up levels read long rows far, all of which are `hubs`; says so in `notes`."""
         found = find_far_rows(self._row_offsets, self._columns, hubs, kept=2 + planes * IN_PLANE)
         way = "by whole blocks" if found.far else "as all others"
-        self.notes = [f"bottom-up levels read the longest rows {way}: {found.reason()}"]
+        self.notes.append(f"bottom-up levels read the longest rows {way}: {found.reason()}")
         return found.far > 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
 from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.bfs.cuda.sliding_queue import check_block, vertex_queue
+from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
-SOURCE = "kernels/bfs/hierarchical_queue.cu"
 PROGRESS_WORDS = 3
 
 
@@ -16,16 +15,12 @@ def prepare(
     row_offsets: Any,
     column_indices: Any,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    statistics: bool = False,
     one_block: int | None = None,
     block: int = 512,
     narrow: int = NARROW,
+    **asked: Unpack[Asked],
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
-    matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
     Parameters
     ----------
@@ -37,30 +32,17 @@ def prepare(
     Raises ValueError for a negative `one_block` or an unfit block.
 
     """
-    check_block(block)
-    if one_block is not None and one_block < 0:
+    if one_block is None:
+        one_block = block
+    if one_block < 0:
         raise ValueError(f"one_block is {one_block}; it must be 0 or more")
-
-    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
-        import cupy
-        import numpy
-
-        progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)
-        return (
-            *vertex_queue(vertices, dtype),
-            progress,
-            numpy.uint64(block if one_block is None else one_block),
-        )
-
-    return CooperativeSearch(
+    return prepare_sliding(
         "hierarchical_queue",
-        SOURCE,
         row_offsets,
         column_indices,
-        output=output,
-        max_depth=max_depth,
         block=block,
-        buffers=buffers,
-        statistics=statistics,
         narrow=narrow,
+        words=PROGRESS_WORDS,
+        numbers=(one_block,),
+        **asked,
     )

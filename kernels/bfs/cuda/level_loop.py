@@ -14,8 +14,8 @@ STEPS = ("begin", "push", "team", "redistribute", "push_unqueued", "pull", "enqu
 CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
 MOST_IN_TEAM = 128  # as in team.cuh
 MOST_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
-HUBS_FIRST, ANY_ORDER = 25.0, 12.0
-"""alpha, by the order of the vertices; see `gravel.kernels.bfs.cuda.direction_optimizing.prepare`."""
+ALPHA, ENCODED_ANY_ORDER = 25.0, 12.0
+"""How much sooner searches go bottom-up; encoded rows in no order by degree take longer to read."""
 IN_PLANE = 8  # neighbours of a vertex in a plane, as in pull.cuh
 MOST_PLANES = 2  # that are made unasked: best on a uniform graph with 64 neighbours each, on an H200
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh

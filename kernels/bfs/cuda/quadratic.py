@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
 from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS, check_block
 
-SOURCE = "kernels/bfs/quadratic.cu"
 MAPPINGS = ("thread", "warp")
 
 
@@ -16,16 +15,12 @@ def prepare(
     row_offsets: Any,
     column_indices: Any,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    statistics: bool = False,
     mapping: str = "thread",
     block: int = 256,
     narrow: int = NARROW,
+    **asked: Unpack[Asked],
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
-    matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
     Parameters
     ----------
@@ -48,13 +43,11 @@ def prepare(
 
     return CooperativeSearch(
         "quadratic",
-        SOURCE,
+        "kernels/bfs/quadratic.cu",
         row_offsets,
         column_indices,
-        output=output,
-        max_depth=max_depth,
         block=block,
         buffers=buffers,
-        statistics=statistics,
         narrow=narrow,
+        **asked,
     )

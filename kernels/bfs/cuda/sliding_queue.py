@@ -1,8 +1,11 @@
-"""What the searches with one queue of vertices share; see `kernels/bfs/baseline.cuh`."""
+"""What the searches with one queue of vertices share; see `kernels/bfs/sliding_queue.cuh`."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
 
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
 
@@ -18,3 +21,40 @@ def vertex_queue(vertices: int, dtype: Any) -> tuple[Any, Any]:
     import cupy
 
     return cupy.empty(max(1, vertices), dtype), cupy.zeros(ROUNDS * COUNTER_WORDS, cupy.uint64)
+
+
+def prepare_sliding(
+    name: str,
+    row_offsets: Any,
+    column_indices: Any,
+    *,
+    block: int,
+    narrow: int,
+    words: int = 0,
+    numbers: Sequence[int] = (),
+    **asked: Unpack[Asked],
+) -> CooperativeSearch:
+    """Make a graph ready for the strategy `name`, whose kernel takes the queue and its counters.
+
+    `words` are those of an array that comes behind them, if it is not 0, and `numbers` come behind that.
+    Raises ValueError for an unfit block.
+    """
+    check_block(block)
+
+    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
+        import cupy
+        import numpy
+
+        own = (cupy.zeros(words, cupy.uint64),) if words else ()
+        return (*vertex_queue(vertices, dtype), *own, *map(numpy.uint64, numbers))
+
+    return CooperativeSearch(
+        name,
+        f"kernels/bfs/{name}.cu",
+        row_offsets,
+        column_indices,
+        block=block,
+        buffers=buffers,
+        narrow=narrow,
+        **asked,
+    )

@@ -1,5 +1,5 @@
 """Two-phase BFS, Merrill et al. 2012, in one launch; see `kernels/bfs/two_phase.cu`."""
 
-from gravel.kernels.bfs.cuda.frontier_queues import edge_queues, edge_rooms, strategy_of_queues
+from gravel.kernels.bfs.cuda.frontier_queues import strategy_of_queues
 
-prepare = strategy_of_queues("two_phase", queues=edge_queues, rooms=edge_rooms)
+prepare = strategy_of_queues("two_phase")

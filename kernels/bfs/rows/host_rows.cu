@@ -12,7 +12,7 @@
 // of a buffer, a multiple of 128. `kept` and what goes with it are lines that the device has. `heads`, `longer`, `closed` and `waiting` are null, and `head_count` 0, where levels
 // go top-down alone. Block: a multiple of 32. Grid: no more blocks than run at the same time.
 //
-// variants LAYOUT: varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 

@@ -1,6 +1,6 @@
 // What a search of encoded rows in host memory is made ready with; see host_rows.cu.
 //
-// variants LAYOUT: varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
 // variants VERTEX: u32 u64
 
 #include "kernels/layouts/rows.cuh"

@@ -7,7 +7,7 @@
 // hubs (rows of more than one unit). Block: a multiple of 32. Grid: no more blocks than run at the same time.
 // See search.cuh and sources/encoded.cuh for the encodings. Limits in arcs are brought to the layout's weights by `weight_of_arc`.
 //
-// variants LAYOUT: csr varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 // variants ONE_LANE: 0 1
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
            double unqueued_from, double weight_of_arc, u64 patience, u64 team_blocks, u64 team_capacity, u64 team_limit,
            u64 team_uneven, u64 room, double words_per_unvisited, u64 plane_count, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{make_rows(ROWS_ARGUMENTS), first_neighbours, planes, u32(plane_count), closed, bitmaps, bitmaps + words, distance, keys,
+    Search s{make_rows(ROWS_ARGUMENTS), first_neighbours, planes, u32(plane_count), 0, closed, bitmaps, bitmaps + words, distance, keys,
              {queue, nullptr}, hubs, control, 0, 0, vertices, words};
     Tuning tuning{candidates, weight, may_pull != 0, u32(max_depth), u32(patience), alpha, beta, floor, unqueued_from,
                   weight_of_arc, team_blocks, team_capacity, team_limit, team_uneven, room, words_per_unvisited,

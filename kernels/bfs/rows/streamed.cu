@@ -7,7 +7,7 @@
 // multiple of 128, in whole lines; part_rows i64 (parts + 1), their first rows; long_rows VERTEX, the rows of more
 // than LONG_BYTES, ascending. The host zeroes the CONTROL words before end_level, and a ticket before each push_part.
 //
-// variants LAYOUT: varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 

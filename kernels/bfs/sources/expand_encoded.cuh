@@ -13,14 +13,8 @@
 #endif
 
 constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
-#if LAYOUT_NUMBER_OF(LAYOUT) == 2
-constexpr u32 MOST_IN_UNIT = 2 * UNIT_BYTES;  // neighbours: a byte each at least, in up to two stretches of a row
-#else
-constexpr u32 MOST_IN_UNIT = UNIT_ARCS;
-#endif
-// Decoded neighbours that a warp lists: those of a unit, and what was there before. It is in cuda/search.py too.
+// Decoded neighbours that a warp lists: those of a unit, and what was there before; cuda/search.py reserves as much.
 constexpr u32 LISTED = MOST_IN_UNIT + 64;
-static_assert(LISTED == (LAYOUT_NUMBER_OF(LAYOUT) == 2 ? 576 : 320), "cuda/search.py reserves as much");
 constexpr u32 TOGETHER = 2;       // of a lane that are claimed at once
 
 // Entries that a warp takes at least of a small frontier.

@@ -9,8 +9,6 @@ constexpr i64 ALONE = 256;       // arcs that a lane tries before its warp helps
 constexpr i64 WHOLE_BLOCK = 2048;  // arcs left from which the whole block reads a row at the end
 constexpr u32 SIDE_BY_SIDE = sizeof(VERTEX) == 4 ? 4 : 2;  // arcs that a lane tests at once when it reads a row with others
 
-__device__ __forceinline__ i64 behind_planes(const Search& s) { return 2 + i64(s.plane_count) * IN_PLANE; }
-
 // What a warp reads of a row at once: SIDE_BY_SIDE arcs per lane from `first`, none from `last` on.
 __device__ __forceinline__ u32 test_arcs(const Pull& level, i64 first, i64 last, VERTEX (&neighbour)[SIDE_BY_SIDE]) {
 #pragma unroll
@@ -32,7 +30,7 @@ __device__ __forceinline__ void scan_rows(Pull& level) {
     __syncwarp();
     VERTEX predecessor = level.in_planes(vertex, active);
     __syncwarp();
-    i64 at = active ? __ldg(&s.rows.row_offsets[vertex]) + behind_planes(s) : 0;
+    i64 at = active ? __ldg(&s.rows.row_offsets[vertex]) + s.arcs_kept : 0;
     i64 end = active ? __ldg(&s.rows.row_offsets[u64(vertex) + 1]) : 0;
     i64 stop = end - at < ALONE ? end : at + ALONE;
     while (at < stop && predecessor == NO_VERTEX) {
@@ -68,7 +66,7 @@ __device__ __forceinline__ void scan_rows(Pull& level) {
 // Read one row by the whole block: its arcs ascend, so the smallest that hits is among those read at the same time.
 __device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest) {
     i64 end = level.s.rows.row_offsets[u64(vertex) + 1], step = i64(blockDim.x) * SIDE_BY_SIDE;
-    for (i64 at = level.s.rows.row_offsets[vertex] + behind_planes(level.s); at < end; at += step) {
+    for (i64 at = level.s.rows.row_offsets[vertex] + level.s.arcs_kept; at < end; at += step) {
         VERTEX neighbour[SIDE_BY_SIDE];
         VERTEX found = level.first_of(neighbour, test_arcs(level, at + i64(warp_id()) * WARP * SIDE_BY_SIDE, end, neighbour));
         if (found != NO_VERTEX) atomicMin(nearest, found);

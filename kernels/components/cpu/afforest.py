@@ -35,9 +35,9 @@ from gravel.kernels.team import (
     idle,
     open_phase,
     take,
-    thread_count,
     wait_for_all,
 )
+from gravel.kernels.threads import thread_count
 
 _STEP = PRIVATE  # phases opened so far
 _GIANT = PRIVATE + 1  # root of the largest component, or -1 to skip none

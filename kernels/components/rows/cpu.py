@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.rows.cpu.readers import columns_of, read_row, readable
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cpu.afforest import components as of_columns
 from gravel.kernels.components.cpu.forest import compress, link
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts.readers import columns_of, read_row, readable
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@
 // VERTEX (vertices); changed and apart are set to 1, never to 0; `noted` is 0 before note_hubs. Any grid; block: a
 // multiple of 32.
 //
-// variants LAYOUT: csr varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants ONE_LANE: 0 1
 

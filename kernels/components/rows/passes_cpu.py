@@ -10,10 +10,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_min
-from gravel.kernels.bfs.rows.cpu.readers import columns_of, read_row, readable
 from gravel.kernels.components.cpu import passes
 from gravel.kernels.components.cpu.passes import by_passes, root
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts.readers import columns_of, read_row, readable
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 if TYPE_CHECKING:

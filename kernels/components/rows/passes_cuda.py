@@ -12,6 +12,7 @@ from gravel.kernels.components.cuda.passes import MULTI_PASS, SINGLE_PASS, Passe
 from gravel.kernels.components.rows.cuda import HUB_ARCS
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
 from gravel.kernels.layouts import device_rows
+from gravel.kernels.layouts.registry import layout_of
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -67,8 +68,8 @@ class RowPasses:
 
         check_giant(giant)
         one_lane = decoder == "one_lane"
-        if one_lane and rows.layout != "varint":
-            raise ValueError(f"decoder 'one_lane' reads varint rows; these are {rows.layout}")
+        if one_lane:
+            layout_of(rows.layout).check_one_lane()
         started = time.perf_counter()
         n, dtype = rows.vertex_count, numpy.dtype(rows.dtype)
         self._name, self._most = name, most

@@ -12,7 +12,7 @@
 // row has fewer; KEPT_PARAMETERS as kept.cuh says, `longer` zero before read_heads, and null there if nobody asks;
 // hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest_tiles.cu.
 //
-// variants LAYOUT: csr varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants BLOCK: 512
 
@@ -80,19 +80,13 @@ __device__ __forceinline__ bool join_unit(Forest& forest, const Rows& rows, VERT
 // A place behind the neighbours of a row that the device knows, where its layout can go there at once.
 __device__ __forceinline__ Cursor open_rest(const Rows& rows, const Kept& kept, u64 v) {
     Cursor cursor = open_row(rows, v);
-#if LAYOUT_NUMBER_OF(LAYOUT) == 1
-    cursor.arc += i64(kept.most);
-#endif
+    skip_neighbours(cursor, kept.most);
     return cursor;
 }
 
 // The first unit that has neighbours which the device does not know.
 __device__ __forceinline__ u64 first_unit(const Kept& kept) {
-#if LAYOUT_NUMBER_OF(LAYOUT) == 1
-    return kept.most / UNIT_ARCS;
-#else
-    return 0;
-#endif
+    return RANDOM_ACCESS ? kept.most / MOST_IN_UNIT : 0;
 }
 
 // Join the rows of one vertex per lane.

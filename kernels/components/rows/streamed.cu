@@ -6,7 +6,7 @@
 // (kernels/layouts/part.cuh); component VERTEX (vertices), a forest; ticket zero before. With `once` arcs to larger
 // vertices are left out, which is right where every arc has its reverse. Any grid; block: a multiple of 32.
 //
-// variants LAYOUT: varint blocks elias_fano
+// variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
 // variants VERTEX: u32 u64
 
 #include "kernels/components/forest.cuh"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.rows.cpu.readers import columns_of, count_row, read_row
 from gravel.kernels.bfs.rows.cpu.streamed import PartSource
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cpu.forest import compress, link
 from gravel.kernels.components.cpu.streamed import components as of_columns
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts.readers import columns_of, count_row, read_row
 from gravel.kernels.layouts.streams import BROKEN, refuse
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks

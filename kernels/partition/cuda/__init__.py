@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from gravel.kernels.partition.cuda.launch import Level
-from gravel.kernels.partition.cuda.search import CudaPartitionSearch, prepare
+from gravel.kernels.partition.cuda.search import CudaPartitionSearch
 
-__all__ = ["CudaPartitionSearch", "Level", "prepare"]
+__all__ = ["CudaPartitionSearch", "Level"]

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.components import RankComponents
 from gravel.kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
 from gravel.kernels.partition.cuda.components_memory import ComponentsMemory
-from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from gravel.kernels.partition.cuda.memory import seen_from_afar
-from gravel.kernels.partition.cuda.search import MOST_HERE, WIDE, make_peers
+from gravel.kernels.partition.cuda.devices import Devices
+from gravel.kernels.partition.cuda.group_rank import GroupRank
+from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
+from gravel.kernels.partition.waiting import BARRIER_SECONDS
 
 
 def _widest(part: RankGraph) -> int:
     return max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
-
-
-def _macros(vertex: Any, wide: bool) -> dict[str, object]:
-    return {"VERTEX": vertex_macro(vertex), "OFFSET": "u64" if wide else "u32"}
 
 
 class CudaComponents:
@@ -44,64 +40,27 @@ class CudaComponents:
         *,
         symmetric: bool,
         devices: Sequence[int] | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
         blocks: int | None = None,
     ) -> None:
-        import cupy
-
-        self.devices = tuple(devices) if devices is not None else (cupy.cuda.Device().id,)
-        p, count = graph.ranks, len(self.devices)
-        if p < count or p > count * MOST_HERE:
-            raise ValueError(f"{p} ranks do not go on {count} devices with 1 to {MOST_HERE} on each")
-        make_peers(self.devices)
-        self.vertices, self.ranks, self._vertex = graph.vertex_count, p, graph.delegates.dtype
-        self._home = [rank * count // p for rank in range(p)]
+        self._devices = Devices(devices, graph.ranks)
+        self.vertices, self.ranks, self._vertex = graph.vertex_count, graph.ranks, graph.delegates.dtype
         self.told: tuple[Rounds, ...] = ()
         wide = max(map(_widest, graph.parts)) >= WIDE
         facts: dict[str, Any] = {
             "vertex_count": graph.vertex_count,
             "delegates": graph.delegates,
-            "ranks": p,
+            "ranks": graph.ranks,
             "offset_dtype": numpy.uint64 if wide else numpy.uint32,
             "symmetric": symmetric,
         }
-        self._memory = [
-            self._on(self._home[part.rank], lambda part=part: ComponentsMemory(part, **facts))
-            for part in graph.parts
-        ]
-        self._points = [self._on(place, MeetingPoint) for place in range(count)]
-        choices = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
-        self._launches = [
-            self._on(
-                place, lambda place=place: self._prepare(place, graph, _macros(self._vertex, wide), choices)
-            )
-            for place in range(count)
-        ]
-        for device in self.devices:
-            cupy.cuda.Device(device).synchronize()
-
-    def _on(self, place: int, make: Any) -> Any:
-        import cupy
-
-        with cupy.cuda.Device(self.devices[place]):
-            return make()
-
-    def _prepare(
-        self, place: int, graph: PartitionedGraph, macros: dict[str, object], choices: dict[str, Any]
-    ) -> ComponentsLaunch:
-        rows = [
-            memory.row() if home == place else seen_from_afar(memory.row(), 0, memory.fields)
-            for memory, home in zip(self._memory, self._home, strict=True)
-        ]
-        here = [rank for rank, home in enumerate(self._home) if home == place]
-        points = [point.pointer for point in self._points]
-        own = self._points[place]
-        return ComponentsLaunch(macros, rows, here, graph.delegates, points, place, point=own, **choices)
-
-    def _on_each(self, act: Callable[[ComponentsLaunch], Any]) -> list[Any]:
-        return [
-            self._on(place, lambda launch=launch: act(launch)) for place, launch in enumerate(self._launches)
-        ]
+        self._memory = self._devices.each_rank(lambda rank: ComponentsMemory(graph.parts[rank], **facts))
+        macros = width_macros(self._vertex, wide=wide)
+        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        self._devices.prepare(
+            self._memory, lambda view: ComponentsLaunch(macros, view, graph.delegates, **choices)
+        )
+        self._devices.synchronize()
 
     def run(self) -> ComponentsResult:
         """Find the components.
@@ -109,17 +68,9 @@ class CudaComponents:
         Raises RuntimeError when a device waited for another longer than the time limit; a further run may
         follow.
         """
-        import cupy
-
-        events = self._on_each(ComponentsLaunch.start)
-        for _, end in events:
-            end.synchronize()
-        if any(self._on_each(lambda launch: launch.point.aborted)):
-            self._on_each(lambda launch: launch.point.reset())
-            raise RuntimeError(GIVEN_UP)
-        taken = max(float(cupy.cuda.get_elapsed_time(start, end)) for start, end in events)
-        self.told = tuple(self._on_each(ComponentsLaunch.told))
-        return ComponentsResult(self._on(0, self._collect), taken, "partition")
+        taken = self._devices.run()
+        self.told = tuple(self._devices.each(ComponentsLaunch.told))
+        return ComponentsResult(self._devices.on(0, self._collect), taken, "partition")
 
     def _collect(self) -> Any:
         import cupy
@@ -130,12 +81,8 @@ class CudaComponents:
         return component
 
 
-class PeerComponents:
-    """One rank of a gang in the memory of the current device; all ranks make theirs at the same time.
-
-    Every rank lives in a process of its own, on a device of its own that can read the others'. `leave` gives
-    their memory back, when no rank runs any more.
-    """
+class PeerComponents(GroupRank):
+    """Components as one rank of a gang."""
 
     def __init__(
         self,
@@ -145,9 +92,8 @@ class PeerComponents:
         vertex_count: int,
         *,
         symmetric: bool,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        self._gang = gang
         wide = max(gang.all_gather(_widest(part))) >= WIDE
         self._memory = ComponentsMemory(
             part,
@@ -157,18 +103,10 @@ class PeerComponents:
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             symmetric=symmetric,
         )
-        point = MeetingPoint()
-        self._mapping = Mapping(gang, self._memory, point)
-        self._launch = ComponentsLaunch(
-            _macros(delegates.dtype, wide),
-            self._mapping.rows,
-            [gang.rank],
-            delegates,
-            self._mapping.points,
-            gang.rank,
-            point=point,
-            symmetric=symmetric,
-            time_limit=time_limit,
+        macros = width_macros(delegates.dtype, wide=wide)
+        view = self._map(gang, self._memory)
+        self._launch: ComponentsLaunch = ComponentsLaunch(
+            macros, view, delegates, symmetric=symmetric, time_limit=time_limit
         )
 
     def run(self, *, on_device: bool = False) -> RankComponents:
@@ -176,23 +114,10 @@ class PeerComponents:
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        import cupy
-
-        start, end = self._launch.start()
-        end.synchronize()
-        # Nobody starts anew before all know how this one ended.
-        if any(self._gang.all_gather(self._launch.point.aborted)):
-            self._launch.point.reset()
-            self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
-        taken = float(cupy.cuda.get_elapsed_time(start, end))
+        taken = self._run()
         told = self._launch.told()
         # Ranks read every other rank's labels of delegates, one each, in every round.
         word = self._memory.arrays["values"].dtype.itemsize
         read = told.rounds * (self._gang.size - 1) * self._memory.delegate_count * word
         component = self._memory.component()
         return RankComponents(component if on_device else component.get(), taken, told.rounds, read, 0)
-
-    def leave(self, gang: Gathering) -> None:
-        """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
-        self._mapping.close(gang)

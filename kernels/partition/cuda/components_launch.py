@@ -9,12 +9,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import grid_of, load, resident_blocks
 from gravel.kernels.partition.cuda.launch import BLOCK
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.launching import DeviceLaunch, View
 
-JOINING = ("plant", "probe", "shorten", "choose", "join", "flatten")
-EXCHANGING = ("publish", "pull", "settle", "hook")
+JOINING = ("link", "probe", "shorten", "choose", "join", "flatten")
+EXCHANGING = ("publish", "pull", "shortcut", "hook")
 """The kernel's `Log` after its first two words: what a rank does by itself, and in all rounds together."""
 
 
@@ -30,58 +29,31 @@ class Rounds:
         return sum(self.phases[phase] for phase in phases)
 
 
-class ComponentsLaunch:
-    """A run on the current device, which has to be current at every call.
-
-    Parameters
-    ----------
-    macros : VERTEX and OFFSET of the kernel.
-    rows : of the table of all ranks, as this device sees them.
-    here : ranks of this device.
-    points : of all devices' meeting points, as this device sees them; `place` is its own among them.
-    time_limit : seconds that it waits for the others at one meeting.
-    blocks : of the grid, at most what runs at the same time; None fills the device.
-
-    """
+class ComponentsLaunch(DeviceLaunch):
+    """A run on the current device; parameters as of `DeviceLaunch`."""
 
     def __init__(
         self,
         macros: Mapping[str, object],
-        rows: Sequence[NDArray[numpy.uint64]],
-        here: Sequence[int],
+        view: View,
         delegates: NDArray[Any],
-        points: Sequence[int],
-        place: int,
         *,
-        point: MeetingPoint,
         symmetric: bool,
         time_limit: float,
         blocks: int | None = None,
     ) -> None:
         import cupy
 
-        self.point = point
-        self._kernel = load("kernels/partition/components.cu", **macros).get_function("components")
-        self._blocks = grid_of(blocks, resident_blocks(self._kernel, BLOCK))
+        path = "kernels/partition/components.cu"
+        super().__init__(path, "components", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
         self._log = cupy.zeros(2 + len(JOINING + EXCHANGING), numpy.uint64)
-        self._arguments = (
-            cupy.asarray(numpy.concatenate(rows)),
-            cupy.asarray(numpy.array(here, numpy.uint64)),
-            cupy.asarray(delegates),
-            point.described(points, place, time_limit),
-            self._log,
-            *(numpy.uint64(value) for value in (len(here), len(rows), len(delegates), symmetric)),
-        )
+        sizes = (len(view.here), self._ranks, len(delegates), symmetric)
+        tables = self._table, self._here, cupy.asarray(delegates), self._barrier, self._log
+        self._arguments = (*tables, *map(numpy.uint64, sizes))
 
     def start(self) -> tuple[Any, Any]:
         """Begin a run; returns the events before and after it."""
-        import cupy
-
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        self._kernel((self._blocks,), (BLOCK,), self._arguments)
-        end.record()
-        return start, end
+        return self._begin(self._arguments)
 
     def told(self) -> Rounds:
         """Read what the last run logged."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.partition.cuda.memory import Slab, Table
+from gravel.kernels.partition.cuda.table import Slab, Table
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, local_count
 
 FIELDS = (

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.rows.cpu.readers import KINDS
-from gravel.kernels.layouts import EncodedRows, decode
+from gravel.kernels.layouts import EncodedRows, decode, registry
+from gravel.kernels.layouts.readers import StreamRows
 from gravel.kernels.partition.layout import RankGraph, Subgraph
 
 
 def layout_of(part: RankGraph) -> str | None:
     """Name the layout of a rank's rows, which is the same for all its subgraphs; None of columns."""
-    for layout, kind in KINDS.items():
-        if isinstance(part.nn.column_indices, kind):
-            return layout
-    return None
+    columns: Any = part.nn.column_indices
+    return columns.layout if isinstance(columns, StreamRows) else None
 
 
 class DeviceRows:
@@ -27,14 +26,10 @@ class DeviceRows:
         import cupy
 
         rows = encoded_rows(subgraph, layout)
-        if layout == "varint":
-            from gravel.kernels.layouts.varint import add_checkpoints
-
-            # Without them a row is one unit, and a hub's would be a single warp's work.
-            offsets = subgraph.row_offsets.astype(numpy.int64, copy=False)
-            rows = add_checkpoints(rows, decoded(subgraph, layout), offsets)
-        names = [name for name in ("byte_offsets", "stream", "checkpoints") if name in rows.arrays]
-        self.arrays = [cupy.asarray(rows.arrays[name]) for name in names]
+        there = replace(rows, arrays={name: cupy.asarray(array) for name, array in rows.arrays.items()})
+        # A hub's row is the work of many warps only where each knows where to begin.
+        there = registry.layout_of(layout).codec("cuda").searchable(there)
+        self.arrays = [there.arrays[name] for name in registry.layout_of(layout).arrays]
         places = [int(array.data.ptr) if len(array) else 0 for array in self.arrays]
         bound = _largest(subgraph) + 1
         self.described = cupy.asarray(numpy.array([*places, bound], numpy.uint64))

@@ -10,10 +10,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import grid_of, load, resident_blocks
-from gravel.kernels.partition.cuda.hubs_first import in_order
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
-from gravel.kernels.partition.cuda.slots import Slots
+from gravel.kernels.partition.cuda.by_degree import in_order
+from gravel.kernels.partition.cuda.compact_ids import CompactIds
+from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.layout import mask_words
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
@@ -28,7 +27,7 @@ LOGGED_LEVELS = 1 << 12
 """Levels that a log has room for at first, in 352 KiB; see `Launch.grow`."""
 
 NOWHERE = (1 << 64) - 1
-"""What the kernel takes for no delegate and no slot."""
+"""What the kernel takes for no delegate and no compact id."""
 
 SECTOR = 32
 """Bytes, as in `kernels/partition/placed.cuh`."""
@@ -44,10 +43,10 @@ class Level:
     arrived: int  # vertices that other ranks sent here
     visit: float
     wait: float  # for the others' visits
-    settle: float  # masks, arrivals, labels
-    settle_wait: float
-    reduce: float = 0.0  # masks, where they are reduced in rounds; not in `settle`
-    relay: float = 0.0  # what is listed for other groups; not in `settle` either
+    commit: float  # masks, arrivals, labels
+    commit_wait: float
+    reduce: float = 0.0  # masks, where they are reduced in rounds; not in `commit`
+    relay: float = 0.0  # what is listed for other groups; not in `commit` either
 
     @property
     def pulled(self) -> bool:
@@ -55,23 +54,19 @@ class Level:
         return any(name != "nn" for names in self.backward for name in names)
 
 
-class Launch:
+class Launch(LevelLaunch):
     """A search on the current device, which has to be current at every call.
 
     Parameters
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
-    rows : of the table of all ranks, as this device sees them (`gravel.kernels.partition.cuda.memory`).
-    here : ranks of this device.
     delegates : their vertices, ascending.
-    numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.hubs_first`); None where
+    numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.by_degree`); None where
         they ascend.
-    slots : of the ranks here (`gravel.kernels.partition.cuda.slots`); of one that is missing all vertices
-        have one.
-    points : of all devices' meeting points, as this device sees them; `place` is its own among them.
+    ids : compact ones of ranks (`gravel.kernels.partition.cuda.compact_ids`); all vertices of a rank that is
+        missing have one.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
-    time_limit : seconds that it waits for the others at one meeting.
-    blocks : of the grid, at most what runs at the same time; None fills the device.
+    time_limit, blocks : as `DeviceLaunch` has them.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
     placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
     staging : what is done by stages (`kernels/partition/staged.cuh`), which goes with OFFSET u64; or None.
@@ -81,13 +76,9 @@ class Launch:
     def __init__(
         self,
         macros: Mapping[str, object],
-        rows: Sequence[NDArray[numpy.uint64]],
-        here: Sequence[int],
+        view: View,
         delegates: NDArray[Any],
-        points: Sequence[int],
-        place: int,
         *,
-        point: MeetingPoint,
         options: SearchOptions,
         symmetric: bool,
         time_limit: float,
@@ -96,21 +87,18 @@ class Launch:
         placed: bool = False,
         layout: str | None = None,
         numbers: NDArray[numpy.uint32] | None = None,
-        slots: Mapping[int, Slots] | None = None,
+        ids: Mapping[int, CompactIds] | None = None,
         staging: Staging | None = None,
     ) -> None:
         import cupy
 
-        self.point = point
-        self._here, self._ranks = len(here), len(rows)
-        self._delegates, self._numbers, self._slots = delegates, numbers, slots or {}
+        self._delegates, self._numbers, self._ids = delegates, numbers, ids or {}
         file = "ranks_placed" if placed else "ranks" if staging is None else "ranks_staged"
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
-        module = load(f"kernels/partition/{file}.cu", **macros)
-        self._kernel = module.get_function("search")
-        self._alone = len(points) == 1
-        self._blocks = grid_of(blocks, resident_blocks(self._kernel, BLOCK))
+        path = f"kernels/partition/{file}.cu"
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        self._alone, self._here_count = len(view.points) == 1, len(view.here)
         self._placed = placed
         self._staged = staging is not None
         described = [0, 0, 0]
@@ -119,83 +107,52 @@ class Launch:
             described = [int(self._schedule.data.ptr), len(staging.rounds), staging.members]
         self._stages = cupy.asarray(numpy.array(described, numpy.uint64))
         d = len(delegates)
-        self._meeting = point.described(points, place, time_limit)
-        self._allocate_log(LOGGED_LEVELS)
+        # The level after the last is logged too.
+        self._allocate_log(LOGGED_LEVELS, first=FIRST_LEVEL, words=LEVEL_WORDS, beyond=1)
         self._tables = (
-            cupy.asarray(numpy.concatenate(rows)),
-            cupy.asarray(numpy.array(here, numpy.uint64)),
+            self._table,
+            self._here,
             cupy.asarray(in_order(delegates, numbers)),
-            self._meeting,
+            self._barrier,
             cupy.asarray(packed_factors(options, symmetric)),
         )
         self._sizes = tuple(
-            numpy.uint64(value) for value in (len(here), len(rows), d, 2 * mask_words(d), nn_rows)
+            numpy.uint64(value) for value in (len(view.here), self._ranks, d, 2 * mask_words(d), nn_rows)
         )
-
-    def _allocate_log(self, levels: int) -> None:
-        import cupy
-
-        self._logged = levels
-        self._log: Any = cupy.zeros(FIRST_LEVEL + levels * LEVEL_WORDS, numpy.uint64)
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
-        import cupy
-
         place = int(numpy.searchsorted(self._delegates, source))
         is_delegate = place < len(self._delegates) and int(self._delegates[place]) == source
         if is_delegate and self._numbers is not None:
             place = int(self._numbers[place])
         depth = (1 << 31) - 1 if max_depth is None else max_depth
-        slot = None if is_delegate else self._slot(source)
-        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, slot))
+        own = None if is_delegate else self._compact_id(source)
+        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, own))
         last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
         log = self._log, numpy.uint64(self._logged)
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        self._kernel((self._blocks,), (BLOCK,), (*self._tables, *log, *self._sizes, *last))
-        end.record()
-        return start, end
+        return self._begin((*self._tables, *log, *self._sizes, *last))
 
-    def _slot(self, source: int) -> int | None:
-        """Find the slot of a source that is a rank's here; what is told of others is not asked for."""
-        local, slots = source // self._ranks, self._slots.get(source % self._ranks)
-        return local if slots is None else slots.find(local)
+    def _compact_id(self, source: int) -> int | None:
+        """Find the compact id of a source on its rank; only that rank's device asks for it."""
+        local, ids = source // self._ranks, self._ids.get(source % self._ranks)
+        return local if ids is None else ids.find(local)
 
     def milliseconds(self, start: Any, end: Any) -> float:
         """Tell what the search took: among several devices from when all had come, by the device's clock."""
-        import cupy
-
         if self._alone:
-            return float(cupy.cuda.get_elapsed_time(start, end))
+            return super().milliseconds(start, end)
         began, ended = self._log[BEGAN : ENDED + 1].get().tolist()
         return (int(ended) - int(began)) / 1e6
 
     def reset(self) -> None:
         """Make ready for another search after one that was given up, which some blocks may have counted."""
-        self.point.reset()
+        super().reset()
         self._log.fill(0)
-
-    def depth(self) -> int:
-        """Count the levels of the last search, which all devices have alike."""
-        return int(self._log[:1].get()[0])
-
-    def grow(self) -> bool:
-        """Make the log longer if the last search had more levels than it; the search has to be repeated then.
-
-        All devices find the same, since a search from one source always has the same levels.
-        """
-        # The level after the last is logged too.
-        needed = self.depth() + 1
-        if needed <= self._logged:
-            return False
-        self._allocate_log(1 << (needed - 1).bit_length())
-        return True
 
     def levels(self) -> tuple[Level, ...]:
         """Read the levels of the last search."""
-        words = self._log[FIRST_LEVEL:][: (self.depth() + 1) * LEVEL_WORDS].get().reshape(-1, LEVEL_WORDS)
-        return tuple(_read_levels(words.tolist(), self._here, staged=self._staged))
+        return tuple(_read_levels(self._records().tolist(), self._here_count, staged=self._staged))
 
     def link_bytes(self) -> int | None:
         """Count what the last search read out of host memory; None where columns were not placed."""

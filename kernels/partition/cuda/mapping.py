@@ -10,8 +10,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Gathering
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
-from gravel.kernels.partition.cuda.memory import Table, seen_from_afar
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 
 
 def why_no_peers(gang: Gathering) -> str | None:
@@ -45,7 +45,7 @@ class Told:
 
     process: int
     row: NDArray[numpy.uint64]
-    pointers: tuple[int, int]  # of the rank's slab and of its meeting point
+    pointers: tuple[int, int]  # of the rank's slab and of its barrier point
     handles: tuple[bytes, bytes]
 
 
@@ -54,7 +54,7 @@ def process_id() -> int:
     return os.getpid()
 
 
-def _told(table: Table, point: MeetingPoint) -> Told:
+def _told(table: Table, point: DeviceBarrier) -> Told:
     import cupy
 
     pointers = table.slab.pointer, point.pointer
@@ -63,21 +63,21 @@ def _told(table: Table, point: MeetingPoint) -> Told:
 
 
 class Mapping:
-    """All ranks' entries and meeting points as the current device sees them; all ranks make theirs at once.
+    """All ranks' entries and barrier points as the current device sees them; all ranks make theirs at once.
 
     `rows` and `points` are in the order of ranks.
     """
 
-    def __init__(self, gang: Gathering, table: Table, point: MeetingPoint) -> None:
+    def __init__(self, gang: Gathering, table: Table, point: DeviceBarrier) -> None:
         self._mapped: list[int] = []
         self.rows: list[NDArray[numpy.uint64]] = []
         self.points: list[int] = []
         for rank, told in enumerate(gang.all_gather(_told(table, point))):
-            slab, meeting = told.pointers if rank == gang.rank else self._map(told)
+            slab, barrier = told.pointers if rank == gang.rank else self._map(told)
             shift = slab - told.pointers[0]
             own = rank == gang.rank
             self.rows.append(told.row if own else seen_from_afar(told.row, shift, table.fields))
-            self.points.append(meeting)
+            self.points.append(barrier)
 
     def _map(self, told: Told) -> tuple[int, int]:
         """Give this device's pointers to another rank's memory."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.partition.cuda.compact_ids import TILE, Compaction, every_id
 from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
-from gravel.kernels.partition.cuda.lookers import (
+from gravel.kernels.partition.cuda.placing import Placing, place_columns
+from gravel.kernels.partition.cuda.row_tables import (
     delegate_lengths,
     first_columns,
     first_delegates,
@@ -19,8 +20,7 @@ from gravel.kernels.partition.cuda.lookers import (
     row_mask,
     short_lengths,
 )
-from gravel.kernels.partition.cuda.placing import Placing, place_columns
-from gravel.kernels.partition.cuda.slots import TILE, Slotting, all_slots
+from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.strategy import backend_of
@@ -41,12 +41,12 @@ SHARED = (
 )
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
 
-LOOKING = ("nd", "dn", "dd")
-"""Subgraphs whose rows look for parents."""
+PULLED = ("nd", "dn", "dd")
+"""Subgraphs whose rows pull."""
 
-HEADS, FAR_HEADS = 1, 2
-"""First columns of a row that lie side by side, where columns are on the device and where they are not, as in
-`kernels/partition/backward.cuh`."""
+FIRST, FAR_FIRST = 1, 2
+"""First neighbours of a row that lie side by side, where columns are on the device and where they are not; as
+in `kernels/partition/pull.cuh`."""
 
 FIELDS = (
     *SHARED,
@@ -55,15 +55,15 @@ FIELDS = (
     "nn_columns",
     "nn_vertices",
     "nn_owners",
-    *(f"{name}_columns" for name in LOOKING),
+    *(f"{name}_columns" for name in PULLED),
     *(f"{name}_mask" for name in SUBGRAPHS),
-    *(f"{name}_longer" for name in LOOKING),
-    *(f"{name}_heads" for name in LOOKING),
+    *(f"{name}_longer" for name in PULLED),
+    *(f"{name}_first" for name in PULLED),
     "nd_lengths",
     "delegate_lengths",
     "own_delegates",
-    "slot_mask",
-    "tile_slots",
+    "id_mask",
+    "tile_ids",
     "locals",
     "own_places",
     "own_numbers",
@@ -117,62 +117,6 @@ NN_RARE = 8
 MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
 """What the rows and arcs of delegates on the frontier share a 64-bit counter for, dn and dd one each."""
 
-BIN_STEP = 1 << 26
-"""Arcs whose destinations are counted at once, which takes 12 bytes each."""
-
-ALIGNMENT = 256
-
-ALLOCATION = 2 << 20
-"""What allocations are rounded up to: another process maps whole ones, and smaller ones share theirs."""
-
-
-class Slab:
-    """Arrays in one allocation of plain device memory, which other processes may map (CUDA IPC)."""
-
-    def __init__(self, wanted: Mapping[str, tuple[int, Any]]) -> None:
-        import cupy
-
-        self.offsets: dict[str, int] = {}
-        size = 0
-        for name, (count, dtype) in wanted.items():
-            self.offsets[name] = size
-            size += -(-count * numpy.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
-        memory = cupy.cuda.Memory(max(1, -(-size // ALLOCATION)) * ALLOCATION)
-        pointer = cupy.cuda.MemoryPointer(memory, 0)
-        self.pointer = int(memory.ptr)
-        self.arrays = {
-            name: cupy.ndarray((count,), dtype, pointer + self.offsets[name])
-            for name, (count, dtype) in wanted.items()
-        }
-
-
-class Table:
-    """The arrays and numbers of one rank, from which the kernel's table of ranks is made.
-
-    `fields` names a kernel's structure field by field, 8 bytes each: those that other ranks read, which lie
-    in `slab`, then `rank`, then the rest. Each is one of `arrays` or of `numbers`.
-    """
-
-    fields: Sequence[str]
-    slab: Slab
-    arrays: dict[str, Any]
-    numbers: dict[str, int]
-
-    def row(self) -> NDArray[numpy.uint64]:
-        """Give the table's entry for this rank, as its own device sees it."""
-        return numpy.array([self._field(name) for name in self.fields], numpy.uint64)
-
-    def _field(self, name: str) -> int:
-        if name in self.numbers:
-            return self.numbers[name]
-        array = self.arrays[name]
-        return int(array.data.ptr) if len(array) else 0
-
-    @property
-    def nbytes(self) -> int:
-        """Count the bytes of all arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
-
 
 class RankMemory(Table):
     """Rank `part.rank` on the current device; what is there already stays, and all else is allocated here.
@@ -191,7 +135,8 @@ class RankMemory(Table):
         them on the device.
     relay_starts : of what is listed for other groups, uint64 (groups + 1,)
         (`gravel.kernels.partition.cuda.staging`); None where nothing goes by way of a mate.
-    slotting : of a part that goes by slots (`gravel.kernels.partition.cuda.slots`); None where all have one.
+    compaction : of a part that goes by compact ids (`gravel.kernels.partition.cuda.compact_ids`); None where
+        all have one.
 
     `nn_rows` counts the rows of nn that are not empty, or is 0 where nn is never visited backward.
 
@@ -215,17 +160,17 @@ class RankMemory(Table):
         apart: bool = False,
         sends: bool = False,
         placing: Placing | None = None,
-        slotting: Slotting | None = None,
+        compaction: Compaction | None = None,
         relay_starts: NDArray[numpy.uint64] | None = None,
     ) -> None:
         import cupy
 
         self.rank, self._vertices = part.rank, vertex_count
         own, delegate_count = local_count(vertex_count, ranks, part.rank), len(delegates)
-        slots = all_slots(own) if slotting is None else slotting.slots
-        local, words, own_words = slots.count, 2 * mask_words(delegate_count), -(-own // 32)
+        ids = every_id(own) if compaction is None else compaction.ids
+        local, words, own_words = ids.count, 2 * mask_words(delegate_count), -(-own // 32)
         local_words = -(-local // 32)
-        largest = -(-(local_count(vertex_count, ranks, 0) if slotting is None else slotting.most) // 32)
+        largest = -(-(local_count(vertex_count, ranks, 0) if compaction is None else compaction.most) // 32)
         arcs = max(arc_count(part.subgraph(name)) for name in ("dn", "dd"))
         if delegate_count >= MOST_ROWS or arcs >= MOST_ARCS:
             raise ValueError(
@@ -255,27 +200,27 @@ class RankMemory(Table):
         self.nn_rows = 0 if layout is not None else _set_bits(arrays["nn_mask"])
         arrays["dn_mask"] = cupy.asarray(part.dn_source_mask.view(numpy.uint32))
         arrays["dd_mask"] = cupy.asarray(part.dd_source_mask.view(numpy.uint32))
-        heads = FAR_HEADS if self.placed else HEADS
-        for name in LOOKING:
-            arrays[f"{name}_longer"] = arrays[f"{name}_heads"] = cupy.empty(0, numpy.uint32)
+        heads = FAR_FIRST if self.placed else FIRST
+        for name in PULLED:
+            arrays[f"{name}_longer"] = arrays[f"{name}_first"] = cupy.empty(0, numpy.uint32)
             if layout is not None:
                 continue
             columns = part.subgraph(name).column_indices if self.placed else arrays[f"{name}_columns"]
             offsets, none = arrays[f"{name}_offsets"], 32 * (local_words if name == "dn" else words)
             arrays[f"{name}_longer"] = row_mask(offsets, longer_than=heads)
-            arrays[f"{name}_heads"] = first_columns(offsets, columns, none, heads)
+            arrays[f"{name}_first"] = first_columns(offsets, columns, none, heads)
         arrays["delegate_lengths"] = delegate_lengths(arrays["dn_offsets"], arrays["dd_offsets"])
-        looks_last = ranks > 1 and tree != SMALLEST and not sends
+        pulls_last = ranks > 1 and tree != SMALLEST and not sends
         arrays["own_delegates"] = (
-            own_delegates(delegates, ranks, part.rank) if looks_last else cupy.empty(0, numpy.uint32)
+            own_delegates(delegates, ranks, part.rank) if pulls_last else cupy.empty(0, numpy.uint32)
         )
-        arrays |= own_vertices(delegates[:0] if sends else delegates, ranks, part.rank, own, slots)
-        arrays["slot_mask"] = cupy.asarray(slots.mask[:own_words])
-        arrays["tile_slots"] = cupy.asarray(slots.before[: own_words + 1 : TILE // 32])
-        arrays["locals"] = cupy.empty(0, numpy.uint32) if slotting is None else slotting.locals_
+        arrays |= own_vertices(delegates[:0] if sends else delegates, ranks, part.rank, own, ids)
+        arrays["id_mask"] = cupy.asarray(ids.mask[:own_words])
+        arrays["tile_ids"] = cupy.asarray(ids.before[: own_words + 1 : TILE // 32])
+        arrays["locals"] = cupy.empty(0, numpy.uint32) if compaction is None else compaction.locals_
         arrays["nn_vertices"] = cupy.empty(0, delegates.dtype)
-        if slotting is not None and tree:
-            arrays["nn_vertices"] = slotting.nn_vertices
+        if compaction is not None and tree:
+            arrays["nn_vertices"] = compaction.nn_vertices
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
         binned = int(starts[-1])
@@ -331,7 +276,7 @@ class RankMemory(Table):
         ):
             arrays[name] = cupy.empty(count, dtype)
         arrays["expected"] = (
-            first_delegates(arrays["nd_heads"][::heads], delegates, local)
+            first_delegates(arrays["nd_first"][::heads], delegates, local)
             if tree == ANY
             else cupy.empty(0, key)
         )
@@ -377,30 +322,6 @@ def tree_of(options: SearchOptions, *, found: bool) -> int:
     return 0 if not found else ANY if options.predecessors == "any" else SMALLEST
 
 
-def seen_from_afar(
-    row: NDArray[numpy.uint64], shift: int = 0, fields: Sequence[str] = FIELDS
-) -> NDArray[numpy.uint64]:
-    """Give a rank's entry as another device sees it: shared arrays alone, moved by `shift` bytes."""
-    far = numpy.zeros_like(row)
-    count = fields.index("rank")
-    far[:count] = numpy.where(row[:count] == 0, 0, row[:count].astype(numpy.int64) + shift).astype(
-        numpy.uint64
-    )
-    far[count] = row[count]
-    return far
-
-
-def arcs_by_owner(columns: Any, ranks: int) -> NDArray[numpy.int64]:
-    """Count the arcs to the vertices of each rank, int64 (ranks,); columns are on the device."""
-    import cupy
-
-    counts = numpy.zeros(ranks, numpy.int64)
-    for first in range(0, len(columns), BIN_STEP):
-        owners = columns[first : first + BIN_STEP] % columns.dtype.type(ranks)
-        counts += cupy.bincount(owners.astype(numpy.int32), minlength=ranks).get()
-    return counts
-
-
 def _set_bits(mask: Any) -> int:
     return int(numpy.bitwise_count(mask.get() if backend_of(mask) == "cuda" else mask).sum())
 
@@ -409,6 +330,4 @@ def bin_starts(columns: Any, ranks: int, rank: int) -> NDArray[numpy.uint64]:
     """Count the nn arcs to each other rank, and lay their bins one after another, uint64 (ranks + 1,)."""
     counts = arcs_by_owner(columns, ranks)
     counts[rank] = 0
-    starts = numpy.zeros(ranks + 1, numpy.uint64)
-    numpy.cumsum(counts, out=starts[1:], dtype=numpy.uint64)
-    return starts
+    return starts_of(counts)

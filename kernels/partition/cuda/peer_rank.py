@@ -7,34 +7,30 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.exchange import Gathering
+from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
+from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
 from gravel.kernels.partition.cuda.encoded import layout_of
-from gravel.kernels.partition.cuda.hubs_first import busiest_first, in_order, is_free, renumbered, room_for
+from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launch import Launch
-from gravel.kernels.partition.cuda.mapping import Mapping
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
+from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
-from gravel.kernels.partition.cuda.slots import Slots, slots_of, slotted
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels
 
 
-class PeerRank:
-    """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
-
-    Every rank lives in a process of its own, on a device of its own that can read the others'. `leave` gives
-    their memory back, when no rank searches any more.
+class PeerRank(GroupRank):
+    """A search as one rank of a gang.
 
     Parameters
     ----------
     part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
-    time_limit : seconds that a device waits for the others at one meeting.
+    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.
@@ -52,10 +48,9 @@ class PeerRank:
         options: SearchOptions,
         tree: bool,
         max_depth: int | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         placing: Placing | None = None,
     ) -> None:
-        self._gang = gang
         self._staging = staging = Staging.of(options, gang.size)
         self._tree, self._max_depth = tree_of(options, found=tree), max_depth
         self._words = 2 * mask_words(len(delegates))
@@ -69,15 +64,15 @@ class PeerRank:
         if staging is not None and staging.relays:
             sent = numpy.array(gang.all_gather(arcs_sent(part, gang.size)))
             relay_starts = staging.relay_starts(sent, gang.rank)
-        numbers, slotting, slots = None, None, dict[int, Slots]()
+        numbers, compaction, ids = None, None, dict[int, CompactIds]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
-            numbers = gang.all_gather(busiest_first(part) if gang.rank == 0 else None)[0]
-            found = slots_of(part, delegates, vertex_count, gang.size) if symmetric else None
+            numbers = gang.all_gather(numbers_by_degree(part) if gang.rank == 0 else None)[0]
+            found = compact_ids_of(part, delegates, vertex_count, gang.size) if symmetric else None
             part = renumbered(part, numbers)
             if found is not None:
-                part, slotting = slotted(part, gang.all_gather(found))
-                slots = {gang.rank: found}
+                part, compaction = compacted(part, gang.all_gather(found))
+                ids = {gang.rank: found}
         self._memory = RankMemory(
             part,
             vertex_count=vertex_count,
@@ -88,31 +83,21 @@ class PeerRank:
             uniquify=options.uniquify,
             apart=gang.size > 1,
             placing=placing,
-            slotting=slotting,
+            compaction=compaction,
             relay_starts=relay_starts,
         )
-        point = MeetingPoint()
-        self._mapping = Mapping(gang, self._memory, point)
-        macros = {
-            "VERTEX": vertex_macro(delegates.dtype),
-            "OFFSET": "u64" if wide else "u32",
-            "TREE": self._tree,
-        }
-        self._launch = Launch(
+        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": self._tree}
+        self._launch: Launch = Launch(
             macros,
-            self._mapping.rows,
-            [gang.rank],
+            self._map(gang, self._memory),
             delegates,
-            self._mapping.points,
-            gang.rank,
-            point=point,
             options=options,
             symmetric=symmetric,
-            time_limit=time_limit,
+            time_limit=options.barrier_seconds if time_limit is None else time_limit,
             placed=placing is not None,
             layout=layout,
             numbers=numbers,
-            slots=slots,
+            ids=ids,
             staging=staging,
             nn_rows=sum(gang.all_gather(self._memory.nn_rows)) if options.nn_directed else 0,
         )
@@ -120,12 +105,9 @@ class PeerRank:
     def wake(self) -> None:
         """Bring the GPU, its memory and links up to speed for a search that follows at once; all ranks do.
 
-        After labels had gone to the host, for some 100 ms, a search of Kronecker 24 on two H200 took 0.84 ms
-        and not 0.51: the first accesses to memory and to peers wait, whatever the clocks are.
+        After a pause the first accesses to memory and to peers wait, whatever the clocks are.
         """
-        from gravel.kernels.cuda.wake import wake
-
-        wake()
+        super().wake()
         self._launch.start(0, 1)
 
     def run(self, source: int, *, on_device: bool = False) -> RankLabels:
@@ -133,16 +115,7 @@ class PeerRank:
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        start, end = self._launch.start(source, self._max_depth)
-        end.synchronize()
-        # Nobody starts anew before all know how this one ended.
-        if any(self._gang.all_gather(self._launch.point.aborted)):
-            self._launch.reset()
-            self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
-        if self._launch.grow():
-            return self.run(source, on_device=on_device)
-        taken = self._launch.milliseconds(start, end)
+        taken = self._run(source, self._max_depth)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None
@@ -166,20 +139,11 @@ class PeerRank:
                 level.delegates,
                 level.backward[0],
                 level.visit / 1e3,
-                (level.reduce + level.settle) / 1e3,
-                (level.wait + level.relay + level.settle_wait) / 1e3,
+                (level.reduce + level.commit) / 1e3,
+                (level.wait + level.relay + level.commit_wait) / 1e3,
                 read,
                 fronts if "nn" in level.backward[0] else 4 * level.arrived,
                 level.relay / 1e3,
             )
             for level in self._launch.levels()
         )
-
-    def join(self, gang: Gathering) -> None:
-        """Go on with another gang of the same ranks in the same processes."""
-        self._gang = gang
-
-    def leave(self, gang: Gathering) -> None:
-        """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
-        self._gang = gang
-        self._mapping.close(gang)

@@ -18,7 +18,7 @@ from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, shortest_kept
 from gravel.kernels.partition.layout import RankGraph
 
 HOTTEST = ("dd", "dn", "nd", "nn")
-"""Subgraphs by how often an arc is read: hubs are looked at from both sides, nn arcs once."""
+"""Subgraphs by how often an arc is read: hubs are read from both sides, nn arcs once."""
 
 PLACEMENTS = ("device", "split", "pinned")
 """What a rank's columns can have."""

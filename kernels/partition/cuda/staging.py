@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.cuda.memory import arcs_by_owner
+from gravel.kernels.partition.cuda.table import arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import RankGraph
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.reductions import Round, reduction_rounds
@@ -62,9 +62,7 @@ class Staging:
         first, place = rank // members * members, rank % members
         counts = sent[first : first + members, place::members].sum(axis=0)
         counts[rank // members] = 0
-        starts = numpy.zeros(len(counts) + 1, numpy.uint64)
-        numpy.cumsum(counts, out=starts[1:], dtype=numpy.uint64)
-        return starts
+        return starts_of(counts)
 
 
 def arcs_sent(part: RankGraph, ranks: int) -> NDArray[numpy.int64]:

@@ -12,10 +12,11 @@ from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, capped, sum_of
-from gravel.kernels.partition.chunks import DelegateIndex, index_delegates, lower_end, position_of
-from gravel.kernels.partition.distribute import check_ranks, offsets_of
+from gravel.kernels.partition.chunks import lower_end, position_of
+from gravel.kernels.partition.distribute import offsets_of
 from gravel.kernels.partition.distributor.source import EdgeSource
-from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, make_rank
+from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
+from gravel.kernels.partition.shares import DelegateIndex, index_delegates
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from gravel.kernels.index import index_dtype
 from gravel.kernels.partition.census import LARGEST
-from gravel.kernels.partition.distribute import check_ranks
 from gravel.kernels.partition.distributor.program import SORT_ARCS
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.distributor.source import EdgeSource
-from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count
+from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count
 from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of, source_mask
 
 MOST_RANKS = 1024

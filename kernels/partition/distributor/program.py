@@ -17,7 +17,7 @@ from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.partition.storage import RankSize, rank_size
 
 PART_EDGES = 1 << 20
-"""Edges that a rank makes between two meetings: 16 MiB of arcs in 32-bit ids, which hides what a meeting of
+"""Edges that a rank makes between two barriers: 16 MiB of arcs in 32-bit ids, which hides what a barrier of
 a few workers costs (about 1 ms)."""
 
 PART_EDGES_CUDA = 1 << 26

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Gang, Wire
 from gravel.kernels.partition.cuda.mapping import process_id
-from gravel.kernels.partition.cuda.memory import ALIGNMENT, Slab
+from gravel.kernels.partition.cuda.table import ALIGNMENT, Slab
 from gravel.kernels.strategy import backend_of
 
 HALF = 256 << 20

@@ -20,7 +20,7 @@ from gravel.kernels.partition.nccl.communicator import (
     why_not,
 )
 from gravel.kernels.partition.nccl.rank import NcclRank
-from gravel.kernels.partition.nccl.search import NcclSearch, prepare
+from gravel.kernels.partition.nccl.search import NcclSearch
 
 __all__ = [
     "Communicator",
@@ -29,6 +29,5 @@ __all__ = [
     "NcclRank",
     "NcclSearch",
     "connect",
-    "prepare",
     "why_not",
 ]

@@ -16,9 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from gravel.kernels.exchange import Gathering
-
-TIME_LIMIT = 20.0
-"""Seconds that a rank waits for others within a level; as `gravel.kernels.partition.cuda.meeting` has it."""
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
 
 CONNECT_LIMIT = 60.0
 """Seconds within which all ranks must have connected: NCCL looks at network cards and links first."""
@@ -28,8 +26,6 @@ LOOK = 0.1
 
 CALL_LIMIT = 5.0
 """Seconds that the watch lets a call of NCCL finish before it ends the communicator all the same."""
-
-GIVEN_UP = "the ranks waited for each other until the time limit; the search was given up"
 
 Message = tuple[int, Any]
 """The other rank, and a contiguous array on the device."""
@@ -114,7 +110,7 @@ class Watch:
                 continue
             problem = self._failed()
             if problem is None and time.monotonic() - since > self._limit:
-                problem = GIVEN_UP
+                problem = given_up(self._limit)
             if problem is not None:
                 self.problem = problem
                 # A call that another thread is in must not lose its communicator, unless it hangs itself.
@@ -132,7 +128,7 @@ class NcclCommunicator:
     spinning.
     """
 
-    def __init__(self, raw: Any, rank: int, size: int, *, time_limit: float = TIME_LIMIT) -> None:
+    def __init__(self, raw: Any, rank: int, size: int, *, time_limit: float = BARRIER_SECONDS) -> None:
         from cupy.cuda import nccl
 
         self.rank, self.size = rank, size
@@ -231,7 +227,7 @@ class NcclCommunicator:
 
 
 def connect(
-    gang: Gathering, *, time_limit: float = TIME_LIMIT, connect_limit: float = CONNECT_LIMIT
+    gang: Gathering, *, time_limit: float = BARRIER_SECONDS, connect_limit: float = CONNECT_LIMIT
 ) -> Communicator:
     """Connect the gang's ranks, each on the current device of its process or thread.
 

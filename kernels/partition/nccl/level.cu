@@ -10,9 +10,9 @@
 // variants OFFSET: u32 u64
 // variants TREE: 0 1
 
-#include "kernels/partition/backward.cuh"
+#include "kernels/partition/pull.cuh"
 #include "kernels/partition/directions.cuh"
-#include "kernels/partition/forward.cuh"
+#include "kernels/partition/push.cuh"
 #include "kernels/partition/nccl/chosen.cuh"
 #include "kernels/partition/queues.cuh"
 
@@ -72,8 +72,8 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_normals(const Worl
     const Rank& r = world->ranks[0];
     Tally tally;
     u64* counts = r.counts + side_of(level);
-    settle_normals(r, counts, tally, Settling{true, false, ~0u, false, true}, [&](u64 own, bool, u32 fresh) {
-        each_bit(u32(own), fresh, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
+    commit_normals(r, counts, tally, Commit{true, false, ~0u, false, true}, [&](u64 own, bool, u32 newly) {
+        each_bit(u32(own), newly, [&](const u32(&local)[WORDS_AT_ONCE], const bool(&mine)[WORDS_AT_ONCE]) {
 #pragma unroll
             for (u32 k = 0; k < WORDS_AT_ONCE; ++k)
                 if (mine[k]) r.distance[local[k]] = i32(level);
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) previsit_delegates(const Wo
     __syncthreads();
     const Rank& r = world->ranks[0];
     Tally tally;
-    settle_delegates(
+    commit_delegates(
         *world, r, tally,
         [&](u64 own) {
             u32 bits = mask[own];
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dd(const World* worl
     if (ahead.forward.dd)
         visit_dd(*world, r, ahead.counts[DD_TAIL], r.found);
     else if (ahead.counts[DD_ROWS])
-        look(*world, r, DD, ALL, r.found);
+        pull(*world, r, DD, ALL, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* world, const Local* state, u64 level) {
@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_nd(const World* worl
     if (ahead.forward.nd)
         visit_nd(*world, r, row, ahead.counts[ND_TAIL], r.found);
     else if (ahead.counts[ND_ROWS])
-        look(*world, r, ND, ALL, r.found);
+        pull(*world, r, ND, ALL, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* world, const Local* state, u64 level) {
@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) search_dn(const World* worl
     if (ahead.forward.dn)
         visit_dn(*world, r, ahead.counts[DN_TAIL]);
     else if (ahead.counts[DN_ROWS])
-        look(*world, r, DN, ALL, r.found);
+        pull(*world, r, DN, ALL, r.found);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) search_nn(const World* world, u64 level) {
@@ -178,8 +178,8 @@ extern "C" __global__ void tell(const World* world, const Arrivals* arrivals, co
     const Rank& r = w.ranks[0];
     const u64* counts = r.counts + side_of(level);
     if (threadIdx.x == 0) {
-        row[ROW_NORMALS] = counts[N_FRESH];
-        row[ROW_DELEGATES] = counts[D_FRESH];
+        row[ROW_NORMALS] = counts[N_NEW];
+        row[ROW_DELEGATES] = counts[D_NEW];
         row[ROW_BACKWARD] = state->backward;
     }
     for (u64 i = threadIdx.x; i < w.rank_count; i += blockDim.x) {

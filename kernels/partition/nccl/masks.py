@@ -31,8 +31,7 @@ from gravel.kernels.partition.nccl.layout import empty, pinned
 from gravel.kernels.partition.options import SearchOptions
 
 STEP_BYTES = 9e-6 * 306e9
-"""What a rank could receive in the time of one step more: an NCCL all-gather of 1 KB took 9 us on four H200,
-and one of 64 MiB a rank went at 306 GB/s."""
+"""What a rank could receive in the time of one step more (docs/tuning.md)."""
 
 
 def choose_way(words: int, ranks: int, changed: int | None) -> str:

@@ -15,7 +15,7 @@ from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
 from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
 from gravel.kernels.partition.nccl.clock import Clock, LevelEvents
-from gravel.kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
+from gravel.kernels.partition.nccl.communicator import Communicator, connect
 from gravel.kernels.partition.nccl.launching import Kernels
 from gravel.kernels.partition.nccl.masks import MaskReduction
 from gravel.kernels.partition.nccl.vertices import (
@@ -45,7 +45,7 @@ class NcclRank:
     ----------
     part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
     tree : whether predecessors are found.
-    time_limit : seconds that a rank waits for the others within a level.
+    time_limit : seconds that a rank waits for the others within a level; None as the options say.
     connect_by : makes the communicator; NCCL's by default.
 
     Raises ValueError for encoded rows and for groups that do not fit the ranks,
@@ -65,7 +65,7 @@ class NcclRank:
         options: SearchOptions,
         tree: bool,
         max_depth: int | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         connect_by: Connect | None = None,
     ) -> None:
         import cupy
@@ -96,6 +96,7 @@ class NcclRank:
         }
         starts = self._arrays["bin_start"].get().astype(numpy.int64)
         capacities = numpy.array(gang.all_gather(numpy.diff(starts)))
+        time_limit = options.barrier_seconds if time_limit is None else time_limit
         self._communicator = connect(gang, time_limit=time_limit) if connect_by is None else connect_by(gang)
         # Also where nobody says `leave`, as after a gang that was broken: a thread watches over it.
         weakref.finalize(self, self._communicator.close)

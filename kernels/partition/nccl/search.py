@@ -7,11 +7,10 @@ from typing import Any
 
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.layout import PartitionedGraph
-from gravel.kernels.partition.nccl.communicator import TIME_LIMIT
 from gravel.kernels.partition.nccl.rank import Connect, NcclRank
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import RankLabels
-from gravel.kernels.partition.search import check_output, directions_of, predecessor_dtype
+from gravel.kernels.partition.search import check_output, check_source, directions_of, predecessor_dtype
 
 
 class Alone:
@@ -41,7 +40,7 @@ class NcclSearch:
         max_depth: int | None = None,
         symmetric: bool = False,
         options: SearchOptions | None = None,
-        time_limit: float = TIME_LIMIT,
+        time_limit: float | None = None,
         connect_by: Connect | None = None,
     ) -> None:
         started = time.perf_counter()
@@ -69,10 +68,7 @@ class NcclSearch:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; raises ValueError when it is not in the graph."""
-        if not 0 <= source < self._vertices:
-            raise ValueError(
-                f"source {source} is not in the graph; it has vertices 0 to {self._vertices - 1}"
-            )
+        check_source(source, self._vertices)
         found = self._rank.run(source)
         self.labels = (found,)
         distance = found.distance if self._output != "predecessor" else None
@@ -80,8 +76,3 @@ class NcclSearch:
         if found.predecessor is not None:
             predecessor = found.predecessor.astype(predecessor_dtype(self._vertices), copy=False)
         return BFSResult(source, distance, predecessor, found.milliseconds, directions_of(self.labels))
-
-
-def prepare(graph: PartitionedGraph, **choices: Any) -> NcclSearch:
-    """Make a partition of one rank ready for searches; see `NcclSearch`."""
-    return NcclSearch(graph, **choices)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 
 from gravel.kernels.exchange import Gang
-from gravel.kernels.partition.nccl.communicator import TIME_LIMIT, Communicator, connect
+from gravel.kernels.partition.nccl.communicator import Communicator, connect
 from gravel.kernels.partition.nccl.communicator import why_not as why_not_here
+from gravel.kernels.partition.waiting import BARRIER_SECONDS
 from gravel.kernels.probes.links import PATTERNS
 from gravel.kernels.probes.links.wire import masks, payload
 
@@ -39,7 +40,7 @@ class NcclLink:
     name = "nccl"
     patterns: tuple[str, ...] = PATTERNS
 
-    def __init__(self, gang: Gang, *, largest: int, total: int, time_limit: float = TIME_LIMIT) -> None:
+    def __init__(self, gang: Gang, *, largest: int, total: int, time_limit: float = BARRIER_SECONDS) -> None:
         import cupy
 
         self._gang, self._total = gang, total

@@ -6,9 +6,10 @@ import numpy
 
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Gang
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
-from gravel.kernels.partition.cuda.meeting import GIVEN_UP, TIME_LIMIT, MeetingPoint
-from gravel.kernels.partition.cuda.memory import Slab, Table
+from gravel.kernels.partition.cuda.table import Slab, Table
+from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
 from gravel.kernels.probes.links.wire import masks, payload
 
 __all__ = ["PeerLink", "why_no_peers"]
@@ -34,19 +35,19 @@ class PeerLink:
     Parameters
     ----------
     largest : bytes of the largest message; the GPU has a message for each rank, and one that it takes.
-    time_limit : seconds that a device waits for the others at one meeting.
+    time_limit : seconds that a device waits for the others at one barrier.
 
     """
 
     name = "peer"
     patterns: tuple[str, ...] = ("meet", "pair", "exchange", "reduce")
 
-    def __init__(self, gang: Gang, *, largest: int, time_limit: float = TIME_LIMIT) -> None:
+    def __init__(self, gang: Gang, *, largest: int, time_limit: float = BARRIER_SECONDS) -> None:
         import cupy
 
         self._gang = gang
         buffer = _Buffer(gang.rank, gang.size * (largest // 8))
-        self._point = MeetingPoint()
+        self._point = DeviceBarrier()
         self._mapping = Mapping(gang, buffer, self._point)
         self._buffer = buffer.arrays["buffer"]
         self._taken = cupy.zeros(largest // 8, numpy.uint64)
@@ -55,6 +56,7 @@ class PeerLink:
         self._turns = 0
         self._kernel = load("kernels/probes/links.cu").get_function("links")
         self._blocks = resident_blocks(self._kernel, BLOCK)
+        self._time_limit = time_limit
         self._arguments = (
             self._point.described(self._mapping.points, gang.rank, time_limit),
             cupy.asarray(numpy.concatenate(self._mapping.rows)),
@@ -92,7 +94,7 @@ class PeerLink:
         if any(self._gang.all_gather(self._point.aborted)):
             self._point.reset()
             self._gang.all_gather(None)
-            raise RuntimeError(GIVEN_UP)
+            raise RuntimeError(given_up(self._time_limit))
         began, ended = self._clock.get().tolist()
         return float(ended - began) / 1e9
 

@@ -29,6 +29,22 @@ def lengthened(typing_context: Any, word: Any, weight: Any) -> tuple[Any, Any]:
     return word(word, weight), generate
 
 
+@intrinsic
+def joined(typing_context: Any, one: Any, other: Any, weight: Any) -> tuple[Any, Any]:
+    """Return the word of two distances added up; they are of floats where `weight` is a float32."""
+    if one is not types.uint64 or other is not types.uint64:
+        raise TypingError(f"words that are joined are uint64; not {one} and {other}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if weight is types.float32:
+            double = context.get_value_type(types.float64)
+            first, second = (builder.bitcast(word, double) for word in arguments[:2])
+            return builder.bitcast(builder.fadd(first, second), arguments[0].type)
+        return builder.add(*arguments[:2])
+
+    return types.uint64(one, other, weight), generate
+
+
 @serial
 def lower(words: Any, vertex: int, word: Any, alone: bool) -> Any:
     """Keep the smaller of a vertex's word and `word`; return what it was. `alone` is without atomics."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-HUB, STATE = 4096, 16  # as in delta_stepping.cu
+HUB, STATE, ROUND, WIDE = 512, 16, 6, 14  # as in delta_stepping.cu
+
+
+def room_of(index: int, word: int) -> int:
+    """Count the vertices of a frontier that one block keeps in shared memory, with their words."""
+    return 23552 // (index + word)  # two frontiers in the 48 KiB of a block
 
 
 def device_bytes(vertices: int, arcs: int, index: int, word: int) -> int:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gravel.kernels.striped.cuda.search import CudaStripedSearch, prepare
+from gravel.kernels.striped.cuda.search import CudaStripedSearch
 
-__all__ = ["CudaStripedSearch", "prepare"]
+__all__ = ["CudaStripedSearch"]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
-from gravel.kernels.cuda import grid_of, load, resident_blocks
-from gravel.kernels.partition.cuda.meeting import MeetingPoint
+from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.striped.cuda.memory import LONGEST
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import LevelRecord
@@ -28,93 +27,49 @@ LOGGED_LEVELS = 1 << 14
 """Levels that a log has room for at first, at most; see `Launch.grow`."""
 
 
-class Launch:
+class Launch(LevelLaunch):
     """A search on the current device, which has to be current at every call.
 
     Parameters
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/striped/stripes.cu`.
-    rows : of the table of all ranks, as this device sees them (`gravel.kernels.striped.cuda.memory`).
-    here : ranks of this device.
-    points : of all devices' meeting points, as this device sees them; `place` is its own among them.
-    time_limit : seconds that it waits for the others at one meeting.
     longest : arcs of a row that one block reads, as of `StripeMemory`.
-    blocks : of the grid, at most what runs at the same time; None fills the device.
+    time_limit, blocks : as `DeviceLaunch` has them.
 
     """
 
     def __init__(
         self,
         macros: Mapping[str, object],
-        rows: Sequence[NDArray[numpy.uint64]],
-        here: Sequence[int],
-        points: Sequence[int],
-        place: int,
+        view: View,
         *,
         vertex_count: int,
-        point: MeetingPoint,
         options: StripedOptions,
         time_limit: float,
         longest: int = LONGEST,
         blocks: int | None = None,
     ) -> None:
-        import cupy
-
-        self.point = point
-        self._here, self._ranks = tuple(here), len(rows)
-        self._tree = bool(macros["TREE"])
-        self._kernel = load("kernels/striped/stripes.cu", **macros).get_function("search")
-        self._blocks = grid_of(blocks, resident_blocks(self._kernel, BLOCK))
-        self._words = TIMES + len(here) * (OF_BINS + len(rows))
-        self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * self._words))))
+        path = "kernels/striped/stripes.cu"
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        self._ranks_here, self._tree = tuple(view.here), bool(macros["TREE"])
+        words = TIMES + len(view.here) * (OF_BINS + self._ranks)
+        self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * words))), first=1, words=words)
         numbers = (
-            len(here),
-            len(rows),
+            len(view.here),
+            self._ranks,
             vertex_count,
             parts_of(options),
             options.history,
             gather_number(options.gather),
             longest,
         )
-        self._tables = (
-            cupy.asarray(numpy.concatenate(rows)),
-            cupy.asarray(numpy.array(here, numpy.uint64)),
-            point.described(points, place, time_limit),
-        )
         self._sizes = tuple(numpy.uint64(number) for number in numbers)
-
-    def _allocate_log(self, levels: int) -> None:
-        import cupy
-
-        self._logged = levels
-        self._log = cupy.zeros(1 + levels * self._words, numpy.uint64)
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
-        import cupy
-
         depth = (1 << 31) - 1 if max_depth is None else max_depth
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
         search = (numpy.uint64(value) for value in (self._logged, source, depth))
-        start.record()
-        self._kernel((self._blocks,), (BLOCK,), (*self._tables, self._log, *self._sizes, *search))
-        end.record()
-        return start, end
-
-    def depth(self) -> int:
-        """Count the levels of the last search, which ranks on other devices have too."""
-        return int(self._log[:1].get()[0])
-
-    def grow(self) -> bool:
-        """Make the log longer if the last search had more levels than it; the search has to be repeated then.
-
-        All devices find the same, since a search from one source always has the same levels.
-        """
-        depth = self.depth()
-        if depth <= self._logged:
-            return False
-        self._allocate_log(1 << (depth - 1).bit_length())
-        return True
+        return self._begin((self._table, self._here, self._barrier, self._log, *self._sizes, *search))
 
     def levels(self) -> list[tuple[LevelRecord, ...]]:
         """Read the levels of the last search, of each rank here.
@@ -122,12 +77,11 @@ class Launch:
         Times are those of the device, the same for all its ranks. A rank reads its peers' bins while it
         contracts, so there is no exchange of its own, and waiting is for the barriers.
         """
-        depth = self.depth()
-        words = self._log[1 : 1 + depth * self._words].get().reshape(depth, self._words)
-        return [self._of_rank(words, place) for place in range(len(self._here))]
+        words = self._records()
+        return [self._of_rank(words, place) for place in range(len(self._ranks_here))]
 
     def _of_rank(self, words: NDArray[Any], place: int) -> tuple[LevelRecord, ...]:
-        each, rank = OF_BINS + self._ranks, self._here[place]
+        each, rank = OF_BINS + self._ranks, self._ranks_here[place]
         records = []
         for times, counts in zip(
             words[:, :TIMES].tolist(), words[:, TIMES + place * each :][:, :each].tolist(), strict=True

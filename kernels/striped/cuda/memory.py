@@ -8,9 +8,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.cuda.labels import NARROW, WIDEST, Labels
-from gravel.kernels.partition.cuda.memory import Slab, Table, arcs_by_owner
-from gravel.kernels.partition.layout import local_count
-from gravel.kernels.striped.layout import StripedRank
+from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
+from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
 from gravel.kernels.striped.options import StripedOptions
 
 SHARED = ("counts", "bin_start", "bin_ids", "bin_tails")
@@ -64,7 +63,7 @@ class StripeMemory(Table):
 
     def __init__(
         self,
-        part: StripedRank,
+        part: RankGraph,
         *,
         vertex_count: int,
         ranks: int,
@@ -84,7 +83,7 @@ class StripeMemory(Table):
         local = counts[part.rank]
         # What a key has room for is a vertex of the whole graph.
         self.labels = Labels.allocate(local, output, narrow=local + 1 if vertex_count < NARROW else 0)
-        columns = cupy.asarray(part.column_indices)
+        columns = cupy.asarray(part.nn.column_indices)
         starts = bin_starts(columns, counts, bitmask=options.bitmask)
         room = int(starts[-1])
         self.slab = Slab(
@@ -96,9 +95,9 @@ class StripeMemory(Table):
             }
         )
         self.slab.arrays["bin_start"].set(starts)
-        lengths = numpy.diff(part.row_offsets.astype(numpy.int64, copy=False))
+        lengths = row_lengths(part.nn)
         self.arrays = self.slab.arrays | {
-            "row_offsets": cupy.asarray(part.row_offsets).astype(offset_dtype, copy=False),
+            "row_offsets": cupy.asarray(part.nn.row_offsets).astype(offset_dtype, copy=False),
             "columns": columns,
             "distance": self.labels.distance_argument(),
             "keys": self.labels.keys,
@@ -118,6 +117,4 @@ def bin_starts(columns: Any, counts: list[int], *, bitmask: bool) -> NDArray[num
     room = arcs_by_owner(columns, len(counts))
     if bitmask:
         room = numpy.minimum(room, counts)
-    starts = numpy.zeros(len(counts) + 1, numpy.uint64)
-    numpy.cumsum(room, out=starts[1:], dtype=numpy.uint64)
-    return starts
+    return starts_of(room)

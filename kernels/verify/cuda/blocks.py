@@ -30,6 +30,7 @@ class RowBlock:
     columns: Any
     long_rows: Any
     pieces: Any
+    weights: Any = None
 
     @property
     def long_count(self) -> int:
@@ -48,14 +49,23 @@ class RowBlocks:
     """
 
     def __init__(
-        self, row_offsets: Any, column_indices: Any, uploads: Uploads, *, arcs: int | None = None
+        self,
+        row_offsets: Any,
+        column_indices: Any,
+        uploads: Uploads,
+        *,
+        arcs: int | None = None,
+        weights: Any = None,
     ) -> None:
         self._offsets, self._columns, self._uploads = row_offsets, column_indices, uploads
+        self._weights = weights
+        self.dtype = column_indices.dtype
+        self.weight_dtype = None if weights is None else weights.dtype
         self.vertex_count = len(row_offsets) - 1
         self._arcs = arcs
         self._ends: list[int] | None = None
         self._whole: RowBlock | None = None
-        self._room: tuple[Any, Any] | None = None
+        self._room: tuple[Any, Any, Any] | None = None
 
     def each(self, kernels: Kernels) -> Iterator[RowBlock]:
         """Yield the ranges of rows; each is valid until the next. `kernels` has `list_long_rows`."""
@@ -70,9 +80,16 @@ class RowBlocks:
 
     def columns_of(self, vertex: int) -> Any:
         """Return the neighbours of a vertex, in host memory."""
+        return self._row_of(self._columns, vertex)
+
+    def weights_of(self, vertex: int) -> Any:
+        """Return the weights of a vertex's arcs, in host memory."""
+        return self._row_of(self._weights, vertex)
+
+    def _row_of(self, array: Any, vertex: int) -> Any:
         low, high = (int(each) for each in self._offsets[vertex : vertex + 2])
-        columns = self._columns[low:high]
-        return columns.get() if backend_of(columns) == "cuda" else numpy.asarray(columns)
+        part = array[low:high]
+        return part.get() if backend_of(part) == "cuda" else numpy.asarray(part)
 
     def _host_offsets(self) -> Any:
         if backend_of(self._offsets) == "cuda":
@@ -94,17 +111,22 @@ class RowBlocks:
         return self._ends
 
     def _block(self, kernels: Kernels, first: int, last: int, host: Any = None) -> RowBlock:
-        offsets, columns = self._offsets, self._columns
+        offsets, columns, weights = self._offsets, self._columns, self._weights
         if host is None:
             offsets = self._there(offsets, numpy.int64)
             columns = self._there(columns, columns.dtype)
+            weights = None if weights is None else self._there(weights, weights.dtype)
         else:
             count = int(host[last]) - int(host[first])
             room = self._rooms()
             offsets, columns = room[0][: last - first + 1], room[1][:count]
             self._uploads.send(host, offsets, first)
             self._uploads.send(self._columns, columns, int(host[first]))
-        return RowBlock(first, last - first, offsets, columns, *_long_rows(kernels, offsets, len(columns)))
+            if weights is not None:
+                weights = room[2][:count]
+                self._uploads.send(self._weights, weights, int(host[first]))
+        long_rows = _long_rows(kernels, offsets, len(columns))
+        return RowBlock(first, last - first, offsets, columns, *long_rows, weights)
 
     def _there(self, array: Any, dtype: Any) -> Any:
         import cupy
@@ -115,14 +137,15 @@ class RowBlocks:
         self._uploads.send(array, out)
         return out
 
-    def _rooms(self) -> tuple[Any, Any]:
+    def _rooms(self) -> tuple[Any, Any, Any]:
         if self._room is None:
             import cupy
 
             ends = self._bounds(self._offsets)
             rows = max(last - first for first, last in zip([0, *ends], ends, strict=False))
             columns = cupy.empty(self._arcs, self._columns.dtype)
-            self._room = cupy.empty(rows + 1, numpy.int64), columns
+            weights = None if self._weights is None else cupy.empty(self._arcs, self.weight_dtype)
+            self._room = cupy.empty(rows + 1, numpy.int64), columns, weights
         return self._room
 
 

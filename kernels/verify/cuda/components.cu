@@ -1,14 +1,14 @@
 // Checks of component labels: which rows have a neighbour of another label, and which vertices are connected, by a
-// union-find of this file's own. The rules are those of kernels/verify/components.py.
+// union-find that no search uses. The rules are those of kernels/verify/components.py.
 //
 // Contract: offsets of `rows` rows from vertex `first` on, and columns of their arcs, which begin at offsets[0]; n is
 // below 2^31. Parents of all vertices, none larger than its vertex, a root's itself. counts[rule] gains the vertices
 // that break a rule; `bits`, unless null, gets those of each vertex. Any block that is a multiple of 32; grids stride.
 //
 // variants VERTEX: u32 u64
-#include "kernels/cuda/types.cuh"
 #include "kernels/verify/cuda/integers.cuh"
 #include "kernels/verify/cuda/long_rows.cuh"
+#include "kernels/verify/forest.cuh"
 
 enum Rule : u32 { RANGES, SMALLEST, EDGES_AGREE, CONNECTED, NOT_MERGED, WHOLE };
 
@@ -32,34 +32,6 @@ extern "C" __global__ void take_labels(const void* given, u32 kind, u64 n, u32* 
     count(strange, RANGES, counts);
 }
 
-__device__ __forceinline__ u32 parent_of(const u32* parents, u32 v) {
-    return *reinterpret_cast<const volatile u32*>(&parents[v]);
-}
-
-// The root above a vertex, with every vertex on the way pointed two steps up: one that is no root stays none, so that
-// nothing is lost where two threads do so at once.
-__device__ __forceinline__ u32 root_of(u32* parents, u32 v) {
-    u32 above = parent_of(parents, v);
-    while (above != v) {
-        const u32 further = parent_of(parents, above);
-        if (further != above) *reinterpret_cast<volatile u32*>(&parents[v]) = further;
-        v = further;
-        above = parent_of(parents, v);
-    }
-    return v;
-}
-
-// Put the larger of two roots under the smaller.
-__device__ __forceinline__ void unite(u32* parents, u32 a, u32 b) {
-    if (parent_of(parents, a) == parent_of(parents, b)) return;
-    while (true) {
-        a = root_of(parents, a), b = root_of(parents, b);
-        if (a == b) return;
-        const u32 high = a > b ? a : b, low = a > b ? b : a;
-        if (atomicCAS(&parents[high], high, low) == high) return;
-    }
-}
-
 // A warp's walk along arcs of a vertex; with `half` an edge is joined in the row of its larger end alone.
 __device__ __forceinline__ void walk(u32 v, const VERTEX* columns, u64 begin, u64 end, u32 half, const u32* labels,
                                      u32* parents, u8* unlike) {
@@ -68,7 +40,7 @@ __device__ __forceinline__ void walk(u32 v, const VERTEX* columns, u64 begin, u6
     for (u64 arc = begin + lane_id(); arc < end; arc += WARP) {
         const u32 w = u32(columns[arc]);
         other |= labels[w] != label;
-        if (w < v || !half) unite(parents, v, w);
+        if ((w < v || !half) && parent_of(parents, v) != parent_of(parents, w)) unite(parents, v, w);
     }
     if (__any_sync(ALL_LANES, other) && lane_id() == 0) unlike[v] = 1;
 }
@@ -91,17 +63,7 @@ extern "C" __global__ void join_long_rows(const i64* offsets, const VERTEX* colu
     }
 }
 
-// Point every vertex at its root. Only a vertex's own thread writes its parent, or an older one might come last.
-extern "C" __global__ void flatten(u32* parents, u64 n) {
-    for (u64 v = global_thread(); v < n; v += global_threads()) {
-        u32 at = parent_of(parents, u32(v)), above = parent_of(parents, at);
-        while (at != above) {
-            *reinterpret_cast<volatile u32*>(&parents[v]) = above;
-            at = above;
-            above = parent_of(parents, at);
-        }
-    }
-}
+extern "C" __global__ void flatten(u32* parents, u64 n) { point_at_roots(parents, n); }
 
 extern "C" __global__ void check_labels(const u32* labels, const u32* parents, const u8* unlike, u64 n, u64* counts,
                                         u8* bits) {

@@ -9,13 +9,13 @@ import numpy
 
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.strategy import backend_of
-from gravel.kernels.verify.components import RULES as TEXTS
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of
 from gravel.kernels.verify.cuda.memory import Batch, plan_components
 from gravel.kernels.verify.cuda.sizes import graph_size
 from gravel.kernels.verify.cuda.upload import Uploads
 from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.rules import COMPONENTS
 
 RULES = ("ranges", "smallest", "edges_agree", "connected", "not_merged", "whole")
 """In the order of components.cu; the last counts vertices with the label of their whole component."""
@@ -116,7 +116,7 @@ def _named(rule: str, counts: Any, bits: Any) -> Check:
     vertices: tuple[int, ...] = ()
     if int(counts[place]):
         vertices = tuple(int(v) for v in cupy.flatnonzero(bits & (1 << place))[:NAMED].get())
-    return Check(rule, TEXTS[rule], int(counts[place]), vertices)
+    return Check(rule, COMPONENTS[rule], int(counts[place]), vertices)
 
 
 def _other(blocks: RowBlocks, labels: Any, vertex: int) -> int:

@@ -28,6 +28,9 @@ MAX_THREADS = 8
 LEAST_PART = 1 << 20
 """Arcs of the smallest part of the rows that is worth an upload of its own."""
 
+PATH_WEIGHT = 4
+"""Bytes of an arc's weight."""
+
 MARGIN = 4 << 20
 """For counts, sources and what the memory pool rounds up."""
 
@@ -94,6 +97,28 @@ def plan_components(graph: GraphSize, label_width: int, room: int) -> Batch | No
     if graph.resident or arcs < _least_part(graph):
         return None
     return Batch(0, arcs, labels + graph_bytes(graph, arcs))
+
+
+def plan_paths(graph: GraphSize, labels: LabelSize, room: int) -> Batch | None:
+    """Say what checking shortest paths takes within `room` bytes, one search at a time; None if it is more.
+
+    Weights come with the columns, 4 bytes an arc.
+    """
+    if graph.vertices > MAX_VERTICES:
+        return None
+    # Labels, faults and bits; of a tree ancestors with their steps, levels, marks of arcs, and bits twice.
+    each = labels.distance + labels.predecessor + 5 + (8 + 4 + 1 + 1 if labels.predecessor else 0)
+    beside = graph.vertices * each + MARGIN
+    whole = beside + graph_bytes(graph, None) + PATH_WEIGHT * graph.arcs
+    if whole <= room:
+        return Batch(0, None, whole)
+    if graph.resident:
+        return None
+    weighted = GraphSize(graph.vertices, graph.arcs, graph.width + PATH_WEIGHT)
+    arcs = _arcs_within(weighted, room - beside)
+    if arcs < _least_part(graph):
+        return None
+    return Batch(0, arcs, beside + graph_bytes(weighted, arcs))
 
 
 def search_bytes(graph: GraphSize, labels: LabelSize, symmetric: bool, words: int) -> int:

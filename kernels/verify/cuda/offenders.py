@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.verify.bfs import RULES as TEXTS
 from gravel.kernels.verify.cuda.batch import SearchBatch
 from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.rules import BFS
 
 RULES = (
     "ranges",
@@ -46,7 +46,7 @@ def checks_of(batch: SearchBatch, place: int) -> list[Check]:
 def _check(
     rule: str, faults: int, vertices: tuple[int, ...], arcs: tuple[tuple[int, int], ...] = ()
 ) -> Check:
-    return Check(rule, TEXTS[rule], faults, vertices if faults else (), arcs)
+    return Check(rule, BFS[rule], faults, vertices if faults else (), arcs)
 
 
 def _first(bits: Any, rule: str) -> tuple[int, ...]:

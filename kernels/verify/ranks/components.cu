@@ -6,7 +6,7 @@
 // block that is a multiple of 32; grids stride.
 //
 // variants VERTEX: u32 u64
-#include "kernels/cuda/types.cuh"
+#include "kernels/verify/forest.cuh"
 
 // Which rows these are: their vertices, and what columns mean.
 enum Kind : u32 { NN, ND, DN, DD };
@@ -50,33 +50,6 @@ extern "C" __global__ void plant(VERTEX* parents, u64 n) {
     for (u64 v = global_thread(); v < n; v += global_threads()) parents[v] = VERTEX(v);
 }
 
-__device__ __forceinline__ VERTEX parent_of(const VERTEX* parents, VERTEX v) {
-    return *reinterpret_cast<const volatile VERTEX*>(&parents[v]);
-}
-
-// The root above a vertex, with every second vertex on the way pointed further up: one that is no root stays none, so
-// that nothing is lost where two threads do so at once.
-__device__ __forceinline__ VERTEX root_of(VERTEX* parents, VERTEX v) {
-    VERTEX above = parent_of(parents, v);
-    while (above != v) {
-        const VERTEX further = parent_of(parents, above);
-        if (further != above) *reinterpret_cast<volatile VERTEX*>(&parents[v]) = further;
-        v = further;
-        above = parent_of(parents, v);
-    }
-    return v;
-}
-
-// Put the larger of two roots under the smaller.
-__device__ __forceinline__ void unite(VERTEX* parents, VERTEX a, VERTEX b) {
-    while (true) {
-        a = root_of(parents, a), b = root_of(parents, b);
-        if (a == b) return;
-        const VERTEX high = a > b ? a : b, low = a > b ? b : a;
-        if (atomicCAS(&parents[high], high, low) == high) return;
-    }
-}
-
 // A thread for each own vertex, with its row of nn or nd; of an nn edge the smaller end's row is left out.
 extern "C" __global__ void join_rows(const void* offsets, const void* columns, u32 wide, u32 kind,
                                      const VERTEX* delegates, u64 rows, u32 rank, u32 ranks, VERTEX* parents) {
@@ -106,14 +79,4 @@ extern "C" __global__ void join_told(const VERTEX* told, u64 first, u64 count, V
         if (told[place] != first + place) unite(parents, VERTEX(first + place), told[place]);
 }
 
-// Point every vertex at its root. Only a vertex's own thread writes its parent, or an older one might come last.
-extern "C" __global__ void flatten(VERTEX* parents, u64 n) {
-    for (u64 v = global_thread(); v < n; v += global_threads()) {
-        VERTEX at = parent_of(parents, VERTEX(v)), above = parent_of(parents, at);
-        while (at != above) {
-            *reinterpret_cast<volatile VERTEX*>(&parents[v]) = above;
-            at = above;
-            above = parent_of(parents, at);
-        }
-    }
-}
+extern "C" __global__ void flatten(VERTEX* parents, u64 n) { point_at_roots(parents, n); }

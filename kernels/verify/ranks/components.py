@@ -18,9 +18,9 @@ from typing import Any
 from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
 from gravel.kernels.partition.distributor.program import PIECE, gather_pieces
 from gravel.kernels.partition.layout import local_count
-from gravel.kernels.verify.components import RULES
 from gravel.kernels.verify.ranks.labels import LabelChecker
 from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.rules import COMPONENTS
 
 Steps = Generator[Ticket, dict[int, Any], Any]
 Finding = Generator[Ticket, dict[int, Any], Check]
@@ -62,7 +62,7 @@ def check_components_program(
 def _own(end: Endpoint, checker: LabelChecker, name: str, places: Any) -> Finding:
     """Put together what each rank found among its own vertices."""
     told = yield from gather(end, (len(places), checker.vertices_at(places[:NAMED])))
-    return Check(name, RULES[name], sum(count for count, _ in told), _first([some for _, some in told]))
+    return Check(name, COMPONENTS[name], sum(count for count, _ in told), _first([some for _, some in told]))
 
 
 def _edges_agree(end: Endpoint, checker: LabelChecker) -> Finding:
@@ -74,13 +74,13 @@ def _edges_agree(end: Endpoint, checker: LabelChecker) -> Finding:
     known = [int(v) for v in checker.host(delegates[:NAMED])]
     vertices = _first([*(some for _, some in told), known])
     if not vertices:
-        return Check("edges_agree", RULES["edges_agree"])
+        return Check("edges_agree", COMPONENTS["edges_agree"])
     seen = yield from gather(end, [checker.unlike_neighbour(v) for v in vertices])
     arcs = tuple(
         (v, min(w for w in of_vertex if w >= 0))
         for v, of_vertex in zip(vertices, zip(*seen, strict=True), strict=True)
     )
-    return Check("edges_agree", RULES["edges_agree"], faults, vertices, arcs)
+    return Check("edges_agree", COMPONENTS["edges_agree"], faults, vertices, arcs)
 
 
 def _join_all(end: Endpoint, checker: LabelChecker, piece: int) -> Steps:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.layout import Subgraph
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
+from gravel.kernels.verify.forest import plant, point_at_roots, unite
 from gravel.kernels.verify.ranks.labels import LabelChecker
 
 NN, ND, DD = 0, 1, 2
@@ -45,35 +46,6 @@ def _unlike_delegates(  # type: ignore[no-untyped-def]
 
 
 @serial
-def _plant(parents):  # type: ignore[no-untyped-def]
-    for v in range(len(parents)):
-        parents[v] = v
-
-
-@serial
-def _root(parents, v):  # type: ignore[no-untyped-def]
-    above = numpy.int64(parents[v])
-    while above != v:
-        parents[v] = parents[above]
-        v = numpy.int64(parents[v])
-        above = numpy.int64(parents[v])
-    return v
-
-
-@serial
-def _unite(parents, v, w):  # type: ignore[no-untyped-def]
-    """Put the larger of two roots under the smaller."""
-    if parents[v] == parents[w]:
-        return
-    a = _root(parents, v)
-    b = _root(parents, w)
-    if a < b:
-        parents[b] = a
-    else:
-        parents[a] = b
-
-
-@serial
 def _join(offsets, columns, kind, delegates, rank, ranks, parents):  # type: ignore[no-untyped-def]
     """Unite the ends of a subgraph's arcs; of nn and dd arcs, which go both ways, of those that descend."""
     for row in range(len(offsets) - 1):
@@ -82,21 +54,14 @@ def _join(offsets, columns, kind, delegates, rank, ranks, parents):  # type: ign
             column = numpy.int64(columns[arc])
             w = column if kind == NN else numpy.int64(delegates[column])
             if kind == ND or w < v:
-                _unite(parents, v, w)
+                unite(parents, v, w)
 
 
 @serial
 def _join_told(parents, first, told):  # type: ignore[no-untyped-def]
     for place in range(len(told)):
         if numpy.int64(told[place]) != first + place:
-            _unite(parents, first + place, numpy.int64(told[place]))
-
-
-@serial
-def _flatten(parents):  # type: ignore[no-untyped-def]
-    # Parents are no larger, so that they have been pointed at their roots before.
-    for v in range(len(parents)):
-        parents[v] = parents[numpy.int64(parents[v])]
+            unite(parents, first + place, numpy.int64(told[place]))
 
 
 class RankLabelChecker(LabelChecker):
@@ -124,7 +89,7 @@ class RankLabelChecker(LabelChecker):
 
     def join_own(self) -> None:
         """Make the forest of the arcs that are held here."""
-        _plant(self.known)
+        plant(self.known)
         part = self.part
         for kind, rows in ((NN, part.nn), (ND, part.nd), (DD, part.dd)):
             _join(*rows, kind, self.delegates, self.rank, self.ranks, self.known)
@@ -135,4 +100,4 @@ class RankLabelChecker(LabelChecker):
 
     def flatten(self) -> None:
         """Point every vertex at its root."""
-        _flatten(self.known)
+        point_at_roots(self.known)

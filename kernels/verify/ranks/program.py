@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from gravel.kernels.exchange import Endpoint, Program, Ticket, gather
 from gravel.kernels.partition.distributor.program import gather_pieces
 from gravel.kernels.partition.layout import local_count
-from gravel.kernels.verify.bfs import ARC_RULES, RULES, VERTEX_RULES, check_tree, with_lost
+from gravel.kernels.verify.bfs import ARC_RULES, VERTEX_RULES, check_tree, with_lost
 from gravel.kernels.verify.ranks.checker import Checker, padded_sum
 from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.rules import BFS
 from gravel.kernels.verify.tree import RANGES, levels_of
 
 Steps = Generator[Ticket, dict[int, Any], Any]
@@ -112,7 +113,7 @@ def _check_vertices(
         vertices: tuple[int, ...] = ()
         if faults[rule]:
             vertices = _first((yield from gather(end, checker.first_vertices(rule))))
-        checks.append(Check(name, RULES[name], faults[rule], vertices))
+        checks.append(Check(name, BFS[name], faults[rule], vertices))
         if faults[RANGES]:
             break
     return checks
@@ -137,7 +138,7 @@ def _check_arcs(
         vertices, arcs = (), ()
         if faults:
             vertices, arcs = yield from _name_arcs(end, checker, predecessor, name, rule)
-        checks.append(Check(name, RULES[name], faults, vertices, arcs))
+        checks.append(Check(name, BFS[name], faults, vertices, arcs))
     return checks
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.sections.centralities import name_of
 from gravel.stages.sections.counters import COUNTED, bytes_are, dram_bytes_an_arc
 from gravel.stages.sections.rates import harmonic_mean, rates
 from gravel.stages.sections.studies import coordinates, is_batched
@@ -56,6 +57,8 @@ def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
         if not parts:
             return "Frontiers of searches counted; nothing was timed"
         return f"{count(parts, 'part')} of searches timed alone; whole searches were not measured"
+    if "Centrality" in by_kind:
+        return _central([one for _, one in by_kind["Centrality"]])
     if "Links" in by_kind:
         links = by_kind["Links"]
         return f"Messages between {links[0][1].ranks} ranks timed by size; searches were not measured"
@@ -64,6 +67,14 @@ def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
     graphs = [one for kind in ("Graph", "Ordering", "DistributedGraph") for _, one in by_kind.get(kind, [])]
     what = f", of {_graph_text(graphs[0].vertex_count, graphs[0].arc_count)}" if graphs else ""
     return f"Nothing was measured{what}"
+
+
+def _central(several: Sequence[Any]) -> str:
+    *others, last = dict.fromkeys(map(name_of, several))
+    names = f"{', '.join(others)} and {last}" if others else last
+    sizes = sorted({len(one.value) for one in several})
+    of = _vertices(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,} vertices"
+    return f"{names[0].upper()}{names[1:]} of {of}"
 
 
 def _counters(several: Sequence[Any]) -> str:

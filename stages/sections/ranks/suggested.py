@@ -59,7 +59,7 @@ def _table(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
             "of n where these are few, and nn arcs <= m / 10 (4 n / p and a tenth: Pan, Pearce, Owens, IPDPS "
             "2018, section VI-B; n / 16 is gravel's). Of these the cost model's fastest on H200 GPUs "
             "is taken: "
-            "local work + masks + normal vertices + meetings. Where there is none, it is the least threshold "
+            "local work + masks + normal vertices + barriers. Where there is none, it is the least threshold "
             "with few delegates."
         ),
         "columns": ["graph", "ranks", "hosts", "threshold", "delegates, %", "nn arcs, %", "mask bytes"],

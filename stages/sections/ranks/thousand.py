@@ -22,7 +22,7 @@ RANK_SCALE = 26
 STRONG_SCALE = 30
 """Of strong scaling (the paper's figure 11)."""
 
-PARTS = ("local", "masks", "vertices", "meetings")
+PARTS = ("local", "masks", "vertices", "barriers")
 
 TITLES = {"Weak": "weak: 2^26 vertices a rank", "Strong": "strong: 2^30 vertices"}
 

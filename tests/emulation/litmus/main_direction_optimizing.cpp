@@ -31,7 +31,7 @@ int main(int, char** arguments) {
     weak_launch(1, BLOCKS, THREADS, atoi(arguments[1]), [&](unsigned) {
         search(square.offsets.data(), square.columns.data(), heads.data(), planes.data(), closed.data(), bitmaps.data(),
                square.distance.data(), nullptr, nullptr, queue, nullptr, hubs, control, slots, log, arrivals, square.vertices, words,
-               square.vertices, square.columns.size(), 1, 1000, 4.0, 24.0, 0.0, 1e9, 2, 2, 64, limit, 1024, 1.0, 0, 0, 0);
+               square.vertices, square.columns.size(), 1, 1000, 4.0, 24.0, 0.0, 1e9, 2, 2, 64, limit, 1024, 1.0, 0, 2, 0, 0);
     });
     return !square.is_right();
 }

@@ -1,8 +1,9 @@
 // What a block of a team wrote before an exchange of counts is read by the others after it: cells stand for claims.
+//
+// variants LAYOUT: csr
 
 #define VERTEX u32
 #define TREE 0
-#define LAYOUT csr
 #define ONE_LANE 0
 #include "kernels/bfs/sources/expand_encoded.cuh"
 #include "kernels/bfs/team.cuh"

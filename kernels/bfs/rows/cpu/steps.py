@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add, fetch_min, fetch_or
 from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH, append
-from gravel.kernels.bfs.rows.cpu.readers import read_row
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts.readers import read_row
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)

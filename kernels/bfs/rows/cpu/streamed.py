@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from gravel.kernels.bfs.cpu import streamed as of_columns
 from gravel.kernels.bfs.cpu.parted import PartedSearch
-from gravel.kernels.bfs.rows.cpu.readers import KINDS, columns_of, count_row, read_row
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.parts import cut_stream, host_offsets
+from gravel.kernels.layouts.readers import columns_of, count_row, read_row, rows_class
 from gravel.kernels.layouts.streams import BROKEN, largest_vertex, refuse
 from gravel.kernels.placement.parts import RangeReader
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
@@ -96,12 +96,12 @@ class PartSource:
         stream = rows.arrays["stream"]
         self.parts = cut_stream(self.byte_offsets, len(stream), buffer_bytes=buffer_bytes, buffers=buffers)
         dtype = numpy.dtype(rows.dtype)
-        self._kind = KINDS[rows.layout]
+        self._kind = rows_class(rows.layout)
         self._described = numpy.empty(0, dtype), 0, largest_vertex(max(rows.vertex_count, 1), dtype)
         longest = max((last - first for first, last in self.parts.ranges), default=0)
         # Whole words of a part are looked at, and what lies behind its last row must not vary.
         held = [numpy.zeros(-(-longest // 4) * 4, numpy.uint8) for _ in range(buffers)]
-        self._views = held if rows.layout == "varint" else [each.view(numpy.uint32) for each in held]
+        self._views = [each.view(self._kind.word) for each in held]
         self._reader = RangeReader(stream, self.parts.ranges, held)
 
     def read(self, parts: list[int]) -> Any:

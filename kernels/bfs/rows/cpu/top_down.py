@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gravel.kernels.bfs.cpu.search import CPUSearch
-from gravel.kernels.bfs.rows.cpu.readers import columns_of, readable
 from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.readers import columns_of, readable
 
 
 def prepare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.bfs.cuda.level_loop import ANY_ORDER, HUBS_FIRST
+from gravel.kernels.bfs.cuda.level_loop import ALPHA, ENCODED_ANY_ORDER
 from gravel.kernels.bfs.rows.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
 
@@ -42,7 +42,7 @@ def prepare(
         tuning=Tuning(
             pull=True,
             alpha=alpha,
-            alphas=(HUBS_FIRST, ANY_ORDER),
+            alphas=(ALPHA, ENCODED_ANY_ORDER),
             beta=beta,
             floor=floor,
             flood=flood,

@@ -27,15 +27,13 @@ from gravel.kernels.cuda import (
     vertex_macro,
 )
 from gravel.kernels.layouts import device_rows
+from gravel.kernels.layouts.registry import layout_of
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/rows/search.cu"
-LISTED, LISTED_OF_VARINT = (
-    320,
-    576,
-)  # neighbours that a warp lists, with a byte each: expand_encoded.cuh
+LISTED_BEFORE = 64  # neighbours that a warp lists beside those of a unit: expand_encoded.cuh
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
 LONGEST = 1 << 33  # weight of a row of 64-bit vertices: an entry names 2^28 units, of at least 32 neighbours
 
@@ -93,8 +91,9 @@ class RowsSearch(LevelLoopSearch):
         self.vertices = rows.vertex_count
         self.output = output
         dtype = numpy.dtype(rows.dtype)
-        if tuning.one_lane and rows.layout != "varint":
-            raise ValueError(f"decoder 'one_lane' reads varint rows; these are {rows.layout}")
+        layout = layout_of(rows.layout)
+        if tuning.one_lane:
+            layout.check_one_lane()
         self._rows = with_units(rows, cut=not tuning.one_lane)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         module = load(
@@ -110,7 +109,7 @@ class RowsSearch(LevelLoopSearch):
         if block % 32 or not 32 <= block <= most_threads:
             raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
         most_shared, shared = shared_room(shared_kilobytes)
-        listed = LISTED_OF_VARINT if rows.layout == "varint" else LISTED
+        listed = layout.unit_arcs + LISTED_BEFORE
         lists = block // 32 * listed * (dtype.itemsize + 1)
         needed = max(lists + block // 32 * STAGED * 8, block // 32 * WAITING * dtype.itemsize)
         check_shared(block, needed, shared)
@@ -233,8 +232,4 @@ def with_units(rows: EncodedRows, *, cut: bool = True) -> EncodedRows:
     body = rows.arrays["column_indices" if rows.layout == "csr" else "stream"]
     if int(offsets[-1]) > len(body):
         raise ValueError(f"the rows end at {int(offsets[-1])}; there are {len(body)}")
-    if cut and rows.layout == "varint" and "checkpoints" not in rows.arrays:
-        from gravel.kernels.layouts.checkpoints import find_checkpoints
-
-        return find_checkpoints(rows)
-    return rows
+    return layout_of(rows.layout).codec("cuda").searchable(rows) if cut else rows

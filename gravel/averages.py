@@ -1,0 +1,48 @@
+"""The mean distance between the vertices of a graph, exact or estimated."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gravel.measures import Progress, drawn, fitting, plain_rows, since
+
+if TYPE_CHECKING:
+    from gravel.graphs import Graph
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number between bounds that hold with some `confidence`.
+
+    `value`, `low` and `high` are one where all `sources` were searched from. `milliseconds` says how long it
+    took.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    sources: int
+    milliseconds: float
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def average_path_length(
+    graph: Graph, k: int | None, seed: int, confidence: float, progress: Progress | None
+) -> Estimate:
+    """Compute the mean distance; see `Graph.average_path_length`."""
+    from gravel.kernels.distances.average import mean_distance
+    from gravel.kernels.distances.many import aggregate
+
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
+    started = time.perf_counter()
+    rows, permutation, memory = plain_rows(graph, "average_path_length")
+    starts, candidates = drawn(rows[0], permutation, k, seed)
+    found = fitting(lambda: aggregate(*rows, starts, symmetric=True, memory=memory, progress=progress))
+    value, low, high = mean_distance(found, candidates, confidence)
+    return Estimate(value, low, high, confidence, len(starts), since(started))

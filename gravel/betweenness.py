@@ -1,0 +1,121 @@
+"""Betweenness of vertices and of edges: how many shortest paths go through each."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from gravel.labels import Labelled, Labels
+from gravel.measures import Measure, Progress, drawn, fitting, plain_rows, since
+from gravel.vertex_ids import Ids, listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.graphs import Graph
+
+
+class EdgeMeasure(Labelled):
+    """A number for each edge, under the caller's ids of its ends.
+
+    `values` has the numbers, float64 (edges,), in ascending order of the ends in `graph.vertices`, and
+    `milliseconds` says how long they took.
+    """
+
+    def __init__(
+        self, name: str, ids: Ids, ends: NDArray[Any], values: NDArray[Any], milliseconds: float
+    ) -> None:
+        self.name = name
+        self.values = values
+        self.milliseconds = milliseconds
+        self._ids = ids
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def top(self, count: int = 10) -> list[tuple[tuple[Any, Any], Any]]:
+        """Return the ends of the edges with the largest numbers, and these; of equal ones the first edges."""
+        import numpy
+
+        first = numpy.argsort(-self.values, kind="stable")[:count]
+        ends = (listed(self._ids, each[first]) for each in self._ends)
+        return list(zip(zip(*ends, strict=True), self.values[first].tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"<gravel.EdgeMeasure: {self.name} of {len(self):,} edges>"
+
+    def _columns(self) -> dict[str, Labels]:
+        source, target = (
+            Labels(name, each, self._ids, vertices=True)
+            for name, each in zip(("source", "target"), self._ends, strict=True)
+        )
+        values = Labels(self.name, self.values, self._ids, vertices=False)
+        return {"source": source, "target": target, self.name: values}
+
+
+def betweenness(
+    graph: Graph, k: int | None, seed: int, normalized: bool, endpoints: bool, progress: Progress | None
+) -> Measure:
+    """Compute betweenness; see `Graph.betweenness`."""
+    import numpy
+
+    started = time.perf_counter()
+    found = _Sums(graph, "betweenness", k, seed, progress, endpoints=endpoints)
+    values = found.scaled(normalized, endpoints=endpoints)
+    if found.permutation is not None:
+        values = values[found.permutation]
+    return Measure("betweenness", graph._ids, numpy.arange(len(graph)), values, since(started))
+
+
+def edge_betweenness(
+    graph: Graph, k: int | None, seed: int, normalized: bool, progress: Progress | None
+) -> EdgeMeasure:
+    """Compute betweenness of edges; see `Graph.edge_betweenness`."""
+    import numpy
+
+    from gravel.kernels.placement.device_copies import on_host
+
+    started = time.perf_counter()
+    found = _Sums(graph, "edge_betweenness", k, seed, progress, of_arcs=True)
+    offsets, columns = map(on_host, found.rows)
+    ends = numpy.array([numpy.repeat(numpy.arange(len(graph)), numpy.diff(offsets)), columns], numpy.int64)
+    if found.permutation is not None:
+        first = numpy.empty_like(found.permutation)
+        first[found.permutation] = numpy.arange(len(graph))
+        ends = first[ends]
+    keys = ends.min(0) * len(graph) + ends.max(0)
+    edges, edge_of = numpy.unique(keys, return_inverse=True)
+    values = numpy.bincount(edge_of, found.scaled(normalized, of_arcs=True), len(edges))
+    both = numpy.array(numpy.divmod(edges, max(1, len(graph))))
+    return EdgeMeasure("edge_betweenness", graph._ids, both, values, since(started))
+
+
+class _Sums:
+    """Sums over all vertices or `k` of them, in the order of the rows, and how to read them."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        k: int | None,
+        seed: int,
+        progress: Progress | None,
+        **options: bool,
+    ) -> None:
+        from gravel.kernels.betweenness.sums import betweenness as sums_of
+
+        self.rows, self.permutation, memory = plain_rows(graph, name)
+        starts, candidates = drawn(self.rows[0], self.permutation, k, seed)
+        self._share = len(starts) / max(1, candidates) or 1.0
+        rows = self.rows
+        self._sums = fitting(lambda: sums_of(rows, rows, starts, memory=memory, progress=progress, **options))
+        self._vertices = len(graph)
+
+    def scaled(self, normalized: bool, **options: bool) -> NDArray[Any]:
+        """Return the sums as shares of all pairs, or with each pair of ends counted once."""
+        from gravel.kernels.betweenness.sums import scale
+
+        factor = scale(self._vertices, normalized=normalized, directed=False, sampled=self._share, **options)
+        found: NDArray[Any] = self._sums * factor
+        return found

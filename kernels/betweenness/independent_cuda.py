@@ -1,0 +1,84 @@
+"""Betweenness by searches side by side on a GPU, each by one block; see `independent.cu`."""
+
+from __future__ import annotations
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.betweenness.sizes import block_bytes
+from gravel.kernels.betweenness.sums import Rows, TooManyPaths
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
+from gravel.kernels.distances.many import refuse_width
+
+SOURCE = "kernels/betweenness/independent.cu"
+NONE = (1 << 32) - 1
+
+
+class Independent:
+    """A prepared graph: the workspaces of all blocks, and the sums, on the device."""
+
+    form = "one by one"
+
+    def __init__(
+        self, forward: Rows, backward: Rows, sources: int, of_arcs: bool, endpoints: bool, memory: int
+    ) -> None:
+        import cupy
+
+        self._count, dtype = len(forward[0]) - 1, forward[1].dtype
+        size = len(forward[1]) if of_arcs else self._count
+        each = block_bytes(self._count, dtype.itemsize)
+        refuse_width(each + 8 * size, memory, 1)
+        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+        blocks = min(BLOCKS_PER_PROCESSOR * processors, sources, (memory - 8 * size) // each)
+        self.batch = int(blocks)
+        self.bytes = self.batch * each + 8 * size
+        self.milliseconds = 0.0
+        self._forward, self._backward = forward, backward
+        self._of_arcs, self._endpoints = of_arcs, endpoints
+        places = max(1, self.batch * self._count)
+        self._level = cupy.empty(places, cupy.uint32)
+        self._queue = cupy.empty(places, dtype)
+        self._paths, self._share = (cupy.empty(places, cupy.float64) for _ in range(2))
+        self._sources = cupy.zeros(self.batch, cupy.int64)
+        self._reached = cupy.zeros(self.batch, cupy.uint32)
+        self._infinite = cupy.zeros(1, cupy.uint32)
+        self._sums = cupy.zeros(size, cupy.float64)
+        module = load(SOURCE, VERTEX=vertex_macro(dtype), ARCS=int(of_arcs))
+        self._kernels = {name: module.get_function(name) for name in ("search", "add_vertices", "add_arcs")}
+
+    def run(self, sources: NDArray[numpy.int64]) -> None:
+        """Add the shares of up to `batch` sources; `milliseconds` is the time of the last run."""
+        self._sources[: len(sources)].set(numpy.ascontiguousarray(sources, numpy.int64))
+        self.milliseconds = event_milliseconds(lambda: self._search(len(sources)))
+        infinite = int(self._infinite.get()[0])
+        if infinite != NONE:
+            raise TooManyPaths(int(sources[infinite]))
+        self.milliseconds += event_milliseconds(lambda: self._add(len(sources)))
+
+    def get(self) -> NDArray[numpy.float64]:
+        """Return a copy of the sums so far, on the host."""
+        sums: NDArray[numpy.float64] = self._sums.get()
+        return sums
+
+    def set(self, sums: NDArray[numpy.float64]) -> None:
+        """Go on from these sums."""
+        self._sums.set(numpy.ascontiguousarray(sums))
+
+    def _search(self, count: int) -> None:
+        self._level.fill(NONE)
+        self._infinite.fill(NONE)
+        n = numpy.uint64(self._count)
+        space = (self._level, self._queue, self._paths, self._share, self._reached, self._infinite)
+        arguments = (*self._forward, *self._backward, n, self._sources, numpy.uint32(count), *space)
+        self._kernels["search"]((count,), (BLOCK,), arguments)
+
+    def _add(self, count: int) -> None:
+        n, searches = numpy.uint64(self._count), numpy.uint32(count)
+        if self._of_arcs:
+            found = (self._level, self._paths, self._share, self._sums)
+            blocks = blocks_for(32 * self._count, BLOCK)
+            self._kernels["add_arcs"]((blocks,), (BLOCK,), (*self._forward, n, searches, *found))
+            return
+        got = (self._level, self._paths, self._reached, numpy.uint32(self._endpoints), self._sums)
+        self._kernels["add_vertices"]((blocks_for(self._count, BLOCK),), (BLOCK,), (n, searches, *got))

@@ -1,0 +1,160 @@
+"""Betweenness from up to 64 sources at once on a GPU, a row of numbers a vertex; see `rows.cu`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS, PIECE, row_bytes
+from gravel.kernels.betweenness.sums import Rows, TooManyPaths
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda.pieces import Pieces
+from gravel.kernels.distances.many import refuse_width
+
+SOURCE = "kernels/betweenness/rows.cu"
+KERNELS = (
+    *("start", "forward", "forward_pieces", "forward_long", "backward", "backward_pieces", "backward_long"),
+    *("count_reached", "add_begins"),
+)
+BLOCK = 256
+MAX_BLOCKS = 1 << 13
+NONE = (1 << 16) - 1
+"""The level of a vertex that is not reached, which ends the levels that a row has room for."""
+
+
+class InRows:
+    """A prepared graph: rows of bits, levels, path counts and shares, and the sums, on the device."""
+
+    def __init__(
+        self, forward: Rows, backward: Rows, sources: int, of_arcs: bool, endpoints: bool, memory: int
+    ) -> None:
+        import cupy
+
+        self._count, dtype = len(forward[0]) - 1, forward[1].dtype
+        size = len(forward[1]) if of_arcs else self._count
+        symmetric = forward is backward or forward[1] is backward[1]
+        self._pieces = [Pieces(forward[0], PIECE, dtype)]
+        self._pieces.append(self._pieces[0] if symmetric else Pieces(backward[0], PIECE, dtype))
+        pieces = max(each.count for each in self._pieces)
+        listed = sum(each.bytes for each in self._pieces[: 1 if symmetric else 2])
+
+        def taken(words: int) -> int:
+            return listed + row_bytes(self._count, pieces, words, size)
+
+        words = max(1, min(MAX_WORDS, -(-sources // LANES)))
+        while words > 1 and taken(words) > memory:
+            words -= 1
+        refuse_width(taken(words), memory, LANES)
+        self.batch, self.bytes = LANES * words, taken(words)
+        self.form = f"rows of {self.batch}"
+        self.milliseconds = 0.0
+        self._forward, self._backward = forward, backward
+        self._of_arcs, self._endpoints = of_arcs, endpoints
+        module = load(SOURCE, VERTEX=vertex_macro(dtype), WORDS=words, ARCS=int(of_arcs))
+        self._kernels = {name: module.get_function(name) for name in KERNELS}
+        row, rows = self.batch, max(1, self._count)
+        self._seen, *self._bits = (cupy.empty(rows * words, cupy.uint32) for _ in range(3))
+        self._level = cupy.empty(rows * row, cupy.uint16)
+        self._paths, self._share = (cupy.empty(rows * row, cupy.float64) for _ in range(2))
+        self._piece_sums = cupy.empty(max(1, pieces * row), cupy.float64)
+        self._piece_bits = cupy.empty(max(1, pieces * words), cupy.uint32)
+        self._sources = cupy.zeros(row, cupy.int64)
+        self._reached = cupy.zeros(row, cupy.uint64)
+        self._live = [cupy.zeros(words + 1, cupy.uint32) for _ in range(2)]
+        self._sums = cupy.zeros(size, cupy.float64)
+
+    def run(self, sources: NDArray[numpy.int64]) -> None:
+        """Add the shares of up to `batch` sources; `milliseconds` is the time of the last run.
+
+        Raises ValueError where a distance is 65,535 or more.
+        """
+        self._sources[: len(sources)].set(numpy.ascontiguousarray(sources, numpy.int64))
+        self.milliseconds = event_milliseconds(lambda: self._search(sources))
+
+    def get(self) -> NDArray[numpy.float64]:
+        """Return a copy of the sums so far, on the host."""
+        sums: NDArray[numpy.float64] = self._sums.get()
+        return sums
+
+    def set(self, sums: NDArray[numpy.float64]) -> None:
+        """Go on from these sums."""
+        self._sums.set(numpy.ascontiguousarray(sums))
+
+    def _search(self, sources: NDArray[numpy.int64]) -> None:
+        count = len(sources)
+        words = self.batch // LANES
+        self._level.fill(NONE)
+        for each in (self._seen, *self._bits):
+            each.fill(0)
+        live, found = self._live
+        alive = numpy.zeros(words + 1, numpy.uint32)
+        for source in range(count):
+            alive[source // LANES] |= numpy.uint32(1 << source % LANES)
+        live.set(alive)
+        now, following = self._bits
+        begun = (self._sources, numpy.uint32(count), self._seen, now, self._level, self._paths)
+        self._kernels["start"]((1,), (BLOCK,), begun)
+        depth = 0
+        while True:
+            depth += 1
+            if depth == NONE:
+                raise ValueError(
+                    f"a vertex is {NONE:,} levels or more away from vertex {sources[0]} or another of its "
+                    "batch, and rows have no room for its level; pass deep=True"
+                )
+            found.fill(0)
+            found[words:].fill(NO_SOURCE)
+            self._level_forward(live, now, following, found, depth)
+            told = found.get()
+            if int(told[words]) != NO_SOURCE:
+                raise TooManyPaths(int(sources[int(told[words])]))
+            (now, following), (live, found) = (following, now), (found, live)
+            if not told[:words].any():
+                break
+        # Here `now` has no bits: nothing is below the last level.
+        for level in range(depth - 1, -1, -1):
+            self._level_backward(now, following, level)
+            now, following = following, now
+        if self._endpoints and not self._of_arcs:
+            self._reached.fill(0)
+            self._launch(
+                "count_reached", 32 * self._count, self._seen, numpy.uint64(self._count), self._reached
+            )
+            begins = (self._sources, numpy.uint32(count), self._reached, self._sums)
+            self._kernels["add_begins"]((1,), (1,), begins)
+
+    def _level_forward(self, live: Any, now: Any, following: Any, found: Any, depth: int) -> None:
+        n, longest, level = numpy.uint64(self._count), numpy.uint64(PIECE), numpy.uint32(depth)
+        rows, pieces = self._backward, self._pieces[1]
+        into = (self._seen, now, following, self._level, self._paths, found, level)
+        self._launch("forward", self._count, *rows, n, longest, live, *into)
+        if not pieces.count:
+            return
+        sums = self._piece_sums, self._piece_bits
+        fronts = (live, self._seen, now, self._paths)
+        threads = 32 * pieces.count
+        self._launch("forward_pieces", threads, *rows, *pieces.each, longest, *fronts, *sums)
+        results = (self._seen, following, self._level, self._paths, found, level)
+        self._launch("forward_long", 32 * pieces.rows, *pieces.of_rows, *sums, *results)
+
+    def _level_backward(self, below: Any, here: Any, depth: int) -> None:
+        n, longest = numpy.uint64(self._count), numpy.uint64(PIECE)
+        options = numpy.uint32(depth), numpy.uint32(self._endpoints)
+        rows, pieces = self._forward, self._pieces[0]
+        numbers = (self._paths, self._share, self._sums)
+        self._launch("backward", self._count, *rows, n, longest, below, here, self._level, *numbers, *options)
+        if not pieces.count:
+            return
+        sums = self._piece_sums, self._piece_bits
+        threads = 32 * pieces.count
+        self._launch("backward_pieces", threads, *rows, *pieces.each, longest, below, here, *numbers, *sums)
+        self._launch("backward_long", 32 * pieces.rows, *pieces.of_rows, *sums, here, *numbers, *options)
+
+    def _launch(self, name: str, threads: int, *arguments: Any) -> None:
+        blocks = blocks_for(max(1, threads), BLOCK, most=MAX_BLOCKS)
+        self._kernels[name]((blocks,), (BLOCK,), arguments)
+
+
+NO_SOURCE = (1 << 32) - 1

@@ -1,0 +1,148 @@
+"""Betweenness of vertices or arcs, summed over sources in batches.
+
+    from gravel.kernels.betweenness.sums import betweenness
+
+    total = betweenness(rows, rows)                    # float64 (vertices,), each ordered pair of ends once
+    total = betweenness(rows, rows, of_arcs=True)      # float64 (arcs,)
+
+The sums are added in an order that neither the number of threads nor the schedule of a GPU changes, so that
+equal calls have equal results to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.strategy import backend_of
+
+Rows = tuple[Any, Any]
+"""row_offsets int64 (vertices + 1,), column_indices uint32 or uint64 (arcs,): NumPy's or CuPy's."""
+
+Progress = Callable[[int, int], None]
+"""Gets the sources that are done and how many there are."""
+
+
+class TooManyPaths(ValueError):
+    """A vertex has more shortest paths from a source than a float64 holds, about 10^308."""
+
+    def __init__(self, source: int) -> None:
+        super().__init__(
+            f"the shortest paths from vertex {source} to some vertex are more than 10^308, which no float64 "
+            "holds; betweenness cannot be computed on this graph"
+        )
+
+
+class Sums(Protocol):
+    """A prepared graph. `batch` sources fit into one run; `bytes` is what a run takes beside the graph."""
+
+    batch: int
+    bytes: int
+    form: str
+    """What the rounding of the sums depends on, beside the sources."""
+
+    def run(self, sources: NDArray[numpy.int64]) -> None:
+        """Add the shares of up to `batch` sources; raises `TooManyPaths`."""
+        ...
+
+    def get(self) -> NDArray[numpy.float64]:
+        """Return a copy of the sums so far, on the host."""
+        ...
+
+    def set(self, sums: NDArray[numpy.float64]) -> None:
+        """Go on from these sums."""
+        ...
+
+
+def prepare(
+    forward: Rows,
+    backward: Rows,
+    *,
+    sources: int,
+    of_arcs: bool = False,
+    endpoints: bool = False,
+    memory: int | None = None,
+    deep: bool | None = None,
+) -> Sums:
+    """Make a graph ready; all memory is allocated here.
+
+    Parameters
+    ----------
+    forward, backward : the rows of successors and of predecessors, the same for a symmetric graph. Parallel
+        arcs count as different paths.
+    sources : how many will be searched from in all, 1 or more.
+    of_arcs : sum by arc of `forward`, and not by vertex.
+    endpoints : count a path at its ends, too; for vertices alone.
+    memory : bytes that a run may take beside the graph; by default what is free.
+    deep : search from each source by itself on a GPU; by default the graph decides.
+
+    Raises `gravel.kernels.distances.many.TooNarrow` where not even the narrowest batch fits.
+    """
+    there: Any
+    if backend_of(forward[0]) == "cuda":
+        from gravel.kernels.betweenness import on_gpu as there
+    else:
+        from gravel.kernels.betweenness import on_threads as there
+    found: Sums = there.prepare(forward, backward, sources, of_arcs, endpoints, memory, deep)
+    return found
+
+
+def betweenness(
+    forward: Rows,
+    backward: Rows,
+    sources: Any = None,
+    *,
+    progress: Progress | None = None,
+    of_arcs: bool = False,
+    **options: Any,
+) -> NDArray[numpy.float64]:
+    """Sum over the shortest paths from all sources, by default from every vertex; options as of `prepare`.
+
+    Raises ValueError for a source that is no vertex, and `TooManyPaths`.
+    """
+    from gravel.kernels.distances.many import checked
+
+    n = len(forward[0]) - 1
+    starts = numpy.arange(n) if sources is None else checked(sources, n)
+    if not len(starts):
+        return numpy.zeros(len(forward[1]) if of_arcs else n, numpy.float64)
+    starts = arranged(forward, backward, starts)
+    sums = prepare(forward, backward, sources=len(starts), of_arcs=of_arcs, **options)
+    for first in range(0, len(starts), sums.batch):
+        last = min(first + sums.batch, len(starts))
+        sums.run(starts[first:last])
+        if progress is not None:
+            progress(last, len(starts))
+    return sums.get()
+
+
+def arranged(forward: Rows, backward: Rows, sources: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+    """Return the sources in the order to search from them: on a GPU, those that run in step share batches."""
+    from gravel.kernels.distances.in_step import in_step
+
+    if backend_of(forward[0]) != "cuda" or forward[1] is not backward[1]:
+        return sources
+    order = in_step(*forward, sources)
+    return sources if order is None else sources[order]
+
+
+def scale(
+    vertices: int,
+    *,
+    normalized: bool,
+    directed: bool,
+    endpoints: bool = False,
+    of_arcs: bool = False,
+    sampled: float = 1.0,
+) -> float:
+    """Return what to multiply sums by: pairs of ends count once, or as a share of all pairs.
+
+    `sampled` is the share of the sources that were searched from.
+    """
+    ends = vertices if endpoints or of_arcs else vertices - 1
+    if normalized and ends >= 2:
+        return 1 / (ends * (ends - 1)) / sampled
+    return (1.0 if directed else 0.5) / sampled

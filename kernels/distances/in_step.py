@@ -1,0 +1,39 @@
+"""The order in which sources share batches: those that run in step go together.
+
+A vertex that is pulled reads its row until no source of the batch lacks it, and is read again at the next
+level for those that are a level behind. Sources at the same distance from the vertex of most arcs, and with
+about as many arcs, reach most of a skewed graph at the same level. Of all vertices of a Kronecker graph of
+scale 15 in batches of 512, pulls read 0.80 rows of bits for each arc of the graph; in a random order, 1.71.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.bfs import prepare as prepare_search
+
+FEWEST = 512
+"""Sources from which on they are put in order, which costs a search."""
+
+
+def in_step(
+    row_offsets: Any, column_indices: Any, sources: NDArray[numpy.int64]
+) -> NDArray[numpy.int64] | None:
+    """Return the positions of the sources in the order to search from them; None for the order given.
+
+    The graph is symmetric. Equal sources stay in order.
+    """
+    from gravel.kernels.placement.device_copies import on_host
+
+    if len(sources) < FEWEST:
+        return None
+    degrees = row_offsets[1:] - row_offsets[:-1]
+    search = prepare_search(
+        row_offsets, column_indices, strategy="direction_optimizing", output="distance", symmetric=True
+    )
+    distance = on_host(search.run(int(degrees.argmax())).distance)[sources]
+    order: NDArray[numpy.int64] = numpy.lexsort((-on_host(degrees)[sources], distance))
+    return order

@@ -1,0 +1,131 @@
+"""What a layout says of itself: all that whoever writes, stores, moves and searches rows asks of it."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
+Kernel = tuple[str, Mapping[str, str]]
+"""A kernel file and its macros."""
+
+
+class Codec(Protocol):
+    """What writes and reads rows of a layout on one side, as `encode` and `decode` of the layouts say."""
+
+    def encode(self, row_offsets: Any, columns: Any, *, first_row: int, bound: int) -> dict[str, Any]:
+        """Write rows."""
+
+    def decode(
+        self, arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
+    ) -> tuple[Any, Any]:
+        """Read rows back."""
+
+
+class CpuCodec(Codec, Protocol):
+    """A codec on the CPU; `rows` is the class of rows that compiled kernels read (`readers.StreamRows`)."""
+
+    @property
+    def rows(self) -> Any:
+        """Class of the rows that compiled kernels read, None where these are columns."""
+
+
+class CudaCodec(Codec, Protocol):
+    """A codec on the GPU."""
+
+    def row_offsets(self, rows: EncodedRows) -> Any:
+        """Count the neighbours of each row, summed up: CuPy int64 (rows + 1,)."""
+
+    def searchable(self, rows: EncodedRows) -> EncodedRows:
+        """Add what kernels need to read the units of a long row side by side."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What `auto` reckons with, in `gravel.kernels.advice.model`; the defaults are assumed, not measured."""
+
+    slowness: float = 2.0
+    """Time of a look at an arc in device memory over that in `csr`."""
+    near_level: float = 4e-6
+    """Seconds more of a level whose rows are encoded in device memory."""
+    decoded: float = 15e9
+    """Neighbours a second that searches decode out of host memory."""
+    far_level: float = 100e-6
+    """Seconds more of a level whose rows are in host memory."""
+    written: float = 10e9
+    """Arcs a second that rows are written with."""
+
+
+def packed_bytes(arcs: int, bits: int) -> int:
+    """Bytes of arcs whose gaps take so many bits, packed with two bits more."""
+    return arcs * (bits + 2) // 8
+
+
+@dataclass(frozen=True)
+class EncodingMemory:
+    """Bytes that encoding takes."""
+
+    compiled: int = 78 << 20
+    """What Numba takes to compile the encoder, and to be there at all."""
+    host_row: int = 44
+    """Of each row of a range: its offsets as they are read, from 0 on and in bytes, and what an encoder
+    counts and begins a row with."""
+    device_row: int = 60
+    """Of each row on the device: where it begins in arcs and in bytes, its length, whether it is long."""
+    more_per_arc: int = 2
+    """Bytes that an arc takes beyond those of a column at worst."""
+    of_gaps: Callable[[int, int], int] = packed_bytes
+    """Bytes of so many arcs whose gaps take so many bits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How neighbour lists are stored; `gravel.kernels.layouts.registry` lists the layouts that there are.
+
+    Kernels read it by the headers `rows.cuh` and `cursor.cuh` below `kernels/layouts/NAME`, which say what
+    `kernels/layouts/rows.cuh` and `cursor.cuh` ask of them.
+    """
+
+    name: str
+    cpu: str
+    """Where its `CpuCodec` is, as "module:name"."""
+    cuda: str
+    """Where its `CudaCodec` is."""
+    arrays: tuple[str, ...] = ("byte_offsets", "stream")
+    """Arrays of the rows in the order of ROWS_PARAMETERS; those that rows lack are null there."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Text of its headers by file name, where they are no files in gravel's tree."""
+    unit_arcs: int = 256
+    """MOST_IN_UNIT of its header."""
+    one_lane: bool = False
+    """Whether it is bytes that one lane can decode for its warp, the baseline of Moschou's report."""
+    encoding_kernels: tuple[Kernel, ...] = ()
+    """Compiled ahead of encoding 32-bit vertices."""
+    reading_kernels: tuple[Kernel, ...] = ()
+    """Compiled ahead of searches beside theirs."""
+    memory: EncodingMemory = field(default_factory=EncodingMemory)
+    costs: Costs = field(default_factory=Costs)
+
+    @property
+    def encoded(self) -> bool:
+        """Whether rows are streams of bytes, not columns."""
+        return "stream" in self.arrays
+
+    def check_one_lane(self) -> None:
+        """Raise ValueError unless one lane can decode the rows for its warp."""
+        if not self.one_lane:
+            raise ValueError(f"decoder 'one_lane' reads varint rows; these are {self.name}")
+
+    def codec(self, backend: str) -> Any:
+        """Import what writes and reads it on a side, "cpu" or "cuda"."""
+        module, _, name = (self.cuda if backend == "cuda" else self.cpu).partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+NOTHING = Costs(1.0, 0.0, math.inf, 35e-6, math.inf)
+"""Of columns as they are; `far_level` was 26 to 50 us on six graphs."""

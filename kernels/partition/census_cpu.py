@@ -1,0 +1,55 @@
+"""The counts of a census on the CPU, over a whole graph or a range of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.jit import serial
+from gravel.kernels.partition.census import LARGEST, Census, capped, sum_of
+from gravel.kernels.row_blocks import row_blocks, run_blocks
+
+
+def count_rows(
+    row_offsets: NDArray[Any], columns: NDArray[Any], first_row: int, degrees: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Count the arcs of a row range by their busier and by their quieter end, int64 (LARGEST + 1,).
+
+    Parameters
+    ----------
+    row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
+    columns : of the range alone.
+    degrees : `capped` degrees of all vertices.
+
+    """
+
+    def count(first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        busier, quieter = numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
+        _count_ends(first, last, first_row, row_offsets, columns, degrees, busier, quieter)
+        return busier, quieter
+
+    parts = run_blocks(count, row_blocks(row_offsets))
+    if not parts:
+        return numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
+    return sum_of([busier for busier, _ in parts]), sum_of([quieter for _, quieter in parts])
+
+
+def take_census(row_offsets: NDArray[Any], columns: NDArray[Any]) -> Census:
+    """Count a whole graph, int64 row offsets and uint32 or uint64 columns."""
+    degrees = capped(numpy.diff(row_offsets))
+    return Census(
+        numpy.bincount(degrees, minlength=LARGEST + 1), *count_rows(row_offsets, columns, 0, degrees)
+    )
+
+
+@serial
+def _count_ends(first, last, first_row, row_offsets, columns, degrees, busier, quieter):  # type: ignore[no-untyped-def]
+    base = row_offsets[0]
+    for row in range(first, last):
+        own = degrees[first_row + row]
+        for arc in range(row_offsets[row] - base, row_offsets[row + 1] - base):
+            other = degrees[numpy.int64(columns[arc])]
+            busier[max(own, other)] += 1
+            quieter[min(own, other)] += 1

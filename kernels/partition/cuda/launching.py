@@ -1,0 +1,126 @@
+"""Launches over ranks: how one device sees them, and what all such launches share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.cuda import grid_of, load, resident_blocks, vertex_macro
+from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+
+
+@dataclass(frozen=True)
+class View:
+    """All ranks as one device sees them."""
+
+    rows: Sequence[NDArray[numpy.uint64]]
+    """Of the table of all ranks (`gravel.kernels.partition.cuda.table`)."""
+    here: Sequence[int]
+    """Ranks of this device."""
+    points: Sequence[int]
+    """All devices' barrier points."""
+    place: int
+    """Of this device among them."""
+    point: DeviceBarrier
+
+
+def width_macros(vertex: Any, *, wide: bool) -> dict[str, object]:
+    """Make VERTEX and OFFSET of a kernel; `wide` row offsets take 64 bits."""
+    return {"VERTEX": vertex_macro(vertex), "OFFSET": "u64" if wide else "u32"}
+
+
+class DeviceLaunch:
+    """A cooperative kernel on the current device, which has to be current at every call.
+
+    Parameters
+    ----------
+    path, entry, macros : of the kernel.
+    block : threads of a block.
+    time_limit : seconds that it waits for other devices at one barrier.
+    blocks : of the grid, at most what runs at the same time; None fills the device.
+
+    """
+
+    def __init__(
+        self,
+        path: str,
+        entry: str,
+        macros: Mapping[str, object],
+        view: View,
+        *,
+        block: int,
+        time_limit: float,
+        blocks: int | None = None,
+    ) -> None:
+        import cupy
+
+        self.point, self.time_limit = view.point, time_limit
+        self._kernel = load(path, **macros).get_function(entry)
+        self._grid = (grid_of(blocks, resident_blocks(self._kernel, block)),), (block,)
+        self._ranks = len(view.rows)
+        self._table = cupy.asarray(numpy.concatenate(view.rows))
+        self._here = cupy.asarray(numpy.array(view.here, numpy.uint64))
+        self._barrier = view.point.described(view.points, view.place, time_limit)
+
+    def _begin(self, arguments: Sequence[Any]) -> tuple[Any, Any]:
+        """Launch it; returns the events before and after."""
+        import cupy
+
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        self._kernel(*self._grid, tuple(arguments))
+        end.record()
+        return start, end
+
+    def milliseconds(self, start: Any, end: Any) -> float:
+        """Tell what it took, by its events."""
+        import cupy
+
+        return float(cupy.cuda.get_elapsed_time(start, end))
+
+    def reset(self) -> None:
+        """Make ready for another launch after one that was given up."""
+        self.point.reset()
+
+    def grow(self) -> bool:
+        """Tell whether it has to be repeated."""
+        return False
+
+
+class LevelLaunch(DeviceLaunch):
+    """One with a log of levels: `first` words, of which the first counts the levels, then `words` for each.
+
+    `beyond` are records behind that of the last level.
+    """
+
+    def _allocate_log(self, levels: int, *, first: int, words: int, beyond: int = 0) -> None:
+        import cupy
+
+        self._logged, self._shape = levels, (first, words, beyond)
+        self._log: Any = cupy.zeros(first + levels * words, numpy.uint64)
+
+    def depth(self) -> int:
+        """Count the levels of the last search, which ranks on other devices have too."""
+        return int(self._log[:1].get()[0])
+
+    def grow(self) -> bool:
+        """Make the log longer if the last search had more levels than it; the search has to be repeated then.
+
+        All devices find the same, since a search from one source always has the same levels.
+        """
+        first, words, beyond = self._shape
+        needed = self.depth() + beyond
+        if needed <= self._logged:
+            return False
+        self._allocate_log(1 << (needed - 1).bit_length(), first=first, words=words, beyond=beyond)
+        return True
+
+    def _records(self) -> NDArray[numpy.uint64]:
+        """Read the records of the last search, uint64 (levels, words)."""
+        first, words, beyond = self._shape
+        records: NDArray[numpy.uint64] = self._log[first:][: (self.depth() + beyond) * words].get()
+        return records.reshape(-1, words)

@@ -1,0 +1,36 @@
+"""What a long stage has done so far, kept so that a later run of the same recipe goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Arrays: TypeAlias = "Mapping[str, NDArray[Any]]"
+
+
+class Checkpoint(Protocol):
+    """The place of one recipe."""
+
+    def load(self) -> Arrays | None:
+        """Return what was saved last, or None; what is damaged counts as not saved."""
+        ...
+
+    def save(self, arrays: Callable[[], Arrays]) -> None:
+        """Keep these arrays in the place of those before, unless the last ones are recent.
+
+        `arrays` is called only if they are kept.
+        """
+        ...
+
+
+class NoCheckpoint:
+    """Outside a workflow nothing is kept."""
+
+    def load(self) -> None:
+        """There is nothing."""
+
+    def save(self, arrays: Callable[[], Arrays]) -> None:
+        """Keep nothing."""

@@ -1,0 +1,62 @@
+"""Betweenness with CUDA kernels compiled for the CPU."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy
+import pytest
+
+from gravel.kernels.betweenness import rows_cuda
+from gravel.kernels.betweenness.sums import arranged, betweenness
+from gravel.kernels.distances import in_step
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
+from tests.kernels.test_many_sources import ascending, random_rows
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    strict_cupy.install(monkeypatch)
+
+
+def reverse(rows):
+    """Return the rows of predecessors."""
+    offsets, columns = rows
+    n = len(offsets) - 1
+    order = numpy.argsort(columns, kind="stable")
+    tails = numpy.repeat(numpy.arange(n), numpy.diff(offsets))[order].astype(columns.dtype)
+    return numpy.concatenate([[0], numpy.cumsum(numpy.bincount(columns, minlength=n))]), tails
+
+
+@pytest.mark.parametrize("deep", [False, True], ids=["rows", "one by one"])
+@pytest.mark.parametrize("piece", [3, 512])
+@pytest.mark.parametrize("form", ["vertices", "endpoints", "arcs"])
+def test_sums_are_those_of_the_cpu(deep, piece, form, monkeypatch):
+    monkeypatch.setattr(rows_cuda, "PIECE", piece)
+    options = {"endpoints": form == "endpoints", "of_arcs": form == "arcs"}
+    for seed in (0, 1, 5):
+        symmetric = seed > 0
+        rows = random_rows(seed, symmetric=symmetric, vertices=120)
+        back = rows if symmetric else reverse(rows)
+        sources = numpy.random.default_rng(seed).integers(0, 120, 1 + 20 * seed)
+        there = tuple(map(on_device, rows))
+        there_back = there if symmetric else tuple(map(on_device, back))
+        expected = betweenness(rows, back, sources, **options)
+        found = betweenness(there, there_back, sources, deep=deep, **options)
+        numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        again = betweenness(there, there_back, sources, deep=deep, **options)
+        numpy.testing.assert_array_equal(found, again)
+
+
+def test_sources_in_step_have_the_same_sums(monkeypatch):
+    monkeypatch.setattr(in_step, "FEWEST", 2)
+    rows = ascending(random_rows(5, vertices=120))
+    there = tuple(map(on_device, rows))
+    sources = numpy.arange(120)
+    assert (arranged(there, there, sources) != sources).any()
+    assert (arranged(rows, rows, sources) == sources).all()
+    found = betweenness(there, there, sources, deep=False)
+    numpy.testing.assert_allclose(found, betweenness(rows, rows, sources), rtol=1e-12, atol=1e-12)

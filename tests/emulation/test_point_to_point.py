@@ -1,0 +1,82 @@
+"""Pairs on emulated blocks: lengths and paths, which are those of the CPU."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.kernels.point_to_point import prepare, reversed_rows
+from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.kernels.point_to_point_case import check, pairs_of, unweighted
+from tests.kernels.sssp_case import random_graph, special, weighted
+from tests.parameters import slow_among
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+RANDOM = [*range(3, 48, 4)]
+GRAPHS = [*special(), *map(random_graph, RANDOM)]
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_graph.install(monkeypatch)
+    module = "gravel.kernels.point_to_point.cuda"
+    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
+    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
+    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
+
+
+def placed(rows: Any, index: Any) -> Any:
+    offsets, columns, weights = rows
+    there = [offsets, columns.astype(index)] + ([] if weights is None else [weights])
+    return [*map(strict_cupy.on_device, there)] + ([None] if weights is None else [])
+
+
+def compare(graph: Any, lengths: Any, *, index: Any = numpy.uint32, **options: Any) -> None:
+    rows = graph.row_offsets, graph.columns, lengths
+    back = reversed_rows(*rows)
+    pairs = pairs_of(graph)
+    there = prepare(*placed(rows, index), reverse=placed(back, index), block=grid_kernels.THREADS, **options)
+    found, expected = there.run(*pairs), prepare(*rows, reverse=back, **options).run(*pairs)
+    check(unweighted(graph) if lengths is None else graph, *pairs, found)
+    numpy.testing.assert_array_equal(found.length, expected.length)
+    numpy.testing.assert_array_equal(found.offsets, expected.offsets)
+    numpy.testing.assert_array_equal(found.vertices, expected.vertices)
+    again = there.run(*pairs, path=False)
+    numpy.testing.assert_array_equal(again.length, expected.length)
+    assert again.vertices is None
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=str)
+def test_lengths_and_paths_are_those_of_the_cpu(graph: Any) -> None:
+    compare(graph, graph.weights)
+    compare(graph, None)
+
+
+@pytest.mark.parametrize("number", slow_among(RANDOM, {*RANDOM[2:]}))
+def test_columns_of_64_bits_and_any_width(number: int) -> None:
+    graph = random_graph(number)
+    compare(graph, graph.weights, index=numpy.uint64)
+    for width in (1e-9, 1.0, 1e12):
+        compare(graph, graph.weights, width=width)
+
+
+def test_long_rows_and_paths_that_need_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.kernels.point_to_point.cuda.USUAL_PATH", 1)
+    monkeypatch.setattr("gravel.kernels.point_to_point.cuda.LAUNCHED", 7)
+    rng = numpy.random.default_rng(1)
+    hub = [(3, v) for v in range(1000, 6000)] + [(v, v + 1) for v in range(5999, 6400)]
+    pairs = [*hub, *((v, u) for u, v in hub)]
+    graph = weighted("hub", 6500, pairs, rng.integers(0, 4, len(pairs)).astype(numpy.uint32))
+    compare(graph, graph.weights)
+    compare(graph, None, at_once=1)
+
+
+def test_what_is_refused() -> None:
+    graph = random_graph(0)
+    rows = placed(graph.rows, numpy.uint32)
+    with pytest.raises(ValueError, match="block is 33"):
+        prepare(*rows, block=33)

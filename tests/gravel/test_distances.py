@@ -1,0 +1,123 @@
+"""Distances between sets, and the mean distance with its bounds."""
+
+from __future__ import annotations
+
+import math
+
+import networkx
+import numpy
+import pytest
+
+import gravel
+from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.distances.average import _student, mean_distance
+from tests.gravel.test_graph import ARRANGED
+from tests.gravel.test_measures import ENDS, NX
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return gravel.graph(ENDS)
+
+
+def exact():
+    lengths = dict(networkx.all_pairs_shortest_path_length(NX))
+    found = [d for row in lengths.values() for d in row.values() if d]
+    return sum(found) / len(found)
+
+
+@pytest.mark.parametrize("way", ARRANGED)
+def test_every_arrangement_has_the_distances_of_networkx(graph, way):
+    arranged = ARRANGED[way](graph)
+    nodes = list(NX)
+    few, many = nodes[:5], nodes[3:60]
+    for sources, targets in ((few, many), (many, few)):
+        found = arranged.distances(sources, targets)
+        expected = [[NX_LENGTHS[s].get(t, -1) for t in targets] for s in sources]
+        assert found.array.tolist() == expected
+        assert found[sources[1], targets[2]] == expected[1][2]
+    assert arranged.average_path_length().value == pytest.approx(exact(), rel=1e-12)
+
+
+NX_LENGTHS = dict(networkx.all_pairs_shortest_path_length(NX))
+
+
+def test_all_targets_and_tables(graph):
+    source = next(iter(NX))
+    found = graph.distances(source)
+    assert found.array.shape == (1, len(graph))
+    table = found.to_pandas()
+    assert table["source"].tolist() == [source] * len(graph)
+    listed = dict(zip(table["target"].tolist(), table["distance"].tolist(), strict=True))
+    assert {v: d for v, d in listed.items() if d >= 0} == NX_LENGTHS[source]
+    assert repr(found) == f"<gravel.Distances: 1 sources, {len(graph)} targets>"
+
+
+def test_directed_distances_go_along_arcs():
+    arcs = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "b")]
+    graph = gravel.graph(arcs, directed=True)
+    made = networkx.DiGraph(arcs)
+    for sources, targets in ((["a"], ["b", "c", "d"]), (["a", "b", "d"], ["c"])):
+        for direction, other in (("out", made), ("in", made.reverse()), ("both", made.to_undirected())):
+            lengths = dict(networkx.all_pairs_shortest_path_length(other))
+            expected = [[lengths[s].get(t, -1) for t in targets] for s in sources]
+            assert graph.distances(sources, targets, direction=direction).array.tolist() == expected
+
+
+def test_what_distances_refuse(graph, monkeypatch):
+    one, two = list(NX)[:2]
+    with pytest.raises(ValueError, match="is listed twice"):
+        graph.distances([one, one], [two])
+    with pytest.raises(KeyError, match="no vertex"):
+        graph.distances([one], [10**9])
+    with pytest.raises(KeyError, match="was not asked for"):
+        graph.distances([one], [two])[two, one]
+    monkeypatch.setattr("gravel.memory.free_host_bytes", lambda machine, limited: (1000, "a test"))
+    with pytest.raises(gravel.NotEnoughMemory, match=r"x .* distances needs"):
+        graph.distances(None)
+
+
+def test_bounds_hold_about_as_often_as_they_say(graph):
+    mean = exact()
+    found = [graph.average_path_length(60, seed=seed, confidence=0.9) for seed in range(100)]
+    held = sum(each.low <= mean <= each.high for each in found)
+    assert 80 <= held <= 99
+    assert all(each.sources == 60 and each.confidence == 0.9 for each in found)
+    wider = graph.average_path_length(60, seed=0, confidence=0.99)
+    assert wider.value == found[0].value
+    assert wider.low < found[0].low < found[0].high < wider.high
+    reordered = graph.reorder("random", seed=3).average_path_length(60, seed=0, confidence=0.9)
+    assert (reordered.low, reordered.high) == (found[0].low, found[0].high)
+
+
+def test_all_vertices_need_no_bounds(graph):
+    found = graph.average_path_length(10**6)
+    assert found.low == found.high == found.value == float(found)
+    none = gravel.graph(([], []))
+    assert math.isnan(none.average_path_length().value)
+    with pytest.raises(ValueError, match="confidence is 95"):
+        graph.average_path_length(confidence=95)
+    with pytest.raises(ValueError, match="k is 0"):
+        graph.average_path_length(0)
+
+
+def test_one_sample_bounds_nothing_from_above():
+    found = Aggregates.empty(1)
+    found.reached[:], found.total[:] = 5, 8
+    assert mean_distance(found, 10, 0.95) == (2.0, 1.0, math.inf)
+
+
+@pytest.mark.parametrize(("freedom", "expected"), [(5, 2.5706), (10, 2.2281), (30, 2.0423), (1000, 1.9623)])
+def test_quantiles_are_those_of_tables(freedom, expected):
+    assert _student(0.975, freedom) == pytest.approx(expected, rel=2e-3)
+
+
+def test_the_estimate_corrects_for_a_sample_of_most_vertices():
+    found = Aggregates.empty(9)
+    found.reached[:] = 10
+    found.total[:] = numpy.arange(9) + 20
+    widths = [
+        high - low
+        for _, low, high in (mean_distance(found, candidates, 0.9) for candidates in (10, 20, 1000))
+    ]
+    assert widths[0] < widths[1] < widths[2]

@@ -1,0 +1,48 @@
+"""Pairs of vertices and what shortest paths between them are, for tests on every device."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy
+
+from tests.kernels.sssp_case import WeightedGraph, as_floats, distances
+
+
+def unweighted(graph: WeightedGraph) -> WeightedGraph:
+    """The same with arcs that are 1 long."""
+    ones = numpy.ones(len(graph.columns), numpy.uint32)
+    return WeightedGraph(graph.name, graph.row_offsets, graph.columns, ones, graph.heads)
+
+
+def pairs_of(graph: WeightedGraph, count: int = 20) -> tuple[Any, Any]:
+    """Draw pairs, one of them of a vertex and itself."""
+    n = len(graph.row_offsets) - 1
+    rng = numpy.random.default_rng(n)
+    sources, targets = rng.integers(0, n, (2, count))
+    targets[0] = sources[0]
+    return sources, targets
+
+
+def check(graph: WeightedGraph, sources: Any, targets: Any, found: Any) -> None:
+    """Hold lengths against searches by Bellman and Ford, and see that each path is one, of that length."""
+    lengths = as_floats(found.length)
+    # Both ends' sums are rounded on their own.
+    close = 1e-12 if graph.weights.dtype.kind == "f" else 0
+    for i, (source, target) in enumerate(zip(sources.tolist(), targets.tolist(), strict=True)):
+        expected = distances(graph, source)[target]
+        numpy.testing.assert_allclose(lengths[i], expected, rtol=close)
+        if found.vertices is None:
+            continue
+        way = found.vertices[found.offsets[i] : found.offsets[i + 1]].tolist()
+        if numpy.isinf(expected):
+            assert not way
+            continue
+        assert (way[0], way[-1]) == (source, target)
+        assert len({*way}) == len(way)
+        total = 0.0
+        for u, v in pairwise(way):
+            row = slice(graph.row_offsets[u], graph.row_offsets[u + 1])
+            total += float(graph.weights[row][graph.columns[row] == v].min())
+        numpy.testing.assert_allclose(total, expected, rtol=close)

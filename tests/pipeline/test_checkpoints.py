@@ -1,0 +1,131 @@
+"""A run that is killed goes on from what it had done, and its result is the same to the last bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.store import checkpoints
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.checkpoints import FOLDER, StoredCheckpoint
+from tests.pipeline.centrality_process import MEASURES
+from tests.pipeline.samples import graph, publish, recipe
+
+DAY = 86400.0
+
+
+def process(cache: Path, measure: str, last: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.pipeline.centrality_process", str(cache), measure, str(last)]
+    root = Path(__file__).parents[2]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+def result(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_killed_run_goes_on(tmp_path: Path, measure: str) -> None:
+    whole = result(process(tmp_path / "whole", measure, 0))
+    assert whole["saved"] > 3
+    cache = tmp_path / "killed"
+    killed = process(cache, measure, 3)
+    assert killed.returncode == -9
+    assert len(list((cache / FOLDER).iterdir())) == 1
+    after = result(process(cache, measure, 0))
+    assert after["values"] == whole["values"]
+    assert after["saved"] == whole["saved"] - 3
+    assert 0 < after["searched"] < whole["searched"]
+    log = "".join(path.read_text() for path in cache.glob("runs/*/logs/close*"))
+    assert "goes on after" in log or measure == "eccentricity"
+    Cache(cache, pytest.fail).sweep()
+    assert not list((cache / FOLDER).iterdir())
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setattr(checkpoints, "INTERVAL", 0.0)
+    return Cache(tmp_path, pytest.fail)
+
+
+ARRAYS = {
+    "sums": numpy.arange(7) / 3,
+    "ends": numpy.array([], numpy.int64),
+    "rows": numpy.arange(12).reshape(3, 4)[:, ::2],
+}
+
+
+def saved(cache: Cache, name: str, log: list[str] | None = None) -> StoredCheckpoint:
+    found = StoredCheckpoint(cache.files, name, ([] if log is None else log).append)
+    found.save(lambda: ARRAYS)
+    return found
+
+
+def test_arrays_come_back_as_they_were(cache: Cache) -> None:
+    assert StoredCheckpoint(cache.files, "a" * 64, pytest.fail).load() is None
+    found = saved(cache, "a" * 64).load()
+    assert found is not None
+    assert found.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        numpy.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+@pytest.mark.parametrize("place", [0, 70, -1])
+def test_a_damaged_checkpoint_counts_as_none(cache: Cache, place: int) -> None:
+    log: list[str] = []
+    made = saved(cache, "a" * 64, log)
+    path = cache.root / FOLDER / ("a" * 64)
+    text = bytearray(path.read_bytes())
+    text[place] ^= 1
+    path.write_bytes(text)
+    assert made.load() is None
+    assert log == ["what an earlier run left of this stage is damaged, so the stage starts anew"]
+    assert not path.exists()
+
+
+def test_checkpoints_are_seldom(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "INTERVAL", 3600.0)
+    made = StoredCheckpoint(cache.files, "a" * 64, pytest.fail)
+    made.save(lambda: pytest.fail("it is too early"))
+    monkeypatch.setattr(checkpoints, "INTERVAL", 0.0)
+    slow = StoredCheckpoint(cache.files, "b" * 64, pytest.fail)
+    slow.save(lambda: (time.sleep(0.1), ARRAYS)[1])
+    slow.save(lambda: pytest.fail("the last one took long"))
+
+
+def test_a_disk_that_takes_none_costs_the_checkpoint_alone(cache: Cache) -> None:
+    log: list[str] = []
+
+    def refuse(name: str) -> None:
+        raise GravelError("the disk is full")
+
+    cache.files.folder = refuse  # type: ignore[method-assign, assignment]
+    saved(cache, "a" * 64, log)
+    assert log == ["no checkpoint was written: the disk is full"]
+
+
+def test_what_is_finished_is_swept_and_what_nobody_goes_on_with_is_collected(cache: Cache) -> None:
+    publish(cache, graph(), "done")
+    done, left = recipe("done").digest, "f" * 64
+    for name in (done, left):
+        saved(cache, name)
+    cache.sweep()
+    assert cache.files.names(FOLDER) == [left]
+    assert f"{FOLDER}/{left}" not in collect(cache, delete=True).files
+    then = time.time() - 8 * DAY
+    os.utime(cache.root / FOLDER / left, (then, then))
+    assert f"{FOLDER}/{left}" in collect(cache).files
+    collect(cache, delete=True)
+    assert cache.files.names(FOLDER) == []
