@@ -76,6 +76,15 @@ def distances(G: GravelGraph, vertex: int, *, backward: bool = False) -> NDArray
     return found
 
 
+def strong_component_count(G: GravelGraph) -> int:
+    """Find the strongly connected components on the GPU, and count them."""
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.strong_components import strong_components
+
+    component = on_host(strong_components(*rows_on_gpu(G), *rows_on_gpu(G, backward=True)).component)
+    return int(numpy.count_nonzero(component == numpy.arange(len(G))))  # a label is its smallest vertex
+
+
 def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
     """Return the lengths of shortest paths on the GPU, in host memory, -1 or inf for unreached.
 
@@ -116,7 +125,7 @@ def _is_usable(memory: int) -> bool:
     """Say whether there is a GPU with so many bytes."""
     from gravel import graphs
     from gravel.memory import on_gpu, this_machine
-    from gravel.stages.errors import RequestError
+    from gravel.pipeline.core.errors import RequestError
 
     try:
         graphs.demand_gpu()

@@ -109,4 +109,4 @@ def test_memory_is_stated_for_both_rows_where_there_are_both():
     assert rows < both_ways.device_bytes < need.device_bytes
     traversal = need.outputs[0]
     checking = VERIFY.estimate(VerifyParameters(), {"graph": (directed,), "traversal": (traversal,)}, machine)
-    assert checking.host_bytes > 2 * rows + 8 * 10**7
+    assert checking.host_bytes > 2 * rows + 4 * 10**7
