@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 GPU_FROM = 10**11
 """Searches times the sum of nodes and arcs from which on "auto" takes a GPU.
 
-On 16 cores, the closeness of 100,000 nodes (9e10) takes 1.4 s. On an H200 it takes 0.2 s, after 1.0 s in which
-the GPU is made ready: `python -m tests.benchmarks.networkx --part gpu --sizes 3000 30000 100000`.
+On 16 cores, the closeness of 100,000 nodes (9e10) takes 1.4 s. On an H200 it takes 0.2 s, after 1.0 s in
+which the GPU is made ready: `python -m tests.benchmarks.networkx --part gpu --sizes 3000 30000 100000`.
 """
 
 
