@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.strong_components rmat20:4 rmat22:16 rmat24:16 cnr-2000.graph-txt.gz
 
-`rmat20:4` is a directed Graph500 graph of 2^20 vertices and four times as many arcs before duplicates go. Any other
-name is a file of directed arcs that `ingest` reads. Times are medians of eight runs after one; turning the rows
-around, which a directed search needs, is told apart.
+`rmat20:4` is a directed Graph500 graph of 2^20 vertices and four times as many arcs before duplicates go. Any
+other name is a file of directed arcs that `ingest` reads. Times are medians of eight runs after one. The rows of
+predecessors, which the search needs too, are timed apart.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def measure(name: str, runs: int) -> None:
     count = int((wanted.component == numpy.arange(len(offsets) - 1)).sum())
     print(
         f"{name}: {len(offsets) - 1:,} vertices, {len(columns):,} arcs, {count:,} components; GPU"
-        f" {statistics.median(times[1:]):.3f} ms, rows turned around in {turned[-1]:.2f} ms, CPU"
+        f" {statistics.median(times[1:]):.3f} ms, rows of predecessors in {turned[-1]:.2f} ms, CPU"
         f" {wanted.milliseconds:.1f} ms",
         flush=True,
     )
