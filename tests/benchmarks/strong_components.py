@@ -3,8 +3,8 @@
     python -m tests.benchmarks.strong_components rmat20:4 rmat22:16 rmat24:16 cnr-2000.graph-txt.gz
 
 `rmat20:4` is a directed Graph500 graph of 2^20 vertices and four times as many arcs before duplicates go. Any
-other name is a file of directed arcs that `ingest` reads. Times are medians of eight runs after one. The rows of
-predecessors, which the search needs too, are timed apart.
+other name is a file of directed arcs that `ingest` reads. Times are medians of eight runs after one. The
+rows of predecessors, which the search needs too, are timed apart.
 """
 
 from __future__ import annotations
