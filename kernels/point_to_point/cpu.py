@@ -6,7 +6,6 @@ import time
 from queue import SimpleQueue
 from typing import Any
 
-import numba
 import numpy
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from gravel.kernels.point_to_point import Paths, checked_pairs
 from gravel.kernels.row_blocks import run_blocks
 from gravel.kernels.sssp.cpu.words import joined, lengthened
 from gravel.kernels.sssp.weights import INFINITY, WeightedRows
+from gravel.kernels.threads import thread_count
 
 TOUCHED, FAR = 0, 2
 """Places in `counts`: one for each side from there on."""
@@ -45,7 +45,7 @@ class CpuPairs:
     """Rows made ready."""
 
     def __init__(self, rows: WeightedRows, reverse: WeightedRows, factor: float, at_once: int | None) -> None:
-        threads = int(numba.get_num_threads())
+        threads = thread_count()
         self.at_once = threads if at_once is None else min(threads, at_once)
         self._vertices = rows.vertices
         self._floats = rows.weights is not None and rows.is_float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy
 import pytest
 from scipy.sparse import csr_array
@@ -12,6 +11,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from gravel.kernels.point_to_point import prepare, reversed_rows
 from gravel.kernels.sssp import sssp
+from gravel.kernels.threads import thread_count
 from tests.kernels.point_to_point_case import check, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
 
@@ -77,7 +77,7 @@ def test_what_is_refused() -> None:
     graph = random_graph(2)
     n = len(graph.row_offsets) - 1
     queries = prepare(*graph.rows)
-    assert queries.at_once == numba.get_num_threads()
+    assert queries.at_once == thread_count()
     for pairs, message in (
         (([0], [n]), f"target {n} is not a vertex; there are {n}"),
         (([-1], [0]), "source -1 is not a vertex"),
