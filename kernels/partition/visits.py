@@ -6,7 +6,7 @@ subgraph for a parent on the frontier and ends at the first, which is the smalle
 Directions give the same finds and the same smallest parents.
 
 `parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none. `columns` are
-an array, or encoded rows (`gravel.kernels.partition.columns`).
+an array, or encoded rows (`gravel.kernels.layouts.spans`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.columns import column, span, values_of
+from gravel.kernels.layouts.spans import column, span, values_of
 
 NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
 """The predecessor that every other one is smaller than."""

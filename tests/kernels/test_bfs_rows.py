@@ -5,7 +5,8 @@ import inspect
 import numpy
 import pytest
 
-from gravel.kernels.bfs.rows import bfs, prepare
+from gravel.kernels.bfs import bfs_rows as bfs
+from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from gravel.kernels.strategy import ENCODED, strategies_in
 from tests.kernels.conformance import (
