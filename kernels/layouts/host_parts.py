@@ -166,14 +166,14 @@ def _are_columns(rows: Any) -> bool:
     return isinstance(rows, types.NamedTuple) and rows.instance_class is PartOfColumns
 
 
-@overload(values_of_part, strict=False, inline="always")
+@overload(values_of_part, strict=False)
 def _values_of_part(rows: Any) -> Callable[..., Any]:
     if _are_columns(rows):
         return lambda rows: rows.columns
     return lambda rows: numpy.empty(FIRST_ROOM, rows.dtype.dtype)
 
 
-@overload(count_in_part, strict=False, inline="always")
+@overload(count_in_part, strict=False)
 def _count_in_part(rows: Any, row: Any) -> Callable[..., Any]:
     if _are_columns(rows):
         return lambda rows, row: 0
@@ -182,7 +182,7 @@ def _count_in_part(rows: Any, row: Any) -> Callable[..., Any]:
     return lambda rows, row: count_row(rows, row)
 
 
-@overload(span_in_part, strict=False, inline="always")
+@overload(span_in_part, strict=False)
 def _span_in_part(rows: Any, row: Any, values: Any) -> Callable[..., Any]:
     if _are_columns(rows):
 

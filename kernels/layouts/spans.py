@@ -1,10 +1,10 @@
 """Rows as compiled CPU kernels read them: an array of columns, or encoded rows decoded where they are read.
 
-A kernel asks `values_of(columns)` once for a buffer, `span(columns, offsets, row, values)` for every row, and
-`column(columns, values, place)` for every place in the span. Of an array there is no buffer, and places are
-those of its rows; encoded rows (`gravel.kernels.layouts.readers`) are decoded into the buffer one by one.
-`offsets` say where rows begin: in an array of columns, or in bytes of a stream. All are inlined before
-anything is compiled: where columns are an array, kernels cost what they did without.
+A kernel asks `values_of(columns)` once for an array, and `span(columns, offsets, row, values)` for the places
+in it where a row's neighbours are. Of columns that is the array itself; encoded rows
+(`gravel.kernels.layouts.readers`) are decoded into a buffer one by one. `offsets` say where rows begin: among
+columns, or in bytes of a stream. A place is best read as `values[numpy.uint64(place)]`: unsigned, it is not
+compared with 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def readable(rows: EncodedRows) -> tuple[Any, Any]:
 
 
 def values_of(columns: Any) -> Any:
-    """Give a buffer for the longest of encoded rows, None of an array."""
+    """Give the array that spans name places of: the columns, or a buffer for the longest of encoded rows."""
     raise NotImplementedError  # compiled code has the overload
 
 
@@ -56,15 +56,10 @@ def span_between(
     raise NotImplementedError
 
 
-def column(columns: Any, values: Any, place: int) -> int:
-    """Read one column of a row that `span` has told of."""
-    raise NotImplementedError
-
-
-@overload(values_of, strict=False, inline="always")
+@overload(values_of, strict=False)
 def _values_of(columns: Any) -> Callable[..., Any]:
     if not isinstance(columns, types.NamedTuple):
-        return lambda columns: None
+        return lambda columns: columns
 
     def buffer(columns):  # type: ignore[no-untyped-def]
         return numpy.empty(columns.longest, columns.dtype.dtype)
@@ -72,7 +67,7 @@ def _values_of(columns: Any) -> Callable[..., Any]:
     return buffer
 
 
-@overload(span, strict=False, inline="always")
+@overload(span, strict=False)
 def _span(columns: Any, offsets: Any, row: Any, values: Any) -> Callable[..., Any]:
     if not isinstance(columns, types.NamedTuple):
 
@@ -85,15 +80,12 @@ def _span(columns: Any, offsets: Any, row: Any, values: Any) -> Callable[..., An
     from gravel.kernels.layouts.readers import read_row
 
     def decoded(columns, offsets, row, values):  # type: ignore[no-untyped-def]
-        place = numpy.uint64(row)
-        if offsets[place] == offsets[place + _ONE]:
-            return numpy.int64(0), numpy.int64(0)
         return numpy.int64(0), numpy.int64(read_row(columns, row, values))
 
     return decoded
 
 
-@overload(span_between, strict=False, inline="always")
+@overload(span_between, strict=False)
 def _span_between(
     columns: Any, offsets: Any, row: Any, values: Any, begin: Any, first: Any, last: Any
 ) -> Callable[..., Any]:
@@ -112,11 +104,3 @@ def _span_between(
         return span(columns, offsets, row, values)
 
     return decoded
-
-
-@overload(column, strict=False, inline="always")
-def _column(columns: Any, values: Any, place: Any) -> Callable[..., Any]:
-    # An unsigned place is not looked at for being negative.
-    if not isinstance(columns, types.NamedTuple):
-        return lambda columns, values, place: columns[numpy.uint64(place)]
-    return lambda columns, values, place: values[numpy.uint64(place)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gravel.kernels.atomics import fetch_add, fetch_or
 from gravel.kernels.bits import set_bits, trailing_zeros
 from gravel.kernels.jit import serial
-from gravel.kernels.layouts.spans import column, span, values_of
+from gravel.kernels.layouts.spans import span, values_of
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)
@@ -57,7 +57,7 @@ def pull_words(
             if not hit:
                 low, high = span(columns, row_offsets, v, values)
                 for k in range(low + 1, high):
-                    u = column(columns, values, k)
+                    u = values[numpy.uint64(k)]
                     if (frontier[u >> _SIX] >> (u & _63)) & _ONE != _ZERO:
                         hit = True
                         break

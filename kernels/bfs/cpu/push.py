@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add, fetch_min, fetch_or
 from gravel.kernels.jit import serial
-from gravel.kernels.layouts.spans import column, span, span_between, values_of
+from gravel.kernels.layouts.spans import span, span_between, values_of
 
 STRETCH = 1024
 """Queue entries that `commit` handles, and sums the weight of, at a time."""
@@ -61,7 +61,7 @@ def push_alone(
         u = queue[i]
         low, high = span(columns, row_offsets, u, values)
         for k in range(low, high):
-            v = column(columns, values, k)
+            v = values[numpy.uint64(k)]
             word, bit = v >> _SIX, _ONE << (v & _63)
             if visited[word] & bit:
                 continue
@@ -129,7 +129,7 @@ def push_chunk(
         i += 1
         low, high = span_between(columns, row_offsets, u, values, place, first, last)
         for k in range(low, high):
-            v = column(columns, values, k)
+            v = values[numpy.uint64(k)]
             word, bit = v >> _SIX, _ONE << (v & _63)
             if visited[word] & bit:
                 continue

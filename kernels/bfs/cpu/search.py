@@ -13,7 +13,7 @@ from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.spans import column, readable, span, values_of
+from gravel.kernels.layouts.spans import readable, span, values_of
 from gravel.kernels.team import KIND, PRIVATE, Team
 from gravel.kernels.threads import thread_count
 
@@ -147,9 +147,11 @@ def mark_isolated(
     values = values_of(columns)
     active = 0
     for v in range(n):
-        low, high = span(columns, row_offsets, v, values)
+        low = high = 0
+        if row_offsets[v] < row_offsets[v + 1]:
+            low, high = span(columns, row_offsets, v, values)
         if low < high:
-            heads[v] = column(columns, values, low)
+            heads[v] = values[numpy.uint64(low)]
             active += 1
         else:
             heads[v] = 0

@@ -18,7 +18,7 @@ from gravel.kernels.atomics import fetch_min
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.spans import column, readable, span, values_of
+from gravel.kernels.layouts.spans import readable, span, values_of
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 SAMPLES = 256
@@ -134,7 +134,7 @@ def _pass(
         begin, end = span(columns, row_offsets, v, values)
         for k in range(begin, begin + min(end - begin, most)):
             p = root(component, numpy.uint64(v))
-            q = root(component, numpy.uint64(column(columns, values, k)))
+            q = root(component, numpy.uint64(values[numpy.uint64(k)]))
             if prune and p == giant and q == giant:
                 continue
             low = min(p, q)
@@ -156,6 +156,6 @@ def _apart(first: int, last: int, row_offsets: NDArray[Any], columns: Any, compo
     for v in range(numpy.uint64(first), numpy.uint64(last)):
         begin, end = span(columns, row_offsets, v, values)
         for k in range(begin, end):
-            if component[column(columns, values, k)] != component[v]:
+            if component[values[numpy.uint64(k)]] != component[v]:
                 return True
     return False
