@@ -42,6 +42,7 @@ class Strategy:
     directed: bool = True  # whether it accepts graphs that are not symmetric
     outputs: Sequence[str] = ("distance", "predecessor", "both")
     counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
+    encoded: bool = False  # whether its functions take rows of any layout (`EncodedRows`), columns among them
 
     def target(self, backend: str) -> str | None:
         """Name the implementation for `cpu` or `cuda`, as `module:function`."""
@@ -77,6 +78,11 @@ def strategies_in(package: str) -> dict[str, Strategy]:
         if isinstance(strategy, Strategy):
             found[strategy.name] = strategy
     return found
+
+
+def strategies_of_rows(package: str) -> dict[str, Strategy]:
+    """Those strategies of a package that read encoded rows, by name."""
+    return {name: each for name, each in strategies_in(package).items() if each.encoded}
 
 
 def backend_of(array: Any) -> str:

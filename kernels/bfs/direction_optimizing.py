@@ -9,4 +9,5 @@ STRATEGY = Strategy(
     cpu="gravel.kernels.bfs.cpu.direction_optimizing:prepare",
     cuda="gravel.kernels.bfs.cuda.direction_optimizing:prepare",
     directed=False,
+    encoded=True,
 )

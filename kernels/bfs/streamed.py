@@ -8,4 +8,5 @@ STRATEGY = Strategy(
     source="gravel",
     cpu="gravel.kernels.bfs.cpu.streamed:prepare",
     cuda="gravel.kernels.bfs.cuda.streamed:prepare",
+    encoded=True,
 )

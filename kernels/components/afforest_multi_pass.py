@@ -8,4 +8,5 @@ STRATEGY = Strategy(
     source="Moschou, GPU Acceleration with CUDA: Adaptive BFS & Afforest, section 2.4",
     cpu="gravel.kernels.components.cpu.passes:multi_pass",
     cuda="gravel.kernels.components.cuda.passes:multi_pass",
+    encoded=True,
 )

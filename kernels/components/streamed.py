@@ -6,6 +6,7 @@ STRATEGY = Strategy(
     name="streamed",
     about="Reads the columns once, part by part through a few buffers, and joins every arc as it comes.",
     source="gravel",
-    cpu="gravel.kernels.components.cpu.streamed:components",
-    cuda="gravel.kernels.components.cuda.streamed:components",
+    cpu="gravel.kernels.components.cpu.streamed:prepare",
+    cuda="gravel.kernels.components.cuda.streamed:prepare",
+    encoded=True,
 )

@@ -1,7 +1,7 @@
 """Ranks whose rows are encoded: their searches on the CPU decode a row where they read it.
 
 A subgraph has its row offsets, counted from the encoded rows, and for columns what
-`gravel.kernels.bfs.rows.cpu.readers.readable` makes of these; `gravel.kernels.partition.columns` reads both
+`gravel.kernels.layouts.readers.readable` makes of these; `gravel.kernels.layouts.spans` reads both
 kinds.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.bfs.rows.cpu.readers import count_neighbours, readable
+from gravel.kernels.layouts.readers import count_neighbours, readable
 from gravel.kernels.layouts.streams import largest_vertex
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, column_bound, make_rank
 

@@ -30,7 +30,6 @@ MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 
 PACKAGES = {
     "gravel.kernels.bfs": "Breadth-first search",
-    "gravel.kernels.bfs.rows": "Breadth-first search of encoded rows",
     "gravel.kernels.sssp": "Shortest paths",
     "gravel.kernels.components": "Connected components",
 }

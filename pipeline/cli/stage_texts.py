@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -96,11 +95,4 @@ def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:
         f"gravel.kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg
     ]
     named = [package for package in packages if package.rpartition(".")[2] in algorithms]
-    # Those that search encoded rows are in a package of their own, where there is one.
-    named += [
-        f"{package}.rows"
-        for package in named
-        for each in pkgutil.iter_modules(importlib.import_module(package).__path__)
-        if each.ispkg and each.name == "rows"
-    ]
     return {package: list(found.values()) for package in named if (found := strategies_in(package))}

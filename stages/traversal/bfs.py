@@ -193,6 +193,7 @@ def _prepare_placed(
 
     Raises `StageError` for a strategy or a tuning constant that does not fit.
     """
+    from gravel.kernels.layouts import columns_as_rows
     from gravel.kernels.strategy import strategies_in
 
     plan = placed.plan
@@ -211,8 +212,7 @@ def _prepare_placed(
     try:
         constants, notes = checked_tuning("gravel.kernels.bfs", name, graph.backend, parameters.tuning)
         search: Search = strategy.load(graph.backend)(
-            graph.row_offsets,
-            graph.columns,
+            columns_as_rows(graph.row_offsets, graph.columns),
             output=parameters.output,
             symmetric=graph.symmetric,
             max_depth=parameters.max_depth,

@@ -146,17 +146,17 @@ def prepared_find(
     elif graph.placed and graph.placed.plan.heads and name == "afforest":
         plan = graph.placed.plan
         rows, planned = _as_rows(graph), {"rounds": plan.heads, "keep": plan.keep}
-    package = "gravel.kernels.components" if rows is None else "gravel.kernels.components.rows"
+    package = "gravel.kernels.components"
     try:
         constants, notes = checked_tuning(package, name, graph.backend, tuning)
         ran = components_ran(package, name, graph.backend, planned | constants)
         if rows is not None:
-            from gravel.kernels.components.rows import prepare
+            from gravel.kernels.components import prepare_rows
 
             given: dict[str, Any] = {"symmetric": graph.symmetric, "strategy": name, **planned, **constants}
             # What compiles while rows are made ready must not count as their preparation.
-            prepare(rows, **given)
-            search = prepare(rows, **given)
+            prepare_rows(rows, **given)
+            search = prepare_rows(rows, **given)
             return search.run, search.prepare_milliseconds, notes + getattr(search, "notes", []), ran
     except ValueError as error:
         raise StageError(str(error)) from None

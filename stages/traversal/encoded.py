@@ -39,10 +39,10 @@ def searched_encoded(parameters: TraverseParameters, placement: str, codec: str 
         return False
     if parameters.strategy == "auto" or placement == STREAMED:
         return True
-    from gravel.kernels.strategy import strategies_in
+    from gravel.kernels.strategy import strategies_of_rows
+    from gravel.stages.traversal.strategy import PACKAGES
 
-    package = "gravel.kernels.bfs.rows" if parameters.algorithm == "bfs" else "gravel.kernels.components.rows"
-    return parameters.strategy in strategies_in(package)
+    return parameters.strategy in strategies_of_rows(PACKAGES[parameters.algorithm])
 
 
 def why_decoded(parameters: TraverseParameters, codec: str | None = None) -> str:
@@ -158,7 +158,7 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> Any:
     """
     import numpy
 
-    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.kernels.layouts.readers import count_neighbours
     from gravel.kernels.strategy import backend_of
     from gravel.stages.compressing.writing import row_ranges
 
@@ -216,7 +216,7 @@ def _range(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRows:
     """Rows from `first` on, whose offsets are these, with their number of arcs."""
     from dataclasses import replace
 
-    from gravel.kernels.bfs.rows.cpu.readers import count_neighbours
+    from gravel.kernels.layouts.readers import count_neighbours
 
     some = _several(rows, first, offsets)
     return replace(some, arc_count=int(count_neighbours(some)[-1]))
@@ -254,11 +254,11 @@ def prepare_encoded(
 
     Raises ValueError for a strategy or a tuning constant that does not fit, and for bytes that are no rows.
     """
+    from gravel.kernels.bfs import choose_for_rows, prepare_rows
     from gravel.kernels.bfs.choice import Choice
-    from gravel.kernels.bfs.rows import choose, prepare
     from gravel.stages.traversal.strategy import checked_tuning
 
-    choice = choose(symmetric=graph.symmetric, strategy=parameters.strategy)
+    choice = choose_for_rows(symmetric=graph.symmetric, strategy=parameters.strategy)
     planned: dict[str, Any] = {}
     if graph.placed is not None:
         plan = graph.placed.plan
@@ -269,10 +269,8 @@ def prepare_encoded(
             choice = Choice("host_rows", plan.reason, 0.0)
         if plan.placement == "split":
             planned = {"heads": plan.heads if graph.symmetric else 0, "keep": plan.keep}
-    constants, notes = checked_tuning(
-        "gravel.kernels.bfs.rows", choice.strategy, graph.backend, parameters.tuning
-    )
-    search = prepare(
+    constants, notes = checked_tuning("gravel.kernels.bfs", choice.strategy, graph.backend, parameters.tuning)
+    search = prepare_rows(
         rows,
         strategy=choice,
         output=parameters.output,

@@ -18,9 +18,6 @@ from gravel.stages.traversal.strategy import PACKAGES, checked_value, constants,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROWS = {"bfs": "gravel.kernels.bfs.rows", "components": "gravel.kernels.components.rows"}
-"""Where the strategies for compressed rows are."""
-
 
 class Searching(Protocol):
     """Parameters that choose a strategy and its constants."""
@@ -72,14 +69,12 @@ def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
 def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]:
     """Return the types of each constant by strategy, on either backend, for graphs as arrays and as rows."""
     found: dict[str, dict[str, list[Any]]] = {}
-    packages = (PACKAGES[algorithm], *([ROWS[algorithm]] if algorithm in ROWS else []))
-    for package in packages:
-        for name, each in strategies_in(package).items():
-            if strategy not in ("auto", name):
-                continue
-            for backend in ("cpu", "cuda"):
-                for constant, kind in constants(each, backend).items():
-                    found.setdefault(constant, {}).setdefault(name, []).append(kind)
+    for name, each in strategies_in(PACKAGES[algorithm]).items():
+        if strategy not in ("auto", name):
+            continue
+        for backend in ("cpu", "cuda"):
+            for constant, kind in constants(each, backend).items():
+                found.setdefault(constant, {}).setdefault(name, []).append(kind)
     if strategy == "auto" and algorithm == "bfs":
         for constant, kind in _options_of_ranks():
             found.setdefault(constant, {}).setdefault("auto", []).append(kind)

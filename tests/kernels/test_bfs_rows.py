@@ -5,9 +5,10 @@ import inspect
 import numpy
 import pytest
 
-from gravel.kernels.bfs.rows import bfs, prepare
+from gravel.kernels.bfs import bfs_rows as bfs
+from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from gravel.kernels.strategy import strategies_in
+from gravel.kernels.strategy import strategies_in, strategies_of_rows
 from tests.kernels.conformance import (
     BLOCKS,
     GRAPHS,
@@ -23,7 +24,7 @@ from tests.kernels.conformance import (
 )
 from tests.kernels.cuda_case import fast_csr
 
-STRATEGIES = strategies_in("gravel.kernels.bfs.rows")
+STRATEGIES = strategies_of_rows("gravel.kernels.bfs")
 LARGE = large_graph(3)
 
 

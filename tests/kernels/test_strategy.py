@@ -10,9 +10,7 @@ from gravel.kernels.strategy import strategies_in
 
 PACKAGES = (
     "gravel.kernels.bfs",
-    "gravel.kernels.bfs.rows",
     "gravel.kernels.components",
-    "gravel.kernels.components.rows",
 )
 
 

@@ -105,7 +105,7 @@ def test_every_setting_is_one_that_a_strategy_has(chosen: Any) -> None:
         return
     strategies = [value for each in chosen.settings if each.name == "strategy" for value in each.values]
     known: set[str] = set()
-    for package in ("gravel.kernels.bfs", "gravel.kernels.bfs.rows", "gravel.kernels.components"):
+    for package in ("gravel.kernels.bfs", "gravel.kernels.components"):
         for name, strategy in strategies_in(package).items():
             if name in strategies and strategy.cuda:
                 known |= set(strategy.ran("cuda", {}).options)

@@ -1,4 +1,4 @@
-"""What the host sides of searches by `kernels/bfs/level_loop.cuh` share, whatever rows are stored as."""
+"""Limits of `kernels/bfs/level_loop.cuh`, and how a search that is made ready runs and is traced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ MOST_IN_TEAM = 128  # as in team.cuh
 MOST_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
 HUBS_FIRST, ANY_ORDER = 25.0, 12.0
 """alpha, by the order of the vertices; see `gravel.kernels.bfs.cuda.direction_optimizing.prepare`."""
-IN_PLANE = 8  # neighbours of a vertex in a plane, as in pull.cuh
 MOST_PLANES = 2  # that are made unasked: best on a uniform graph with 64 neighbours each, on an H200
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STAGED = 96  # entries that a warp stages in claim.cuh

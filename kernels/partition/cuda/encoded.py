@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.rows.cpu.readers import KINDS
 from gravel.kernels.layouts import EncodedRows, decode
+from gravel.kernels.layouts.readers import KINDS
 from gravel.kernels.partition.layout import RankGraph, Subgraph
 
 

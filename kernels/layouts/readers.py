@@ -1,7 +1,7 @@
 """Rows of each layout as compiled kernels take them, and how one is decoded into a buffer.
 
 `read_row(rows, v, buffer)` decodes row v, ascending, and returns how many neighbours it has; those of a row
-that turns out to be damaged are none. `buffer` has room for `rows.longest`. `count_row(rows, v)` counts them
+that turns out to be damaged are none. `buffer` has room for `rows.longest`. `COUNTERS` has what counts them
 without decoding the row, and is -1 for one that ends too early. `stream` may be a part of the whole one, that
 from byte `base` on.
 """
@@ -185,7 +185,7 @@ def _count_elias_fano_row(rows: Any, v: Any) -> int:
     return -1 if bad >= 0 else found[0]
 
 
-_READERS: dict[Any, Any] = {
+READERS: dict[Any, Any] = {
     VarintRows: _read_varint_row,
     BlocksRows: _read_blocks_row,
     EliasFanoRows: _read_elias_fano_row,
@@ -201,7 +201,7 @@ def read_row(rows: Any, v: Any, buffer: Any) -> int:
 def _read_row(rows: Any, v: Any, buffer: Any) -> Callable[..., Any] | None:
     if not isinstance(rows, types.NamedTuple):
         return None
-    reader = _READERS[rows.instance_class]
+    reader = READERS[rows.instance_class]
 
     def run(rows, v, buffer):  # type: ignore[no-untyped-def]
         return reader(rows, numpy.int64(v), buffer)
@@ -209,25 +209,8 @@ def _read_row(rows: Any, v: Any, buffer: Any) -> Callable[..., Any] | None:
     return run
 
 
-_COUNTERS: dict[Any, Any] = {
+COUNTERS: dict[Any, Any] = {
     VarintRows: _count_varint_row,
     BlocksRows: _count_blocks_row,
     EliasFanoRows: _count_elias_fano_row,
 }
-
-
-def count_row(rows: Any, v: Any) -> int:
-    """Count the neighbours of row v, or return -1 if it ends too early."""
-    raise NotImplementedError  # compiled code has the overload
-
-
-@overload(count_row, strict=False)
-def _count_row(rows: Any, v: Any) -> Callable[..., Any] | None:
-    if not isinstance(rows, types.NamedTuple):
-        return None
-    counter = _COUNTERS[rows.instance_class]
-
-    def run(rows, v):  # type: ignore[no-untyped-def]
-        return counter(rows, numpy.int64(v))
-
-    return run
