@@ -31,7 +31,7 @@ struct Deferred {
 };
 
 struct Pull;
-__device__ __forceinline__ void scan_rows(Pull& level);
+SEARCH_STEP void scan_rows(Pull& level);
 __device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest);
 
 struct Pull {
@@ -210,7 +210,7 @@ struct Pull {
 };
 
 // One bottom-up level. `room` bytes of shared memory hold the warps' lists and the cached words.
-__device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u64 room, double words_per_unvisited,
+SEARCH_STEP void pull(const Search& s, Progress& p, u64* arena, u64 room, double words_per_unvisited,
                                      u64 candidates) {
     u32 warps = blockDim.x / WARP;
     VERTEX* lists = reinterpret_cast<VERTEX*>(arena);

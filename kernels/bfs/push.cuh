@@ -25,7 +25,7 @@ __device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Pr
     }
 }
 
-__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
+SEARCH_STEP void push(const Search& s, Progress& p, u64* arena) {
     GridSink sink(s, behind_decoded(arena));
     expand_all(s, sink, p, arena);
     sink.finish(p);
@@ -43,7 +43,7 @@ __device__ __forceinline__ void redistribute(const Search& s, const Progress& p)
     for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
 }
 
-__device__ __forceinline__ void push_unqueued(const Search& s, Progress& p, u64* arena) {
+SEARCH_STEP void push_unqueued(const Search& s, Progress& p, u64* arena) {
     Counter sink;
     expand_all(s, sink, p, arena);
     add_totals(s, p, sink.found, sink.weight);

@@ -5,6 +5,7 @@
 //
 //   MOST_THREADS                 of a block
 //   DEFER_ROWS                     whether bottom-up levels defer long rows
+//   SEARCH_STEP                  how a step is declared, and what steps call from several places: inlined or not
 //   SKIPS_EMPTY                  whether it pays to look at extents only where a lane claimed
 //   KEEPS_OWNERS                 whether an entry's vertex lies beside it, since the entry does not name it
 //   struct Rows                  where the rows lie

@@ -100,7 +100,7 @@ __device__ __forceinline__ void exchange(Progress& p, u64* counts, u32 team) {
 }
 
 // `limit` and `uneven` are weights: of a level, and by how much a block may exceed four shares of it.
-__device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u64* counts, u32 blocks, u32 capacity,
+SEARCH_STEP void team(const Search& s, Progress& p, u64* arena, u64* counts, u32 blocks, u32 capacity,
                                      u64 limit, u64 uneven, u32 max_depth) {
     if (blockIdx.x >= blocks) return;
     Decoded decoded(arena);

@@ -22,7 +22,7 @@ __device__ __forceinline__ u32 test_arcs(const Pull& level, i64 first, i64 last,
 }
 
 // Read the rows of up to 32 waiting vertices.
-__device__ __forceinline__ void scan_rows(Pull& level) {
+SEARCH_STEP void scan_rows(Pull& level) {
     const Search& s = level.s;
     u32 count = level.unanswered_count < WARP ? level.unanswered_count : WARP;
     level.unanswered_count -= count;

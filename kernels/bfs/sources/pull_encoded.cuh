@@ -44,7 +44,7 @@ __device__ __forceinline__ VERTEX scan_long(const Pull& level, VERTEX vertex, u6
 }
 
 // Read the rows of all waiting vertices, a lane each; a lane that is done takes the next one.
-__device__ __forceinline__ void scan_rows(Pull& level) {
+SEARCH_STEP void scan_rows(Pull& level) {
     __syncwarp();
     if (level.s.plane_count) scan_planes(level);
     bool busy = false;
