@@ -66,7 +66,8 @@ def _read(
     """Call the stages here."""
     from gravel.memory import this_machine
     from gravel.rows import called, context_for
-    from gravel.stages.ingest import IngestParameters, ingest
+    from gravel.stages.ingest import ingest
+    from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 
     machine = this_machine(backend, host_memory)

@@ -71,16 +71,16 @@ def between(
         raise ValueError(f"there are {len(sources)} sources and {len(targets)} targets")
     if output not in ("both", "distance"):
         raise ValueError(f"output is {output!r}; it can be 'both' or 'distance'")
-    ends = [
+    starts, ends = (
         numpy.fromiter((vertex_of(graph._ids, each) for each in side), numpy.int64, len(side))
         for side in (sources, targets)
-    ]
+    )
     key = ("pairs", by, direction)
     prepared = graph._prepared.get(key)
     if prepared is None:
         prepared = graph._kept(key, _prepared(graph._directed(direction), by))
-    found = called(find_between, *prepared, *ends, path=output == "both")
-    return Paths(graph._ids, *ends, found)
+    found = called(find_between, *prepared, starts, ends, path=output == "both")
+    return Paths(graph._ids, starts, ends, found)
 
 
 def _prepared(graph: Graph, by: str) -> tuple[Any, Any]:

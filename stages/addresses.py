@@ -1,8 +1,4 @@
-"""URLs of files: what is asked for, and what is shown, which has no password and no signature.
-
-The part before `@` (userinfo) and the values of a query are secrets: they are never printed or stored.
-`${env:NAME}` in a URL stands for an environment variable, which is read when the URL is asked for.
-"""
+"""URLs of files as they are asked for, with the values of environment variables and their secrets."""
 
 from __future__ import annotations
 
@@ -10,82 +6,17 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from gravel.stages.errors import StageError
+from gravel.stages.urls import HIDDEN, REFERENCE, hidden_in_text, is_url, parts_of, shown, variables
 
-__all__ = [
-    "REFERENCE",
-    "Address",
-    "address_of",
-    "has_secrets",
-    "hidden",
-    "hidden_in_text",
-    "is_url",
-    "shown",
-    "variables",
-]
-
-HIDDEN = "..."
-REFERENCE = re.compile(r"\$\{env:\s*([^{}]*?)\s*\}")
-
-# Texts that `re` compiles when they are first used: a cached run uses none.
-_URL = r"(?i)[a-z][a-z0-9+.-]+(?:::|://)"
-_IN_TEXT = r"(?i)[a-z][a-z0-9+.-]+://[^\s\"'<>]+"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _CONTROL = r"[\x00-\x1f\x7f]"
 _HALVES = r"(?s)((?:\$\{[^{}]*\}|[^:])*)(?::(.*))?"
 _HOST = r"[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\]"
-_AUTHORITY = r"(?:[^/?#@:]*|\[[^/?#@]*\])(?::\d*)?"
-_ASSIGNMENT = r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)"
 _IN_PATH = "/%:@!$&'()*+,;=~-._[]|"
 _SECRET_LENGTH = 3
 """Shorter pieces are not looked for in the messages of others, which they would only garble."""
-
-
-def is_url(location: str) -> bool:
-    """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
-    return re.match(_URL, location) is not None
-
-
-def shown(location: str) -> str:
-    """Return a location as it is printed and stored: of a URL without userinfo, query values and fragment."""
-    if not is_url(location):
-        return location
-    return "::".join(_shown(part) if "://" in part else part for part in location.split("::"))
-
-
-def has_secrets(location: str) -> bool:
-    """Say whether a location has something in it that `shown` leaves out."""
-    return is_url(location) and shown(location) != location
-
-
-def hidden(value: Any) -> Any:
-    """Return plain data with its URLs as `shown` has them; a text that begins as a URL is one to its end."""
-    if isinstance(value, str):
-        return shown(value) if is_url(value) else hidden_in_text(value)
-    if isinstance(value, dict):
-        return {hidden(key): hidden(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [hidden(item) for item in value]
-    return value
-
-
-def hidden_in_text(text: str) -> str:
-    """Return a message with every URL in it as `shown` has it, as far as blanks tell where one ends."""
-    if "://" not in text:
-        return text
-    text = re.sub(_IN_TEXT, lambda match: shown(match[0]), text)
-    return re.sub(
-        _ASSIGNMENT,
-        lambda match: match[0] if not REFERENCE.sub("", match[2]) else f"{match[1]}{HIDDEN}",
-        text,
-    )
-
-
-def variables(text: str) -> list[str]:
-    """Return the names of the environment variables that a URL refers to."""
-    return [match[1] for match in REFERENCE.finditer(text)]
 
 
 @dataclass(frozen=True)
@@ -116,7 +47,7 @@ def address_of(location: str) -> Address:
     if scheme.lower() not in ("http", "https"):
         url = _filled(location, location)
         return Address(url, None, url, _secrets(location, url))
-    userinfo, host, path, query = _parts(rest)
+    userinfo, host, path, query = parts_of(rest)
     authority = _authority(location, _filled(host, location))
     authorization, who = None, _filled(userinfo, location)
     if userinfo:
@@ -134,36 +65,6 @@ def address_of(location: str) -> Address:
     asked = _filled(query, location)
     url = f"{scheme}://{authority}{target}" + (f"?{_quoted(asked, more='?')}" if query else "")
     return Address(url, authorization, f"{who}@{url}" if userinfo else url, _secrets(location, asked, who))
-
-
-def _shown(part: str) -> str:
-    scheme, _, rest = part.partition("://")
-    userinfo, host, path, query = _parts(rest)
-    if userinfo and not REFERENCE.sub("", userinfo).strip(":"):
-        host = f"{userinfo}@{host}"  # a name of a password is none
-    told = "&".join(_shown_assignment(piece) for piece in re.split("[&;]", query))
-    return f"{scheme}://{host}{path}" + (f"?{told}" if query else "")
-
-
-def _shown_assignment(piece: str) -> str:
-    name, equals, value = piece.partition("=")
-    if not equals:
-        return piece if not REFERENCE.sub("", piece) else HIDDEN
-    return piece if not REFERENCE.sub("", value) else f"{name}={HIDDEN}"
-
-
-def _parts(rest: str) -> tuple[str, str, str, str]:
-    """Cut what follows `://` into userinfo, host with port, path and query; the fragment is dropped."""
-    authority = re.match(r"[^/?#]*", rest)
-    assert authority is not None
-    cut = authority[0].rfind("@") + 1
-    if cut == 0 and "@" in rest and not re.fullmatch(_AUTHORITY, REFERENCE.sub("x", authority[0])):
-        # `user:pass/word@host`: not quoted as it should be, and still no part of what is shown.
-        cut = rest.rfind("@") + 1
-    userinfo, rest = rest[: max(0, cut - 1)], rest[cut:]
-    match = re.fullmatch(r"([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", rest, re.DOTALL)
-    assert match is not None
-    return userinfo, match[1], match[2], match[3] or ""
 
 
 def _authority(location: str, host: str) -> str:
@@ -243,7 +144,7 @@ def _pieces(location: str, texts: tuple[str, ...]) -> Iterator[str]:
 
     found = [os.environ.get(name, "") for name in variables(location)]
     for part in location.split("::"):
-        userinfo, _, _, query = _parts(part.partition("://")[2])
+        userinfo, _, _, query = parts_of(part.partition("://")[2])
         for each in (userinfo, userinfo.partition(":")[2], query):
             found += [each, *(piece.partition("=")[2] for piece in re.split("[&;]", each))]
     for each in (*found, *(text for text in texts if not is_url(text))):

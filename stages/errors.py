@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gravel.stages.urls import shown
+
 
 class StageError(Exception):
     """A failure that the person who runs the workflow can cause and can mend.
@@ -29,9 +31,7 @@ class StageError(Exception):
         vertices: Sequence[int] = (),
     ) -> None:
         super().__init__(message)
-        if file is not None and "://" in file:
-            from gravel.stages.addresses import shown
-
+        if file is not None:
             file = shown(file)  # a URL's secrets are not told
         self.message = message
         self.hint = hint

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.errors import StageError
 from gravel.stages.ingest_memory import FileSize, reading_bytes
+from gravel.stages.ingest_parameters import LEAST_MEMORY
 from gravel.stages.ingest_texts import ON_CPU, has_texts
 from gravel.stages.ingest_texts import reading_bytes as texts_bytes
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
-    from gravel.stages.ingest import IngestParameters
+    from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.parsing.head import Head
 
 BASE = 112 << 20
@@ -27,9 +28,6 @@ HELPER_BYTES = 36 << 20
 
 MOST_MAKERS = 8
 """Processes of one machine that make parts: one for each core, and few where cores are many."""
-
-LEAST_MEMORY = 16 << 20
-"""Bytes to work in below which the parts are too small to be worth their overhead."""
 
 EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
 """How many bytes of text one stored byte becomes at most in files of edges, as a rule."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gravel.stages.ingest import IngestParameters
+    from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.parsing.head import Head
 
 BYTES_PER_BYTE = 24

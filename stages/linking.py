@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gravel.kernels.probes.links import Link, Measured
     from gravel.stages.artifacts import Links
     from gravel.stages.context import Context
-    from gravel.stages.links import LinksParameters
+    from gravel.stages.links_parameters import LinksParameters
     from gravel.stages.rank_group import RankContext
 
 ON_GPUS = ("peer", "nccl")

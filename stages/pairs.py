@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
+from gravel.stages.weights import unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,16 +54,16 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
         )
     rows: tuple[Any, Any, Any] = graph.row_offsets, graph.columns, weights
     there = on_device if graph.backend == "cuda" else numpy.asarray
-    reverse = None
+    reverse: tuple[Any, Any, Any] | None = None
     if not graph.symmetric:
-        turned = reversed_rows(*map(on_host, rows))
-        reverse = tuple(None if array is None else there(array) for array in turned)
+        offsets, columns, lengths = reversed_rows(*map(on_host, rows))
+        reverse = there(offsets), there(columns), None if lengths is None else there(lengths)
     if weights is not None:
         rows = (*rows[:2], there(weights))
     try:
         return prepare(*rows, reverse=reverse, at_once=at_once)
     except ValueError as error:
-        raise StageError(str(error)) from None
+        raise unusable(error, graph.permutation) from None
 
 
 def find_between(
@@ -83,7 +84,7 @@ def find_between(
     ends = numpy.asarray(sources, numpy.int64), numpy.asarray(targets, numpy.int64)
     if graph.permutation is not None:
         ends = graph.permutation[ends[0]].astype(numpy.int64), graph.permutation[ends[1]].astype(numpy.int64)
-    found = []
+    found: list[Any] = []
     for low in range(0, max(1, len(ends[0])), ANSWERED):
         found.append(queries.run(*(each[low : low + ANSWERED] for each in ends), path=path))
         progress(min(low + ANSWERED, len(ends[0])), len(ends[0]))

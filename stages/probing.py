@@ -10,8 +10,8 @@ from gravel.stages.errors import StageError, VerificationFailed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.probes import Probes, Timed
     from gravel.kernels.probes.levels import Levels
+    from gravel.kernels.probes.timed import Probes, Timed
     from gravel.stages.artifacts import Probe
     from gravel.stages.context import Context
     from gravel.stages.probe import ProbeParameters

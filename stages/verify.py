@@ -64,6 +64,11 @@ def _verify_graph(
     if traversal.algorithm == "strong_components":
         from gravel.stages.verifying.host import verify_strong_components
 
+        if parameters.on == "cuda":
+            raise StageError(
+                "`on: cuda` asks for a GPU, and strongly connected components are checked on the CPU alone",
+                hint="leave `on` out",
+            )
         return verify_strong_components(context, graph, traversal)
     if context.machine.backend != "cuda":
         if parameters.on == "cuda":

@@ -105,6 +105,18 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
+def unusable(error: ValueError, permutation: NDArray[Any] | None) -> StageError:
+    """Say what weights of a searched graph are refused for; an arc is named in `symmetrize`'s numbering."""
+    import numpy
+
+    from gravel.kernels.sssp.weights import UnusableWeight
+
+    if isinstance(error, UnusableWeight) and permutation is not None:
+        tail, head = (int(numpy.flatnonzero(permutation == end)[0]) for end in (error.tail, error.head))
+        error = UnusableWeight(tail, head, error.weight)
+    return StageError(str(error))
+
+
 def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] | None:
     """Return the weights of a graph's arcs in its new order; None where it has none."""
     if graph.weights is None:

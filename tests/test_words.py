@@ -63,6 +63,18 @@ OF_ROOMS = {
 }
 """Words that are retired in one room only: elsewhere a place is one in a workflow file."""
 
+OF_RANKS = {
+    **{word: NAMES[word] for word in ("looker", "meet", "meeting", "plant", "deal", "dealt", "flood")},
+    **dict.fromkeys(("settle", "settled", "settling"), "commit the frontier, write labels"),
+    "fresh": "newly visited",
+    "slot": "compact id",
+    "slots": "compact ids",
+    "busiest": "by degree",
+}
+"""What names of these rooms of kernels do not say, in Python or CUDA."""
+
+RANK_ROOMS = ("kernels/partition", "kernels/striped")
+
 LENT = {
     ("frozen",): "the keyword of dataclasses",
     ("gc", "freeze"): "a function of Python",
@@ -169,6 +181,30 @@ def test_names_are_words_of_the_field():
             better = retired_in(file, name)
             if better is not None and name[-1] not in borrowed:
                 found.append(f"{file}:{line}: {name[-1]!r}; say: {better}")
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+def identifiers_in(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        for line, name in names_in(ast.parse(text)):
+            yield line, name[-1]
+        return
+    for line, code in enumerate(text.splitlines(), 1):
+        for name in re.findall(r"[A-Za-z_]\w*", re.sub(r"//.*|\"[^\"]*\"", "", code)):
+            yield line, name
+
+
+def test_kernels_of_ranks_use_words_of_the_field():
+    found = []
+    for room in RANK_ROOMS:
+        for path in sorted((ROOT / room).rglob("*")):
+            if path.suffix not in (".py", ".cu", ".cuh"):
+                continue
+            for line, name in identifiers_in(path):
+                for word in words_of(name):
+                    if word in OF_RANKS:
+                        found.append(f"{path.relative_to(ROOT)}:{line}: {name!r}; say: {OF_RANKS[word]}")
     assert not found, "\n".join(dict.fromkeys(found))
 
 

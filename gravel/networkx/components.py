@@ -12,7 +12,7 @@ from typing import Any
 import networkx
 import numpy
 
-from gravel.networkx.device import distances, everything_on_gpu
+from gravel.networkx.device import distances, everything_on_gpu, strong_component_count
 from gravel.networkx.graph import GravelGraph
 
 
@@ -60,6 +60,8 @@ def strongly_connected_components(G: GravelGraph) -> Iterator[set[Any]]:
 
 def number_strongly_connected_components(G: GravelGraph) -> int:
     """Count the strongly connected components."""
+    if everything_on_gpu():
+        return strong_component_count(G)
     return len(_strong(G)[0]) - 1
 
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 GPU_FROM = 10**11
 """Searches times the sum of nodes and arcs from which on "auto" takes a GPU.
 
-Two cores of an Intel Xeon look at 4e9 arcs a second in such searches (`closeness_centrality` of 3,000 nodes
-in 0.017 s), so this is about half a minute there, and a GPU is ready in seconds.
-`python -m tests.benchmarks.networkx --part gpu` measures it.
+On 16 cores, the closeness of 100,000 nodes (9e10) takes 1.4 s. On an H200 it takes 0.2 s, after 1.0 s in
+which the GPU is made ready: `python -m tests.benchmarks.networkx --part gpu --sizes 3000 30000 100000`.
 """
 
 
@@ -76,6 +75,15 @@ def distances(G: GravelGraph, vertex: int, *, backward: bool = False) -> NDArray
     return found
 
 
+def strong_component_count(G: GravelGraph) -> int:
+    """Find the strongly connected components on the GPU, and count them."""
+    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.strong_components import strong_components
+
+    component = on_host(strong_components(*rows_on_gpu(G), *rows_on_gpu(G, backward=True)).component)
+    return int(numpy.count_nonzero(component == numpy.arange(len(G))))  # a label is its smallest vertex
+
+
 def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
     """Return the lengths of shortest paths on the GPU, in host memory, -1 or inf for unreached.
 
@@ -116,7 +124,7 @@ def _is_usable(memory: int) -> bool:
     """Say whether there is a GPU with so many bytes."""
     from gravel import graphs
     from gravel.memory import on_gpu, this_machine
-    from gravel.stages.errors import RequestError
+    from gravel.pipeline.core.errors import RequestError
 
     try:
         graphs.demand_gpu()

@@ -23,7 +23,7 @@ from gravel.kernels.order import METHODS
 
 LIKELY = 8.0, 0.05, 0.02
 """Levels of a search of a large symmetric graph, and shares of the arcs that it looks at, in all and beyond a
-row's first two: those of Kronecker graphs of scale 22 to 26."""
+row's first two (docs/tuning.md)."""
 
 MARGIN = 0.03
 """Share of the time that a change must save: less is lost in the noise of measuring it."""

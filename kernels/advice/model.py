@@ -8,9 +8,9 @@
 of which the second line is for rows in device memory, the third for rows in host memory, and the last for
 components of these.
 
-The terms are those that a search's own measurements fall into; the constants are rates of one H200. Those
-that say so were measured there; the others are assumed, and say that. Times are estimates for comparing
-choices with each other, not promises.
+The terms are those that a search's own measurements fall into; the constants are rates of one H200, measured
+(docs/tuning.md) unless they say that they are assumed. Times are estimates for comparing choices with each
+other, not promises.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ from gravel.kernels.layouts.layout import Costs
 from gravel.kernels.layouts.registry import layout_of
 
 LEVEL = 4e-6
-"""Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other. Measured:
-2.3 us for the barrier alone, 5.4 to 7.9 us for whole levels of roads and lattices."""
+"""Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other."""
 
 MEMORY = 4.2e12
-"""Bytes a second that device memory is copied with; measured."""
+"""Bytes a second that device memory is copied with."""
 
 LOOKS = 140e9
-"""Random accesses a second that the second-level cache serves, measured: a look at a neighbour is one."""
+"""Random accesses a second that the second-level cache serves: a look at a neighbour is one."""
 
 LINK = 51e9
-"""Bytes a second that kernels read from pinned host memory in ascending order; measured."""
+"""Bytes a second that kernels read from pinned host memory in ascending order."""
 
 STATE_BYTES = 48
 """Device bytes per vertex beside its row: two offsets, two first neighbours, labels, queue, bitmaps."""
@@ -51,12 +50,11 @@ FAR_COMPONENT_BYTES = 32
 
 SCATTERED = 8.5e9
 """First neighbours a second that components of rows in host memory are joined with, where each one's label is
-on a line of its own: a fit to a graph of 20 M vertices, of which three orders took 2.2, 2.3 and 0.8 ms. Of
-one of 65.6 M it foretold 9.9 and 3.6 ms for two orders that took 7.9 and 2.5."""
+on a line of its own."""
 
 SPLIT_SHARE = 0.15
 """Share of the rows that a search with first neighbours on the device reads from the host: that of vertices
-whose bottom-up look goes on, counted on Kronecker graphs of scale 24."""
+whose bottom-up look goes on."""
 
 ORDERED: Mapping[str, float] = {
     "original": math.inf,

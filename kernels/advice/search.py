@@ -11,7 +11,7 @@ from gravel.kernels.bfs.shape import Growth
 from gravel.kernels.jit import serial
 
 MOST_ARCS = 1 << 22
-"""Arcs after which the search that tells a graph's depth stops; about 20 ms."""
+"""Arcs after which the search that tells a graph's depth stops."""
 
 MOST_LEVELS = 1 << 14
 

@@ -122,9 +122,9 @@ def _forward(
     paths[source] = 1.0
     queue[0] = source
     head, tail, depth = 0, 1, 0
-    out = row_offsets[source + 1] - row_offsets[source]
-    into = back_offsets[source + 1] - back_offsets[source]
-    unvisited = back_offsets[n] - into
+    out = int(row_offsets[source + 1] - row_offsets[source])
+    into = int(back_offsets[source + 1] - back_offsets[source])
+    unvisited = int(back_offsets[n]) - into
     while True:
         if depth <= CHOOSING:
             level_arcs[0, depth] = out
@@ -157,13 +157,12 @@ def _forward(
                         paths[v] += own
         if tail == end:
             return tail, depth
-        out = 0
-        into = 0
+        out, into = 0, 0
         for i in range(end, tail):
-            v = numpy.int64(queue[i])
-            out += int(row_offsets[v + 1] - row_offsets[v])
-            into += int(back_offsets[v + 1] - back_offsets[v])
-        unvisited = unvisited - into
+            w = numpy.int64(queue[i])
+            out += int(row_offsets[w + 1] - row_offsets[w])
+            into += int(back_offsets[w + 1] - back_offsets[w])
+        unvisited -= into
         head = end
         depth += 1
 

@@ -10,13 +10,13 @@
 #include "kernels/bfs/sliding_queue.cuh"
 
 // Add the lanes' new vertices to the next frontier; all lanes call it.
-__device__ __forceinline__ void put(VERTEX* next, u64* count, bool fresh, VERTEX vertex) {
-    u32 lanes = __ballot_sync(ALL_LANES, fresh);
+__device__ __forceinline__ void put(VERTEX* next, u64* count, bool newly, VERTEX vertex) {
+    u32 lanes = __ballot_sync(ALL_LANES, newly);
     if (!lanes) return;
     u64 base = 0;
     if (lane_id() == 0) base = atomicAdd(count, u64(__popc(lanes)));
     base = __shfl_sync(ALL_LANES, base, 0);
-    if (fresh) next[base + __popc(lanes & lanes_below())] = vertex;
+    if (newly) next[base + __popc(lanes & lanes_below())] = vertex;
 }
 
 // Expand the vertices that the lanes of a warp hold; a row of none begins and ends at 0.

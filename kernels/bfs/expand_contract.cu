@@ -42,17 +42,17 @@ struct Finder {
 
     __device__ __forceinline__ void operator()(const Gathered<BATCH>& items) {
         VERTEX vertex[BATCH];
-        bool fresh[BATCH];
+        bool newly[BATCH];
 #pragma unroll
         for (u32 k = 0; k < BATCH; ++k) {
-            fresh[k] = items.live[k];
-            vertex[k] = fresh[k] ? __ldg(&s.columns[items.arc[k]]) : VERTEX(0);
+            newly[k] = items.live[k];
+            vertex[k] = newly[k] ? __ldg(&s.columns[items.arc[k]]) : VERTEX(0);
         }
-        look_up<BATCH>(few ? u32(LOOK_ATOMIC) : s.parts, s.status, s.culling, vertex, items.owner, depth, fresh);
+        look_up<BATCH>(few ? u32(LOOK_ATOMIC) : s.parts, s.status, s.culling, vertex, items.owner, depth, newly);
 #pragma unroll
         for (u32 k = 0; k < BATCH; ++k) {
-            u32 lanes = __ballot_sync(ALL_LANES, fresh[k]);
-            if (fresh[k]) stage[held + __popc(lanes & lanes_below())] = vertex[k];
+            u32 lanes = __ballot_sync(ALL_LANES, newly[k]);
+            if (newly[k]) stage[held + __popc(lanes & lanes_below())] = vertex[k];
             held += __popc(lanes);
         }
         if (held > STAGE - BATCH * WARP) {

@@ -7,13 +7,13 @@
 // for the whole search. Where claims race, duplicates may fill a queue; then the step's output is dropped and
 // made anew from the labels, which hold every vertex found, once (`refill`).
 //
-// Work is dealt in tiles, at most one row or WIDE arcs per thread. Even shares: tile t goes to block t mod
+// Work is assigned in tiles, at most one row or WIDE arcs per thread. Even shares: tile t goes to block t mod
 // grid, and there are as many for each. Stealing: a block takes its next tile from a counter (section 4.1). With
 // RUNS a block has full tiles that follow one another, at least RUN of them, as in the paper's implementation: what
 // lies together in the queue is then looked up by one block, a tile after the other, so that its history and the
 // labels show duplicates that blocks side by side would all find unvisited.
 // Frontiers smaller than the grid is wide are cut finer, since any row may be long. Vertices, and arcs if they
-// are few, are dealt like cards, since hubs lie together in the queue. Where claims race neither is done, since
+// are few, are assigned round-robin, since hubs lie together in the queue. Where claims race neither is done, since
 // duplicates lie together too, and only a block that gets both can cull one.
 
 #include "kernels/bfs/gather.cuh"
@@ -275,13 +275,13 @@ __device__ __forceinline__ void expand(Search& s, u64 first, u64 end, Shared& sh
     });
 }
 
-// Append the fresh ones of a thread's vertices to the vertex queue; all threads of the block call it.
+// Append the newly visited ones of a thread's vertices to the vertex queue; all threads of the block call it.
 template <u32 K>
-__device__ __forceinline__ void enqueue(const Search& s, const VERTEX (&vertex)[K], const bool (&fresh)[K],
+__device__ __forceinline__ void enqueue(const Search& s, const VERTEX (&vertex)[K], const bool (&newly)[K],
                                         Shared& shared) {
     u32 count = 0;
 #pragma unroll
-    for (u32 k = 0; k < K; ++k) count += fresh[k];
+    for (u32 k = 0; k < K; ++k) count += newly[k];
     u64 total;
     u64 place = block_exclusive_sum<u64>(count, shared.gather.sums, total);
     if (!total) return;
@@ -290,7 +290,7 @@ __device__ __forceinline__ void enqueue(const Search& s, const VERTEX (&vertex)[
     place += base;
 #pragma unroll
     for (u32 k = 0; k < K; ++k)
-        if (fresh[k]) s.vertices.items[wrap(s.vertices, place++)] = vertex[k];
+        if (newly[k]) s.vertices.items[wrap(s.vertices, place++)] = vertex[k];
 }
 
 // Edge queue [first, end) to vertex queue.
@@ -298,17 +298,17 @@ __device__ __forceinline__ void contract(Search& s, u64 first, u64 end, u32 dept
     u64 count = end - first, base = inside(s.edges, first);
     each_tile(s, shared, count, u64(WIDE) * blockDim.x, [&](u64 tile, u64 share, u64) {
         VERTEX vertex[WIDE], parent[WIDE];
-        bool fresh[WIDE];
+        bool newly[WIDE];
 #pragma unroll
         for (u32 k = 0; k < WIDE; ++k) {
             u64 within = k * blockDim.x + threadIdx.x, i = tile * share + within;
-            fresh[k] = within < share && i < count;
+            newly[k] = within < share && i < count;
             u64 place = wrap(s.edges, base + i);
-            vertex[k] = fresh[k] ? s.edges.items[place] : VERTEX(0);
-            parent[k] = TREE && fresh[k] ? s.edges.parents[place] : VERTEX(0);
+            vertex[k] = newly[k] ? s.edges.items[place] : VERTEX(0);
+            parent[k] = TREE && newly[k] ? s.edges.parents[place] : VERTEX(0);
         }
-        look_up<WIDE>(s.parts, s.status, s.culling, vertex, parent, depth, fresh);
-        enqueue<WIDE>(s, vertex, fresh, shared);
+        look_up<WIDE>(s.parts, s.status, s.culling, vertex, parent, depth, newly);
+        enqueue<WIDE>(s, vertex, newly, shared);
     });
 }
 
@@ -320,16 +320,16 @@ __device__ __forceinline__ void contract_expand(Search& s, u64 first, u64 end, u
     u32 parts = count <= DIRECT && s.parts & LOOK_ATOMIC ? u32(LOOK_ATOMIC) : s.parts;
     each_tile(s, shared, count, blockDim.x, [&](u64 tile, u64 share, u64 tiles) {
         u64 i = tiles <= gridDim.x ? of_tile(s, tile, share, tiles) : tile * share + threadIdx.x;
-        bool fresh[1] = {threadIdx.x < share && i < count};
+        bool newly[1] = {threadIdx.x < share && i < count};
         u64 place = wrap(s.edges, base + i);
-        VERTEX vertex[1] = {fresh[0] ? s.edges.items[place] : VERTEX(0)};
-        VERTEX parent[1] = {TREE && fresh[0] ? s.edges.parents[place] : VERTEX(0)};
-        cull<1>(parts, s.status, s.culling, vertex, parent, fresh);
-        i64 begin = fresh[0] ? s.row_offsets[vertex[0]] : 0;
-        i64 behind = fresh[0] ? s.row_offsets[u64(vertex[0]) + 1] : 0;
-        fresh[0] = fresh[0] && claim(s.parts, s.status, vertex[0], u64(parent[0]), depth);
-        found |= fresh[0];
-        if (deeper) expand_tile(s, begin, fresh[0] ? behind - begin : 0, vertex[0], first, shared);
+        VERTEX vertex[1] = {newly[0] ? s.edges.items[place] : VERTEX(0)};
+        VERTEX parent[1] = {TREE && newly[0] ? s.edges.parents[place] : VERTEX(0)};
+        cull<1>(parts, s.status, s.culling, vertex, parent, newly);
+        i64 begin = newly[0] ? s.row_offsets[vertex[0]] : 0;
+        i64 behind = newly[0] ? s.row_offsets[u64(vertex[0]) + 1] : 0;
+        newly[0] = newly[0] && claim(s.parts, s.status, vertex[0], u64(parent[0]), depth);
+        found |= newly[0];
+        if (deeper) expand_tile(s, begin, newly[0] ? behind - begin : 0, vertex[0], first, shared);
     });
     if (__any_sync(ALL_LANES, found) && lane_id() == 0) s.control[DEEPEST] = depth;
 }
@@ -339,8 +339,8 @@ __device__ __forceinline__ void refill_vertices(Search& s, u32 depth, Shared& sh
     each_tile(s, shared, s.count, blockDim.x, [&](u64 tile, u64 share, u64) {
         u64 v = tile * share + threadIdx.x;
         VERTEX vertex[1] = {VERTEX(v)};
-        bool fresh[1] = {threadIdx.x < share && v < s.count && label_depth(s, v) == depth};
-        enqueue<1>(s, vertex, fresh, shared);
+        bool newly[1] = {threadIdx.x < share && v < s.count && label_depth(s, v) == depth};
+        enqueue<1>(s, vertex, newly, shared);
     });
 }
 

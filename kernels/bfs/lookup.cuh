@@ -3,10 +3,10 @@
 //
 // LOOK_BITMASK: one bit per vertex; if it is set, the vertex was visited. LOOK_WARP and LOOK_HISTORY cull an
 // arc that another of the same warp, or one of the last HISTORY that this block looked up, stands for. Then
-// the vertex is claimed: with neither of the next two, every arc that comes so far is fresh, which relabels visited
+// the vertex is claimed: with neither of the next two, every arc that comes so far is new, which relabels visited
 // vertices whose bit was lost or is stale, so that it serves measurements and no search; with LOOK_LABEL by a read
-// of its label and a plain write, so that arcs looked up at the same time may all be fresh (the paper's way); with
-// LOOK_ATOMIC by an atomic, so that exactly one arc is fresh (no false negatives).
+// of its label and a plain write, so that arcs looked up at the same time may all be new (the paper's way); with
+// LOOK_ATOMIC by an atomic, so that exactly one arc is new (no false negatives).
 //
 // The last two ways leave the right labels (see labels.cuh), since those of one level are equal and keys are
 // always written by atomicMin. Bits may be read late, and without LOOK_ATOMIC be lost to races between bytes, which
@@ -18,7 +18,7 @@
 //
 // Use. `culling.clear()` and a barrier at the start of a search; nothing is cleared between levels. Then
 // `look_up<K>(parts, status, culling, vertex, parent, depth, live)`: whole warps call it, with K arcs per
-// lane; it turns live[k] (there is an arc) into fresh, and sets labels and bits. Parents count only if TREE.
+// lane; it turns live[k] (there is an arc) into whether it is new, and sets labels and bits. Parents count only if TREE.
 // `history` and `winners` are used if their parts are. Bitmask u32 (vertices / 32, rounded up), zero but for the
 // source, or zero if the source is looked up too.
 
@@ -113,10 +113,10 @@ __device__ __forceinline__ bool claim(u32 parts, const Status& s, VERTEX vertex,
         return true;
     }
     // The label is written at once after it is read, since others may be between the two.
-    bool fresh = !(parts & LOOK_LABEL) || __ldcg(&s.distance[vertex]) == -1;
-    if (fresh) s.distance[vertex] = i32(depth);
+    bool newly = !(parts & LOOK_LABEL) || __ldcg(&s.distance[vertex]) == -1;
+    if (newly) s.distance[vertex] = i32(depth);
     mark(parts, s, vertex);
-    return fresh;
+    return newly;
 }
 
 // The part before the claim: drops arcs by bitmask, warp and history. Warps call it as they call `look_up`.

@@ -1,4 +1,4 @@
-// Quadratic BFS: every level looks at the label of every vertex (Merrill, Garland, Grimshaw, TOPC 2015,
+// Quadratic BFS: every level checks the label of every vertex (Merrill, Garland, Grimshaw, TOPC 2015,
 // Algorithm 2). Its warp mapping is that of Hong, Kim, Oguntebi, Olukotun, PPoPP 2011, section 3: a warp
 // takes as many vertices as it has lanes, reads their labels together and the row of each with all lanes.
 //
@@ -23,9 +23,9 @@ __device__ __forceinline__ bool on_frontier(const Graph& g, u64 vertex, u32 leve
 // Label a neighbour; true if it had no label before.
 __device__ __forceinline__ bool label(const Graph& g, VERTEX vertex, VERTEX predecessor, u32 depth) {
     if (TREE) return claim(g, vertex, predecessor, depth);
-    bool fresh = g.distance[vertex] == -1;
-    if (fresh) g.distance[vertex] = i32(depth);
-    return fresh;
+    bool newly = g.distance[vertex] == -1;
+    if (newly) g.distance[vertex] = i32(depth);
+    return newly;
 }
 
 __device__ __forceinline__ bool sweep_by_thread(const Graph& g, u64 vertices, u32 level, u64& arcs) {

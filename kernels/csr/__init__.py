@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gravel.kernels.strategy import backend_of
 
-__all__ = ["DIRECTIONS", "Rows", "build", "degrees"]
+__all__ = ["DIRECTIONS", "Choice", "Rows", "build", "degrees"]
 
 DIRECTIONS = ("both", "as_given", "reverse")
 
@@ -26,6 +26,16 @@ class Rows(NamedTuple):
     row_offsets: Any
     column_indices: Any
     loop_count: int
+
+
+class Choice(NamedTuple):
+    """Which arcs edges make, and of which vertices the rows are built; see `build`."""
+
+    direction: str = "both"
+    keep_duplicates: bool = False
+    keep_loops: bool = False
+    first_vertex: int = 0
+    last_vertex: int = 0
 
 
 def _module(array: Any) -> Any:
@@ -62,17 +72,9 @@ def build(
     """
     vertex_count = int(vertex_count)
     last_vertex = vertex_count if last_vertex is None else last_vertex
-    _check(source, target, vertex_count, direction, first_vertex, last_vertex)
-    rows: Rows = _module(source).build(
-        source,
-        target,
-        vertex_count,
-        direction=direction,
-        keep_duplicates=keep_duplicates,
-        keep_loops=keep_loops,
-        first_vertex=first_vertex,
-        last_vertex=last_vertex,
-    )
+    choice = Choice(direction, keep_duplicates, keep_loops, first_vertex, last_vertex)
+    _check(source, target, vertex_count, choice)
+    rows: Rows = _module(source).build(source, target, vertex_count, choice)
     return rows
 
 
@@ -89,20 +91,20 @@ def degrees(
 
     With `out`, counts are added to it, so that edges may come in parts. Raises ValueError as `build` does.
     """
-    _check(source, target, vertex_count, direction, 0, vertex_count)
-    return _module(source).degrees(
-        source, target, vertex_count, direction=direction, keep_loops=keep_loops, out=out
-    )
+    choice = Choice(direction, keep_loops=keep_loops, last_vertex=vertex_count)
+    _check(source, target, vertex_count, choice)
+    return _module(source).degrees(source, target, choice, out)
 
 
-def _check(source: Any, target: Any, vertex_count: int, direction: str, first: int, last: int) -> None:
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction is {direction!r}; it can be {', '.join(DIRECTIONS)}")
+def _check(source: Any, target: Any, vertex_count: int, choice: Choice) -> None:
+    if choice.direction not in DIRECTIONS:
+        raise ValueError(f"direction is {choice.direction!r}; it can be {', '.join(DIRECTIONS)}")
     if source.shape != target.shape or source.ndim != 1:
         raise ValueError(
             f"source has shape {source.shape}, target {target.shape}; they must be alike and flat"
         )
     if source.dtype != target.dtype:
         raise ValueError(f"source is {source.dtype}, target {target.dtype}; they must be alike")
+    first, last = choice.first_vertex, choice.last_vertex
     if not 0 <= first <= last <= vertex_count:
         raise ValueError(f"rows {first} to {last} were asked for; there are {vertex_count} vertices")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.csr import Rows
+from gravel.kernels.csr import Choice, Rows
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
 SOURCE = "kernels/csr/build.cu"
@@ -19,38 +19,17 @@ CHOICES = {"as_given": 1, "reverse": 2, "both": 3}
 KEEP_LOOPS = 4
 
 
-def build(
-    source: Any,
-    target: Any,
-    vertex_count: int,
-    *,
-    direction: str = "both",
-    keep_duplicates: bool = False,
-    keep_loops: bool = False,
-    first_vertex: int = 0,
-    last_vertex: int | None = None,
-    block: int = 256,
-) -> Rows:
+def build(source: Any, target: Any, vertex_count: int, chosen: Choice, *, block: int = 256) -> Rows:
     """Build the rows of a range of vertices; see `gravel.kernels.csr.build`."""
     import cupy
 
-    last_vertex = vertex_count if last_vertex is None else last_vertex
+    first_vertex, last_vertex = chosen.first_vertex, chosen.last_vertex
     rows = last_vertex - first_vertex
     bits = max(1, (vertex_count - 1).bit_length())
     if rows > 1 and (rows - 1).bit_length() + bits > 64:
-        return _in_halves(
-            source,
-            target,
-            vertex_count,
-            direction=direction,
-            keep_duplicates=keep_duplicates,
-            keep_loops=keep_loops,
-            first_vertex=first_vertex,
-            last_vertex=last_vertex,
-            block=block,
-        )
+        return _in_halves(source, target, vertex_count, chosen, block)
     module = load(SOURCE, VERTEX=vertex_macro(source.dtype))
-    choice = numpy.uint32(CHOICES[direction] | (KEEP_LOOPS if keep_loops else 0))
+    choice = _bits_of(chosen)
     edges = numpy.uint64(len(source))
     span = numpy.uint64(first_vertex), numpy.uint64(last_vertex)
     grid = (blocks_for(len(source), block, most=1 << 14),), (block,)
@@ -71,7 +50,7 @@ def build(
         rows,
         bits,
         source.dtype,
-        keep_duplicates=keep_duplicates,
+        keep_duplicates=chosen.keep_duplicates,
         first_vertex=first_vertex,
         block=block,
     )
@@ -123,45 +102,31 @@ def sorted_rows(
     return Rows(row_offsets, columns, int(loops[0]))
 
 
-def degrees(
-    source: Any,
-    target: Any,
-    vertex_count: int,
-    *,
-    direction: str = "both",
-    keep_loops: bool = False,
-    out: Any = None,
-    block: int = 256,
-) -> Any:
+def degrees(source: Any, target: Any, chosen: Choice, out: Any = None, *, block: int = 256) -> Any:
     """Count the arcs of each row, duplicates included; see `gravel.kernels.csr.degrees`."""
     import cupy
 
+    vertex_count = chosen.last_vertex
     counts = cupy.zeros(vertex_count, cupy.int64) if out is None else out
     total = cupy.array([0, (1 << 64) - 1], dtype=cupy.uint64)
+    edges = source, target, numpy.uint64(len(source)), numpy.uint64(vertex_count)
     load(SOURCE, VERTEX=vertex_macro(source.dtype)).get_function("count_degrees")(
-        (blocks_for(len(source), block, most=1 << 14),),
-        (block,),
-        (
-            source,
-            target,
-            numpy.uint64(len(source)),
-            numpy.uint64(vertex_count),
-            numpy.uint32(CHOICES[direction] | (KEEP_LOOPS if keep_loops else 0)),
-            total,
-            counts,
-        ),
+        (blocks_for(len(source), block, most=1 << 14),), (block,), (*edges, _bits_of(chosen), total, counts)
     )
     _refuse_strangers(total, source, target, vertex_count)
     return counts
 
 
-def _in_halves(source: Any, target: Any, vertex_count: int, **options: Any) -> Rows:
+def _bits_of(chosen: Choice) -> numpy.uint32:
+    return numpy.uint32(CHOICES[chosen.direction] | (KEEP_LOOPS if chosen.keep_loops else 0))
+
+
+def _in_halves(source: Any, target: Any, vertex_count: int, chosen: Choice, block: int) -> Rows:
     import cupy
 
-    first, last = options.pop("first_vertex"), options.pop("last_vertex")
-    middle = (first + last) // 2
-    low = build(source, target, vertex_count, first_vertex=first, last_vertex=middle, **options)
-    high = build(source, target, vertex_count, first_vertex=middle, last_vertex=last, **options)
+    middle = (chosen.first_vertex + chosen.last_vertex) // 2
+    halves = chosen._replace(last_vertex=middle), chosen._replace(first_vertex=middle)
+    low, high = (build(source, target, vertex_count, half, block=block) for half in halves)
     row_offsets = cupy.concatenate([low.row_offsets, high.row_offsets[1:] + low.row_offsets[-1]])
     columns = cupy.concatenate([low.column_indices, high.column_indices])
     return Rows(row_offsets, columns, low.loop_count + high.loop_count)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.csr import Rows
+from gravel.kernels.csr import Choice, Rows
 from gravel.kernels.csr.sort import LONG_ROW, long_rows, sort_rows
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
@@ -92,39 +92,27 @@ class RowBuilder:
         return Rows(offsets, columns, sum(loops for _, loops in done))
 
 
-def build(
-    source: NDArray[Any],
-    target: NDArray[Any],
-    vertex_count: int,
-    *,
-    direction: str,
-    keep_duplicates: bool,
-    keep_loops: bool,
-    first_vertex: int,
-    last_vertex: int,
-) -> Rows:
+def build(source: NDArray[Any], target: NDArray[Any], vertex_count: int, chosen: Choice) -> Rows:
     """Build rows from edges in memory; see `gravel.kernels.csr.build`."""
-    offsets = numpy.zeros(last_vertex - first_vertex + 2, numpy.int64)
-    _count_into(offsets[2:], source, target, vertex_count, first_vertex, direction, keep_loops)
+    offsets = numpy.zeros(chosen.last_vertex - chosen.first_vertex + 2, numpy.int64)
+    _count_into(offsets[2:], source, target, vertex_count, chosen)
     builder = RowBuilder(
-        offsets, source.dtype, first_vertex=first_vertex, direction=direction, keep_loops=keep_loops
+        offsets,
+        source.dtype,
+        first_vertex=chosen.first_vertex,
+        direction=chosen.direction,
+        keep_loops=chosen.keep_loops,
     )
     builder.add(source, target)
-    return builder.finish(keep_duplicates=keep_duplicates, vertex_count=vertex_count)
+    return builder.finish(keep_duplicates=chosen.keep_duplicates, vertex_count=vertex_count)
 
 
 def degrees(
-    source: NDArray[Any],
-    target: NDArray[Any],
-    vertex_count: int,
-    *,
-    direction: str,
-    keep_loops: bool,
-    out: NDArray[numpy.int64] | None,
+    source: NDArray[Any], target: NDArray[Any], chosen: Choice, out: NDArray[numpy.int64] | None
 ) -> NDArray[numpy.int64]:
     """Count arcs per vertex; see `gravel.kernels.csr.degrees`."""
-    counts = numpy.zeros(vertex_count, numpy.int64) if out is None else out
-    _count_into(counts, source, target, vertex_count, 0, direction, keep_loops)
+    counts = numpy.zeros(chosen.last_vertex, numpy.int64) if out is None else out
+    _count_into(counts, source, target, chosen.last_vertex, chosen)
     return counts
 
 
@@ -138,13 +126,10 @@ def _count_into(
     source: NDArray[Any],
     target: NDArray[Any],
     vertex_count: int,
-    first_vertex: int,
-    direction: str,
-    keep_loops: bool,
+    chosen: Choice,
 ) -> None:
-    bad = max(
-        _deal(_count, source, target, counts, vertex_count, first_vertex, *arc_ends(direction), keep_loops)
-    )
+    ends = *arc_ends(chosen.direction), chosen.keep_loops
+    bad = max(_deal(_count, source, target, counts, vertex_count, chosen.first_vertex, *ends))
     if bad >= 0:
         raise ValueError(
             f"an edge joins {source[bad]} and {target[bad]}; there are {vertex_count} vertices, 0-based"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 
-SHORT_ROW = 48  # insertion sort up to here; measured to break even with radix between 40 and 64
+SHORT_ROW = 48  # insertion sort up to here (docs/tuning.md)
 LONG_ROW = 1 << 15  # the radix sort's buffer, 128 KiB of 32-bit columns; NumPy sorts longer rows in place
 DIGITS = 256
 

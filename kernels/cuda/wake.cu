@@ -1,5 +1,5 @@
 // Keeps every multiprocessor busy for a while: a GPU that has been idle for some milliseconds lowers its
-// clocks, and a kernel of 0.1 ms that comes next takes twice its time (measured on one H200).
+// clocks, and a short kernel that comes next would be timed at these.
 
 #include "kernels/cuda/types.cuh"
 

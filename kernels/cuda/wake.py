@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gravel.kernels.cuda import load
 
 WAKE_MILLISECONDS = 2.0
-"""One H200 that paused for 30 ms searches Kronecker 22 in 0.182 ms, and after 1 ms of this in 0.091 ms."""
+"""Enough for a GPU that has been idle to reach its clocks (docs/tuning.md)."""
 
 
 def wake(milliseconds: float = WAKE_MILLISECONDS) -> None:

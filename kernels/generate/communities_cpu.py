@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.communities import BUNDLE, DRAWS, HEADER, PER_LEVEL, vertex_bits
+from gravel.kernels.generate.communities_tables import BUNDLE, DRAWS, HEADER, PER_LEVEL, vertex_bits
 from gravel.kernels.generate.counter import STEP
 from gravel.kernels.generate.draws import mix, scale_down
 from gravel.kernels.generate.rmat_cpu import relabelled
@@ -27,18 +28,15 @@ def make_edges(
     vertices: int,
     first: int,
     count: int,
-    numbers: NDArray[Any],
-    thresholds: NDArray[Any],
-    starts: NDArray[Any],
-    labels: NDArray[Any],
+    tables: Sequence[NDArray[Any]],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make edges `first` to `first + count` from `tables` and `edge_constants`; arrays (count,)."""
+    """Make edges `first` to `first + count` from those of `community_tables`; arrays (count,)."""
     bits = vertex_bits(vertices)
     dtype = index_dtype(vertices)
     source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
 
     def make(low: int, high: int) -> None:
-        _edges(source[low:high], target[low:high], first + low, numbers, thresholds, starts, labels, bits)
+        _edges(source[low:high], target[low:high], first + low, *tables, bits)
 
     run_blocks(make, even_blocks(count))
     return source, target

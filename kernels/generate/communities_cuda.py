@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.generate.communities import vertex_bits
+from gravel.kernels.generate.communities_tables import vertex_bits
 from gravel.kernels.index import index_dtype
 
 
@@ -16,21 +17,18 @@ def make_edges(
     vertices: int,
     first: int,
     count: int,
-    numbers: NDArray[Any],
-    thresholds: NDArray[Any],
-    starts: NDArray[Any],
-    labels: NDArray[Any],
+    tables: Sequence[NDArray[Any]],
     *,
     block: int = 256,
 ) -> tuple[Any, Any]:
-    """Make edges `first` to `first + count` from `tables` and `edge_constants`; CuPy arrays (count,)."""
+    """Make edges `first` to `first + count` from those of `community_tables`; CuPy arrays (count,)."""
     import cupy
 
     dtype = index_dtype(vertices)
     source, target = cupy.empty(count, dtype), cupy.empty(count, dtype)
     if count:
         kernel = load("kernels/generate/communities.cu", VERTEX=vertex_macro(dtype))
-        given = [cupy.asarray(each) for each in (numbers, thresholds, starts, labels)]
+        given = [cupy.asarray(each) for each in tables]
         bits = numpy.int32(vertex_bits(vertices))
         kernel.get_function("community_edges")(
             (blocks_for(count, block),),

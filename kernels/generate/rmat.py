@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.generate.counter import draw
-from gravel.kernels.generate.sizes import part_size, size
+from gravel.kernels.generate.sizes import part_size, rmat_size
 
 EDGE_STREAM = 1
 LABEL_STREAM = 2
@@ -50,7 +50,7 @@ def rmat(
     parameters that cannot be.
 
     """
-    total = size("rmat", scale=scale, edge_factor=edge_factor, seed=seed, a=a, b=b, c=c).edges
+    total = rmat_size(scale, edge_factor, seed, a, b, c).edges
     count = part_size(total, first, count)
     constants = edge_constants(scale, seed, a, b, c, scramble)
     if backend == "cuda":

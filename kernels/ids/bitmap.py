@@ -49,11 +49,11 @@ def mark(bitmap: NDArray[Any], base: int, ids: NDArray[Any], outside: NDArray[An
 @serial
 def count_before(bitmap: NDArray[Any], before: NDArray[Any]) -> None:
     """Fill `before` (int64, blocks + 1): entry b is how many ids lie in the blocks before b."""
-    total = 0
+    total: Any = 0
     for block in range(len(before) - 1):
         before[block] = total
         for word in range(block * BLOCK, min((block + 1) * BLOCK, len(bitmap))):
-            total += int(set_bits(bitmap[word]))
+            total += numpy.int64(set_bits(bitmap[word]))
     before[len(before) - 1] = total
 
 

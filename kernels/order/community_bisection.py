@@ -25,10 +25,10 @@ from gravel.kernels.order.renumber import apply
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 PIECE = 1024
-"""Neighbours judged together. Cutting at 256 instead of nowhere costs 0.02 bits per arc on cnr-2000."""
+"""Neighbours judged together (docs/tuning.md)."""
 
 ROUNDS = 4
-"""Exchanges at each level; on cnr-2000 three instead of twelve cost 0.015 bits per arc."""
+"""Exchanges at each level (docs/tuning.md)."""
 
 SMALLEST = 4
 """Logarithm of the smallest range that is cut. Below, gaps take a byte in any order."""

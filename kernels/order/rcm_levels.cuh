@@ -1,5 +1,5 @@
 // Many levels in one launch: how a level is gone through by the grid, or by the first block alone where it is narrow,
-// whose barrier costs a twentieth of the grid's; and how the arcs of a level are dealt to lanes and warps.
+// whose barrier costs much less than the grid's; and how the arcs of a level are dealt to lanes and warps.
 
 #include "kernels/cuda/grid_barrier.cuh"
 #include "kernels/order/rcm_arcs.cuh"

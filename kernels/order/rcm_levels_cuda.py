@@ -17,15 +17,14 @@ WIDE = "kernels/order/rcm_wide.cu"
 CHUNK, SIDES, TALLY_WORDS, STATE_WORDS = 2048, 3, 4, 6  # as in those files
 
 SOLO = 512
-"""Vertices of a level that one block takes alone. Measured on an H200 for USA-road-NE: 70 ms with 512 and
-83 ms with 2048."""
+"""Vertices of a level that one block takes alone (docs/tuning.md)."""
 
 MOST_ARCS = 1 << 22
-"""Arcs of a level beyond which a sweep of all rows, a few hundred microseconds, costs less than walking the
-level's rows in the order of its vertices."""
+"""Arcs of a level beyond which a sweep of all rows costs less than walking the level's rows in the order of
+its vertices."""
 
 MOST_ARCS_ON_HOST = 1 << 16
-"""The same for columns in the host's memory: scattered lines come at 5.6 GB/s, lines in order at 51 GB/s."""
+"""The same for columns in the host's memory, whose lines come faster in order (docs/tuning.md)."""
 
 MOST_ROW = 1 << 14
 """Arcs of a row beyond which one warp would keep the grid waiting."""

@@ -56,9 +56,9 @@ def _expand(
     vertices: NDArray[Any],
     size: int,
     number: int,
-    meeting: int,
+    meeting: Any,
     length: Any,
-) -> tuple[int, int, int, Any]:
+) -> tuple[int, int, Any, Any]:
     """Relax a row; returns the heap's size, the next number, and where the shortest path so far meets."""
     for k in range(row_offsets[v], row_offsets[v + 1]):
         w = numpy.int64(column_indices[k])
@@ -95,7 +95,7 @@ def _search(
     back_keys: NDArray[Any],
     back_numbers: NDArray[Any],
     back_vertices: NDArray[Any],
-) -> tuple[int, Any]:
+) -> tuple[Any, Any]:
     """Return where the two halves of a shortest path meet and its length; -1 if there is none.
 
     `states` is 0 for unseen, 1 for a vertex in the heap and 2 for one that is done, of each side.

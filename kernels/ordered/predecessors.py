@@ -18,40 +18,20 @@ def predecessors(
 
     They come in the order of the queue. Sources have none.
     """
+    order = found.order
     place = numpy.zeros(len(row_offsets) - 1, column_indices.dtype)
-    offsets = numpy.zeros(len(found.order) + 1, numpy.int64)
-    _count(row_offsets, column_indices, found.order, found.level_offsets, place, offsets)
+    place[order] = numpy.arange(1, len(order) + 1)
+    offsets = numpy.zeros(len(order) + 1, numpy.int64)
+    search = row_offsets, column_indices, order, found.level_offsets, place
+    _deal(*search, offsets[1:], numpy.empty(0, column_indices.dtype))
+    numpy.cumsum(offsets, out=offsets)
     vertices = numpy.empty(int(offsets[-1]), column_indices.dtype)
-    _fill(row_offsets, column_indices, found.order, found.level_offsets, place, offsets[:-1].copy(), vertices)
+    _deal(*search, offsets[:-1].copy(), vertices)
     return offsets, vertices
 
 
 @serial
-def _count(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    order: NDArray[Any],
-    level_offsets: NDArray[Any],
-    place: NDArray[Any],
-    offsets: NDArray[Any],
-) -> None:
-    """Write 1 + the position of each vertex in `order` to `place`, and the sums of the lists' lengths."""
-    for i in range(len(order)):
-        place[numpy.int64(order[i])] = i + 1
-    for level in range(len(level_offsets) - 2):
-        end, far = level_offsets[level + 1], level_offsets[level + 2]
-        for i in range(level_offsets[level], end):
-            u = numpy.int64(order[i])
-            for k in range(row_offsets[u], row_offsets[u + 1]):
-                p = numpy.int64(place[numpy.int64(column_indices[k])]) - 1
-                if end <= p < far:
-                    offsets[p + 1] += 1
-    for i in range(len(order)):
-        offsets[i + 1] += offsets[i]
-
-
-@serial
-def _fill(
+def _deal(
     row_offsets: NDArray[Any],
     column_indices: NDArray[Any],
     order: NDArray[Any],
@@ -60,6 +40,11 @@ def _fill(
     cursor: NDArray[Any],
     vertices: NDArray[Any],
 ) -> None:
+    """Add each vertex to its successors' lists, which are where the cursors are; without room, only count.
+
+    `place` is 1 + the position of each vertex in `order`.
+    """
+    writes = len(vertices) > 0
     for level in range(len(level_offsets) - 2):
         end, far = level_offsets[level + 1], level_offsets[level + 2]
         for i in range(level_offsets[level], end):
@@ -67,5 +52,6 @@ def _fill(
             for k in range(row_offsets[u], row_offsets[u + 1]):
                 p = numpy.int64(place[numpy.int64(column_indices[k])]) - 1
                 if end <= p < far:
-                    vertices[cursor[p]] = u
+                    if writes:
+                        vertices[cursor[p]] = u
                     cursor[p] += 1

@@ -41,42 +41,34 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gravel.kernels.partition.census import Census as Census
     from gravel.kernels.partition.census import Division as Division
     from gravel.kernels.partition.census_cpu import take_census as take_census
     from gravel.kernels.partition.components import components_of_rank as components_of_rank
     from gravel.kernels.partition.distribute import partition as partition
     from gravel.kernels.partition.layout import PartitionedGraph as PartitionedGraph
-    from gravel.kernels.partition.layout import RankGraph as RankGraph
-    from gravel.kernels.partition.layout import Subgraph as Subgraph
     from gravel.kernels.partition.layout import from_arrays as from_arrays
     from gravel.kernels.partition.layout import to_arrays as to_arrays
-    from gravel.kernels.partition.machines import Machine as Machine
-    from gravel.kernels.partition.model import Prediction as Prediction
     from gravel.kernels.partition.model import Searching as Searching
     from gravel.kernels.partition.model import predict as predict
     from gravel.kernels.partition.options import SearchOptions as SearchOptions
     from gravel.kernels.partition.search import PartitionSearch as PartitionSearch
     from gravel.kernels.partition.search import search_rank as search_rank
     from gravel.kernels.partition.storage import RankSize as RankSize
-    from gravel.kernels.partition.storage import rank_size as rank_size
     from gravel.kernels.partition.storage import storage_of as storage_of
     from gravel.kernels.partition.threshold import choose_threshold as choose_threshold
-    from gravel.kernels.partition.threshold import suggest as suggest
     from gravel.kernels.partition.threshold import suggest_threshold as suggest_threshold
 
 _NAMES = {
-    "census": "Census Division",
+    "census": "Division",
     "census_cpu": "take_census",
     "components": "components_of_rank",
     "distribute": "partition",
-    "layout": "PartitionedGraph RankGraph Subgraph from_arrays to_arrays",
-    "machines": "Machine",
-    "model": "Prediction Searching predict",
+    "layout": "PartitionedGraph from_arrays to_arrays",
+    "model": "Searching predict",
     "options": "SearchOptions",
     "search": "PartitionSearch search_rank",
-    "storage": "RankSize rank_size storage_of",
-    "threshold": "choose_threshold suggest suggest_threshold",
+    "storage": "RankSize storage_of",
+    "threshold": "choose_threshold suggest_threshold",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

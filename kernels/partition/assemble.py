@@ -13,16 +13,16 @@ from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 @serial
-def _fill(rows, offsets, columns, names, next_slot, result):  # type: ignore[no-untyped-def]
+def _fill(rows, offsets, columns, names, next_place, result):  # type: ignore[no-untyped-def]
     """Append each subgraph row to its global row; `names` turns a column into a global vertex."""
     for row in range(len(rows)):
         v = rows[row]
-        slot = next_slot[v]
+        place = next_place[v]
         for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
             column = numpy.int64(columns[arc])
-            result[slot] = names[column] if len(names) else column
-            slot += 1
-        next_slot[v] = slot
+            result[place] = names[column] if len(names) else column
+            place += 1
+        next_place[v] = place
 
 
 @serial
@@ -54,7 +54,7 @@ def assemble(graph: PartitionedGraph) -> tuple[NDArray[Any], NDArray[Any]]:
     numpy.cumsum(degrees, out=row_offsets[1:])
     if row_offsets[-1] != graph.arc_count:
         raise ValueError(f"the partition holds {row_offsets[-1]} arcs; it should hold {graph.arc_count}")
-    next_slot = row_offsets[:-1].copy()
+    next_place = row_offsets[:-1].copy()
     columns = numpy.empty(graph.arc_count, graph.delegates.dtype)
     everyone = numpy.empty(0, numpy.int64)
     for part in graph.parts:
@@ -63,6 +63,6 @@ def assemble(graph: PartitionedGraph) -> tuple[NDArray[Any], NDArray[Any]]:
         meaning = {"nn": everyone, "nd": delegates, "dn": owned, "dd": delegates}
         for name, names in meaning.items():
             rows = owned if name[0] == "n" else delegates
-            _fill(rows, *part.subgraph(name), names, next_slot, columns)
+            _fill(rows, *part.subgraph(name), names, next_place, columns)
     run_blocks(lambda a, b: _sort_rows(a, b, row_offsets, columns), row_blocks(row_offsets))
     return row_offsets, columns

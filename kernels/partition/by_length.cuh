@@ -62,7 +62,7 @@ __device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf row, con
         visit_row<N>(row_of_lane(row, __ffs(wide) - 1), lane_id(), WARP, visit);
 }
 
-// `rows(i)` gives the i-th row, and `visit(arcs)` is called by whole warps. Few rows are dealt to all blocks one by
+// `rows(i)` gives the i-th row, and `visit(arcs)` is called by whole warps. Few rows are assigned to all blocks one by
 // one, from number `begin_at` on, and in each to all warps, since long ones come together. Rows are read ahead.
 template <u32 N, class Rows, class Visit>
 __device__ __forceinline__ void visit_by_length(BlockRow& shared, u64 count, u32 begin_at, const Rows& rows, const Visit& visit) {

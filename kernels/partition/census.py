@@ -69,11 +69,3 @@ def capped(degrees: NDArray[Any]) -> NDArray[numpy.uint16]:
     """Give degrees as the census takes them."""
     few: NDArray[numpy.uint16] = numpy.minimum(degrees, LARGEST).astype(numpy.uint16)
     return few
-
-
-def sum_of(histograms: list[NDArray[Any]]) -> NDArray[Any]:
-    """Add histograms up."""
-    total = numpy.zeros(LARGEST + 1, numpy.int64)
-    for histogram in histograms:
-        total += histogram
-    return total

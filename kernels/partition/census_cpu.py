@@ -8,12 +8,18 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.census import LARGEST, Census, capped, sum_of
+from gravel.kernels.partition.census import LARGEST, Census, capped
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 def count_rows(
-    row_offsets: NDArray[Any], columns: NDArray[Any], first_row: int, degrees: NDArray[Any]
+    row_offsets: NDArray[Any],
+    columns: NDArray[Any],
+    first_row: int,
+    degrees: NDArray[Any],
+    *,
+    step: int = 1,
+    per_thread: int = 8,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Count the arcs of a row range by their busier and by their quieter end, int64 (LARGEST + 1,).
 
@@ -22,18 +28,21 @@ def count_rows(
     row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
     columns : of the range alone.
     degrees : `capped` degrees of all vertices.
+    step : between the vertices of two rows.
+    per_thread : blocks of rows for each thread, each with its own histograms.
 
     """
 
-    def count(first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        busier, quieter = numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
-        _count_ends(first, last, first_row, row_offsets, columns, degrees, busier, quieter)
-        return busier, quieter
+    def count(first: int, last: int) -> NDArray[Any]:
+        ends = numpy.zeros((2, LARGEST + 1), numpy.int64)
+        _count_ends(first, last, first_row, step, row_offsets, columns, degrees, *ends)
+        return ends
 
-    parts = run_blocks(count, row_blocks(row_offsets))
-    if not parts:
-        return numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
-    return sum_of([busier for busier, _ in parts]), sum_of([quieter for _, quieter in parts])
+    total = numpy.zeros((2, LARGEST + 1), numpy.int64)
+    for ends in run_blocks(count, row_blocks(row_offsets, per_thread=per_thread)):
+        total += ends
+    busier, quieter = total
+    return busier, quieter
 
 
 def take_census(row_offsets: NDArray[Any], columns: NDArray[Any]) -> Census:
@@ -45,10 +54,11 @@ def take_census(row_offsets: NDArray[Any], columns: NDArray[Any]) -> Census:
 
 
 @serial
-def _count_ends(first, last, first_row, row_offsets, columns, degrees, busier, quieter):  # type: ignore[no-untyped-def]
+def _count_ends(first, last, first_row, step, row_offsets, columns, degrees, busier, quieter):  # type: ignore[no-untyped-def]
+    """Count arcs of rows by their ends; row r is vertex first_row + r * step."""
     base = row_offsets[0]
     for row in range(first, last):
-        own = degrees[first_row + row]
+        own = degrees[first_row + row * step]
         for arc in range(row_offsets[row] - base, row_offsets[row + 1] - base):
             other = degrees[numpy.int64(columns[arc])]
             busier[max(own, other)] += 1

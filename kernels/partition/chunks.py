@@ -37,24 +37,32 @@ def lower_end(u, position, w, other, degrees):  # type: ignore[no-untyped-def]
 
 
 @serial
+def _place_of(u, position, w, words, before, degrees, ranks):  # type: ignore[no-untyped-def]
+    """Give an arc's place in SUBGRAPHS, its rank, and the head's position as `position_of` does."""
+    other = position_of(w, words, before)
+    if position < 0:
+        return (0 if other < 0 else 1), u % ranks, other
+    if other < 0:
+        return 2, w % ranks, other
+    return 3, lower_end(u, position, w, other, degrees) % ranks, other
+
+
+@serial
 def _count(first_row, offsets, columns, words, before, degrees, ranks, low, high, normal, delegate):  # type: ignore[no-untyped-def]
     base = offsets[0]
     seen = 0
     for row in range(len(offsets) - 1):
         u = first_row + row
         position = position_of(u, words, before)
-        own = u % ranks
-        if position < 0 and not low <= own < high:
+        if position < 0 and not low <= u % ranks < high:
             continue
         for arc in range(offsets[row] - base, offsets[row + 1] - base):
             w = numpy.int64(columns[arc])
-            other = position_of(w, words, before)
-            if position < 0:
-                normal[0 if other < 0 else 1, row] += 1
-                continue
-            rank = w % ranks if other < 0 else lower_end(u, position, w, other, degrees) % ranks
-            if low <= rank < high:
-                delegate[0 if other < 0 else 1, rank - low, seen] += 1
+            kind, rank, _ = _place_of(u, position, w, words, before, degrees, ranks)
+            if kind < 2:
+                normal[kind, row] += 1
+            elif low <= rank < high:
+                delegate[kind - 2, rank - low, seen] += 1
         if position >= 0:
             seen += 1
 
@@ -67,21 +75,11 @@ def _fill(  # type: ignore[no-untyped-def]
     for row in range(len(offsets) - 1):
         u = first_row + row
         position = position_of(u, words, before)
-        own = u % ranks
-        if position < 0 and not low <= own < high:
+        if position < 0 and not low <= u % ranks < high:
             continue
         for arc in range(offsets[row] - base, offsets[row + 1] - base):
             w = numpy.int64(columns[arc])
-            other = position_of(w, words, before)
-            if position < 0:
-                kind = 0 if other < 0 else 1
-                rank = own
-            elif other < 0:
-                kind = 2
-                rank = w % ranks
-            else:
-                kind = 3
-                rank = lower_end(u, position, w, other, degrees) % ranks
+            kind, rank, other = _place_of(u, position, w, words, before, degrees, ranks)
             if not low <= rank < high:
                 continue
             place = places[kind, rank - low]

@@ -21,8 +21,9 @@ from gravel.kernels.partition.layout import (
     Subgraph,
     check_ranks,
     make_rank,
+    packed_bits,
 )
-from gravel.kernels.partition.shares import Share, delegate_words, index_delegates
+from gravel.kernels.partition.shares import Share, index_delegates
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
@@ -52,7 +53,7 @@ def partition(
     check_ranks(n, ranks)
     degrees = numpy.diff(row_offsets)
     busy = degrees > threshold
-    index = index_delegates(delegate_words(busy), degrees[busy])
+    index = index_delegates(packed_bits(busy), degrees[busy])
 
     def split(first: int, last: int) -> list[Share]:
         columns = column_indices[row_offsets[first] : row_offsets[last]]

@@ -13,7 +13,7 @@ import numpy
 
 from gravel.kernels.layouts.readers import count_neighbours, readable
 from gravel.kernels.layouts.streams import largest_vertex
-from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, column_bound, make_rank
+from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -31,24 +31,6 @@ def encoded_subgraph(rows: EncodedRows, bound: int) -> Subgraph:
     largest = largest_vertex(max(bound, 1), numpy.dtype(rows.dtype))
     columns = readable(rows)._replace(largest=largest)
     return Subgraph(offsets.astype(numpy.uint32) if rows.arc_count < 1 << 32 else offsets, columns)
-
-
-def encode_rank(
-    part: RankGraph, layout: str, *, vertex_count: int, delegate_count: int, ranks: int
-) -> RankGraph:
-    """Encode a rank's subgraphs; raises ValueError for a row that does not ascend.
-
-    Its lists and masks stay as they are.
-    """
-    from gravel.kernels.layouts import encode
-
-    made = {}
-    for name in SUBGRAPHS:
-        bound = column_bound(name, part.rank, vertex_count, ranks, delegate_count)
-        offsets, columns = part.subgraph(name)
-        rows = encode(layout, offsets.astype(numpy.int64), columns, first_row=0, bound=max(bound, 1))
-        made[name] = encoded_subgraph(rows, bound)
-    return make_rank(part.rank, made)
 
 
 def encoded_bytes(part: RankGraph) -> int:

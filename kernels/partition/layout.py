@@ -91,26 +91,23 @@ def mask_words(delegate_count: int) -> int:
     return (delegate_count + 63) // 64
 
 
-def source_mask(row_offsets: NDArray[Any]) -> NDArray[Any]:
-    """Set bit d of the mask for every row d that is not empty."""
-    filled = row_offsets[1:] != row_offsets[:-1]
-    padded = numpy.zeros(mask_words(len(filled)) * 64, numpy.bool_)
-    padded[: len(filled)] = filled
-    return numpy.packbits(padded, bitorder="little").view(numpy.dtype("<u8"))
+def packed_bits(flags: Any, arrays: Any = numpy) -> Any:
+    """Pack flags into uint64 words, flag i into bit i % 64 of word i // 64; `arrays` is NumPy or CuPy."""
+    padded = arrays.zeros(mask_words(len(flags)) * 64, numpy.bool_)
+    padded[: len(flags)] = flags
+    return arrays.packbits(padded, bitorder="little").view(numpy.uint64)
 
 
-def make_rank(rank: int, subgraphs: Mapping[str, Subgraph]) -> RankGraph:
-    """Complete a rank's four subgraphs with its source list and masks."""
-    nd, dn, dd = subgraphs["nd"], subgraphs["dn"], subgraphs["dd"]
+def make_rank(rank: int, subgraphs: Mapping[str, Subgraph], arrays: Any = numpy) -> RankGraph:
+    """Complete a rank's four subgraphs with its source list and masks, with NumPy or CuPy as `arrays`."""
+    offsets = {name: rows.row_offsets for name, rows in subgraphs.items()}
+    filled = {name: offsets[name][1:] != offsets[name][:-1] for name in ("nd", "dn", "dd")}
     return RankGraph(
         rank=rank,
-        nn=subgraphs["nn"],
-        nd=nd,
-        dn=dn,
-        dd=dd,
-        nd_source_list=numpy.flatnonzero(nd.row_offsets[1:] != nd.row_offsets[:-1]).astype(numpy.uint32),
-        dn_source_mask=source_mask(dn.row_offsets),
-        dd_source_mask=source_mask(dd.row_offsets),
+        **subgraphs,
+        nd_source_list=filled["nd"].nonzero()[0].astype(numpy.uint32),
+        dn_source_mask=packed_bits(filled["dn"], arrays),
+        dd_source_mask=packed_bits(filled["dd"], arrays),
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gravel.kernels.partition.census import Division
 from gravel.kernels.partition.machines import H200_PEER, Machine
@@ -94,8 +95,8 @@ def predict(
     steps = math.ceil(math.log2(hosts))
     one_mask = (here - 1) * mask / machine.link_bandwidth + 2 * steps * mask / machine.host_bandwidth
     barrier = (machine.link_latency if here > 1 else 0.0) + steps * machine.host_latency
-    settling = machine.commit_seconds if ranks > 1 else 0.0
-    barriers = (how.levels + machine.end_levels) * (2 * barrier + settling)
+    committing = machine.commit_seconds if ranks > 1 else 0.0
+    barriers = (how.levels + machine.end_levels) * (2 * barrier + committing)
     return Prediction(
         local=_local(division, vertices, ranks, machine, how),
         masks=how.mask_levels * one_mask,
@@ -162,25 +163,8 @@ def hosts_of(ranks: int, machine: Machine) -> int:
     return next(hosts for hosts in range(1, ranks + 1) if not ranks % hosts and ranks // hosts <= most)
 
 
-def fastest(
-    divisions: Sequence[Division],
-    *,
-    vertices: int,
-    ranks: int,
-    hosts: int = 1,
-    machine: Machine = H200_PEER,
-    searching: Searching | None = None,
-) -> Division:
-    """Give the division that `predict` finds fastest, of several of one graph; the first of equals."""
-
-    def seconds(division: Division) -> float:
-        return predict(
-            division,
-            vertices=vertices,
-            ranks=ranks,
-            hosts=hosts,
-            machine=machine,
-            searching=searching,
-        ).seconds
-
-    return min(divisions, key=seconds)
+def fastest(divisions: Sequence[Division], **facts: Any) -> Division:
+    """Give the division that `predict`, with these facts, finds fastest of several of one graph; the first of
+    equals.
+    """
+    return min(divisions, key=lambda division: predict(division, **facts).seconds)

@@ -204,7 +204,7 @@ __device__ __forceinline__ u32 words_at_once(u64 words) {
     return share < WARP ? share : WARP;
 }
 
-// Call `each(own, live)` for words that are dealt to the warps, ASSIGNED of them at a time, until all are: delegates of like
+// Call `each(own, live)` for words that are assigned round-robin to the warps, ASSIGNED of them at a time, until all are: delegates of like
 // length have like numbers, and of few that are found most are among the first. Whole warps call it.
 constexpr u32 ASSIGNED = 4;
 template <class Each>

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.partition.layout import Subgraph, mask_words
+from gravel.kernels.partition.layout import packed_bits
 from gravel.kernels.partition.shares import Share
 
 
@@ -24,28 +24,17 @@ def narrow(offsets: Any) -> Any:
     return offsets.astype(numpy.uint32) if int(offsets[-1]) < 1 << 32 else offsets
 
 
-def source_mask(rows: Subgraph) -> Any:
-    """Set bit d of the mask for every row d that is not empty; see `gravel.kernels.partition.layout`."""
-    import cupy
-
-    filled = rows.row_offsets[1:] != rows.row_offsets[:-1]
-    padded = cupy.zeros(64 * mask_words(len(filled)), numpy.bool_)
-    padded[: len(filled)] = filled
-    return cupy.packbits(padded, bitorder="little").view(numpy.uint64)
-
-
 def rank_arrays(share: Share, rank: int) -> dict[str, Any]:
-    """Name the arrays of a rank whose share is of all rows, as they are stored."""
+    """Name the arrays of a rank whose share is of all rows, in the order in which they are stored."""
     import cupy
 
     arrays: dict[str, Any] = {}
     for name, columns in share.columns.items():
-        lengths = share.lengths[name]
-        rows = Subgraph(offsets_of(lengths, len(columns)), columns)
-        prefix = f"rank{rank}/{name}"
-        arrays[f"{prefix}/column_indices"], arrays[f"{prefix}/row_offsets"] = columns, rows.row_offsets
+        lengths, prefix = share.lengths[name], f"rank{rank}/{name}"
+        arrays[f"{prefix}/column_indices"] = columns
+        arrays[f"{prefix}/row_offsets"] = offsets_of(lengths, len(columns))
         if name == "nd":
             arrays[f"{prefix}/source_list"] = cupy.flatnonzero(lengths).astype(numpy.uint32)
         elif name != "nn":
-            arrays[f"{prefix}/source_mask"] = source_mask(rows)
+            arrays[f"{prefix}/source_mask"] = packed_bits(lengths != 0, cupy)
     return arrays

@@ -88,7 +88,7 @@ class RankSearch:
         self.delegate_predecessor = numpy.empty(len(delegates), numpy.int64)
         self.level = 0
         self._seen = numpy.empty(mask_words(len(delegates)), numpy.uint64)
-        self._fresh = numpy.empty(local, numpy.int64)
+        self._newly = numpy.empty(local, numpy.int64)
         self._marked = 0
         self._filled = {
             "nd": len(part.nd_source_list),
@@ -165,7 +165,7 @@ class RankSearch:
         """Find local vertices along dn, and sort what nn arcs reach by rank."""
         part = self.part
         if self._ends["dn"].new:
-            labels = (self.distance, self.predecessor, self._fresh, self._marked)
+            labels = (self.distance, self.predecessor, self._newly, self._marked)
             if self.backward["dn"]:
                 pull = (part.nd_source_list, self.delegates, *part.nd, self.level, self.delegate_distance)
                 self._marked = normals_backward(*pull, *labels)
@@ -182,7 +182,7 @@ class RankSearch:
 
     def receive(self, ids: NDArray[Any]) -> None:
         """Take in normal vertices that other ranks, or own nn arcs, reached."""
-        self._marked = arrive(ids, self.level, self.distance, self._fresh, self._marked)
+        self._marked = arrive(ids, self.level, self.distance, self._newly, self._marked)
 
     def candidates(
         self, ids: NDArray[Any], tails: NDArray[Any], *, level: int, scale: int = 1, shift: int = 0
@@ -199,7 +199,7 @@ class RankSearch:
     def commit(self, delegates: NDArray[Any]) -> tuple[int, int]:
         """End a level with the OR of all ranks' masks; returns what `frontier_sizes` does."""
         self.level += 1
-        self._frontier = self._fresh[: self._marked].copy()
+        self._frontier = self._newly[: self._marked].copy()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
         self._delegate_frontier = numpy.flatnonzero(bits)
         self.delegate_distance[self._delegate_frontier] = self.level

@@ -55,11 +55,6 @@ def reduction_rounds(algorithm: Algorithm, ranks: int, groups: int = 0) -> tuple
     return (_round(up, ranks), *_among(algorithm, leaders, ranks), _round(down, ranks))
 
 
-def masks_sent(rounds: Sequence[Round]) -> int:
-    """Count the masks that all ranks send."""
-    return sum(len(taken) for each in rounds for taken in each)
-
-
 def receivers(taken: Round, rank: int) -> tuple[int, ...]:
     """Tell who takes the mask of a rank in a round."""
     return tuple(other for other, senders in enumerate(taken) if rank in senders)

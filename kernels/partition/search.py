@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
-from gravel.kernels.partition.layout import PartitionedGraph
+from gravel.kernels.partition.layout import PartitionedGraph, RankGraph
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.program import RankLabels, search_program
 from gravel.kernels.partition.rank_search import RankSearch
@@ -27,7 +27,7 @@ def predecessor_dtype(vertex_count: int) -> Any:
     return numpy.int32 if vertex_count < 1 << 31 else numpy.int64
 
 
-def directions_of(labels: Sequence[RankLabels]) -> tuple[str, ...]:
+def directions_of(labels: Sequence[Any]) -> tuple[str, ...]:
     """Name each level's direction: "pull" where any rank visited nd, dn or dd backward."""
     levels = zip(*(rank.levels for rank in labels), strict=True)
     turned = ({name for record in level for name in record.backward} for level in levels)
@@ -35,7 +35,7 @@ def directions_of(labels: Sequence[RankLabels]) -> tuple[str, ...]:
 
 
 def put_together(
-    labels: Sequence[RankLabels],
+    labels: Sequence[Any],
     distance: NDArray[Any] | None,
     predecessor: NDArray[Any] | None,
 ) -> None:
@@ -60,11 +60,47 @@ def check_source(source: int, vertex_count: int) -> None:
         raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {vertex_count - 1}")
 
 
-class PartitionSearch:
-    """A `gravel.kernels.bfs.Search` over a partition whose ranks run in lock step.
+class LockStepSearch:
+    """A `gravel.kernels.bfs.Search` whose ranks take turns in this process; subclasses say what one does.
+
+    `labels` has the ranks' records of the last search.
+    """
+
+    strategy: str
+    reason: str
+
+    def __init__(
+        self, graph: PartitionedGraph, make: Callable[[RankGraph], Any], *, output: str, max_depth: int | None
+    ) -> None:
+        started = time.perf_counter()
+        check_output(output)
+        self.graph, self.output, self.max_depth = graph, output, max_depth
+        self.labels: tuple[Any, ...] = ()
+        n = graph.vertex_count
+        self._ranks = [make(part) for part in graph.parts]
+        self._distance = numpy.empty(n, numpy.int32) if output != "predecessor" else None
+        self._predecessor = numpy.empty(n, predecessor_dtype(n)) if output != "distance" else None
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def _program(self, end: Endpoint, source: int) -> Any:
+        raise NotImplementedError
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; raises ValueError when it is not in the graph."""
+        check_source(source, self.graph.vertex_count)
+        started = time.perf_counter()
+        labels = run_in_lock_step(lambda end: self._program(end, source), self.graph.ranks)
+        put_together(labels, self._distance, self._predecessor)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        self.labels = tuple(labels)
+        return BFSResult(source, self._distance, self._predecessor, milliseconds, directions_of(labels))
+
+
+class PartitionSearch(LockStepSearch):
+    """A search over a partition.
 
     Results are in the numbering that was partitioned; predecessors as `gravel.kernels.partition.rank_search`
-    says. `labels` has the ranks' records of the last search.
+    says.
 
     Parameters
     ----------
@@ -87,36 +123,15 @@ class PartitionSearch:
         symmetric: bool = False,
         options: SearchOptions | None = None,
     ) -> None:
-        started = time.perf_counter()
-        check_output(output)
-        self.graph = graph
-        self.output = output
-        self.max_depth = max_depth
-        self.labels: tuple[RankLabels, ...] = ()
-        n = graph.vertex_count
-        self._ranks = [
-            RankSearch(part, graph.delegates, n, graph.ranks, symmetric=symmetric, options=options)
-            for part in graph.parts
-        ]
-        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
-        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+        def make(part: RankGraph) -> RankSearch:
+            facts = graph.delegates, graph.vertex_count, graph.ranks
+            return RankSearch(part, *facts, symmetric=symmetric, options=options)
+
+        super().__init__(graph, make, output=output, max_depth=max_depth)
 
     def _program(self, end: Endpoint, source: int) -> Any:
         tree = self.output != "distance"
         return search_program(end, self._ranks[end.rank], source, max_depth=self.max_depth, tree=tree)
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex; raises ValueError when it is not in the graph."""
-        check_source(source, self.graph.vertex_count)
-        started = time.perf_counter()
-        labels = run_in_lock_step(lambda end: self._program(end, source), self.graph.ranks)
-        distance = self._distance if self.output != "predecessor" else None
-        predecessor = self._predecessor if self.output != "distance" else None
-        put_together(labels, distance, predecessor)
-        milliseconds = (time.perf_counter() - started) * 1e3
-        self.labels = tuple(labels)
-        return BFSResult(source, distance, predecessor, milliseconds, directions_of(labels))
 
 
 def search_rank(

@@ -23,13 +23,6 @@ class Share(NamedTuple):
     columns: dict[str, NDArray[Any]]
 
 
-def delegate_words(delegates: NDArray[Any]) -> NDArray[Any]:
-    """Pack flags of vertices, the first of which is a multiple of 64, into uint64 words."""
-    padded = numpy.zeros(-(-len(delegates) // 64) * 64, numpy.bool_)
-    padded[: len(delegates)] = delegates
-    return numpy.packbits(padded, bitorder="little").view(numpy.dtype("<u8"))
-
-
 def index_delegates(words: NDArray[Any], degrees: NDArray[Any]) -> DelegateIndex:
     """Complete the words of all vertices; `degrees` are those of the delegates, ascending by vertex."""
     counts = numpy.bitwise_count(words)

@@ -102,9 +102,9 @@ def delegates_backward(  # type: ignore[no-untyped-def]
 
 @serial
 def normals_forward(  # type: ignore[no-untyped-def]
-    frontier, names, offsets, columns, level, distance, parents, fresh, marked
+    frontier, names, offsets, columns, level, distance, parents, newly, marked
 ):
-    """Expand delegates towards the normal vertices here (dn); `fresh[:marked]` lists what is found."""
+    """Expand delegates towards the normal vertices here (dn); `newly[:marked]` lists what is found."""
     values = values_of(columns)
     for position in range(len(frontier)):
         x = frontier[position]
@@ -114,7 +114,7 @@ def normals_forward(  # type: ignore[no-untyped-def]
             local = numpy.int64(values[numpy.uint64(arc)])
             if distance[local] == -1:
                 distance[local] = level + 1
-                fresh[marked] = local
+                newly[marked] = local
                 marked += 1
             if distance[local] == level + 1:
                 parents[local] = min(parents[local], v)
@@ -123,7 +123,7 @@ def normals_forward(  # type: ignore[no-untyped-def]
 
 @serial
 def normals_backward(  # type: ignore[no-untyped-def]
-    sources, names, offsets, columns, level, labels, distance, parents, fresh, marked
+    sources, names, offsets, columns, level, labels, distance, parents, newly, marked
 ):
     """Let unvisited normal vertices of the source list pull from delegates on the frontier (dn)."""
     values = values_of(columns)
@@ -137,20 +137,20 @@ def normals_backward(  # type: ignore[no-untyped-def]
             if labels[d] == level:
                 distance[local] = level + 1
                 parents[local] = min(parents[local], numpy.int64(names[d]))
-                fresh[marked] = local
+                newly[marked] = local
                 marked += 1
                 break
     return marked
 
 
 @serial
-def arrive(ids, level, distance, fresh, marked):  # type: ignore[no-untyped-def]
+def arrive(ids, level, distance, newly, marked):  # type: ignore[no-untyped-def]
     """Take in normal vertices that nn arcs reached."""
     for position in range(len(ids)):
         local = numpy.int64(ids[position])
         if distance[local] == -1:
             distance[local] = level + 1
-            fresh[marked] = local
+            newly[marked] = local
             marked += 1
     return marked
 

@@ -1,8 +1,8 @@
 """Pinned host memory that a GPU reads over its link, and buffers that are filled before they are pinned.
 
-Pages are taken and filled first and pinned after that (`cudaHostRegister`, 0.05 s for 2 GiB on the machine of
-an H200, where `cudaHostAlloc` of 6 GiB took 3 s). A system may refuse: `pin` then raises `PinnedRefused`, and
-the caller goes on without.
+Pages are taken and filled first and pinned after that by `cudaHostRegister`, which takes a fraction of the
+time of `cudaHostAlloc` (docs/tuning.md). A system may refuse: `pin` then raises `PinnedRefused`, and the
+caller goes on without.
 """
 
 from __future__ import annotations
@@ -134,8 +134,7 @@ def lines_begin(array: NDArray[Any]) -> bool:
     """Whether an array begins where a line of the link does.
 
     What a warp reads of an array that begins elsewhere lies in two lines, as in NumPy's large arrays, which
-    begin 16 bytes after a page does: a search of 17 GB of columns took 526 ms in such an array, and 343 in
-    one that begins with a page (H200, the study `order_compression`).
+    begin 16 bytes after a page does (docs/tuning.md).
     """
     return bool(array.ctypes.data % LINE_BYTES == 0)
 
@@ -144,7 +143,7 @@ def fill(out: NDArray[Any], array: Any, first: int = 0) -> None:
     """Write `array[first : first + len(out)]` into `out`.
 
     A stored array decodes its chunks straight into `out` (`read_into`); NumPy's are copied by several
-    threads, of which one alone took 2 s for 8 GB of fresh pages; others a piece at a time.
+    threads, since fresh pages cost more than the copy; others a piece at a time.
     """
     if hasattr(array, "read_into"):
         array.read_into(out, first)

@@ -28,8 +28,7 @@ WORDS = {
 }
 
 HEADS = (8, 4)
-"""First neighbours that `split` keeps of every vertex, tried in this order (Kronecker 24 on an H200, a
-quarter of the columns kept: 2.3 ms with 8, 3.3 ms with 4)."""
+"""First neighbours that `split` keeps of every vertex, tried in this order (docs/tuning.md)."""
 
 HEAD_SHARE = 0.5
 """Part of what is free on the device that first neighbours may take; the rest is for the longest rows."""
@@ -38,7 +37,7 @@ BUFFERS = 3
 """Buffers of a streamed search: one that is read into, one that is copied, one that is searched."""
 
 BUFFER_BYTES = 64 << 20
-"""Of each, at most: a stored shard, which takes 1.2 ms over the link and 20 ms or more to decode."""
+"""Of each, at most: a stored shard, which takes longer to decode than to send."""
 
 LEAST_BUFFER = 1 << 12
 """Of each, at least: a word of lines of 32-bit columns (kernels/bfs/host_rows.cuh)."""

@@ -21,7 +21,9 @@ from gravel.kernels.strategy import backend_of
 __all__ = ["WIDTH", "PairQueries", "Paths", "prepare", "reversed_rows"]
 
 WIDTH = 8.0
-"""Mean weights over the mean degree that a bucket is wide: between those of a search on CPUs and on GPUs."""
+"""Mean weights over the square of the mean degree that a bucket is wide: narrow buckets end a search soon.
+A pair of Kronecker 16 (degree 28) took 0.37 ms with a hundredth of a mean weight, 2 with a twentieth and 34
+with a quarter. One of USA-road-NY (degree 2.8) took 7.4 to 8 ms with any from half a mean weight to 8."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def prepare(
     ----------
     row_offsets, column_indices, weights : as of `gravel.kernels.sssp.prepare`. Without weights, arcs count.
     reverse : the same with all arcs turned round; not needed where every arc has its reverse.
-    width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the mean degree.
+    width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the
+        square of the mean degree.
     at_once : the most pairs side by side, each with about 60 bytes a vertex; by default as many as run.
 
     Raises ValueError as `gravel.kernels.sssp.prepare` does.
@@ -89,7 +92,7 @@ def prepare(
         else checked(offsets, columns, lengths)
         for offsets, columns, lengths in both
     ]
-    factor = WIDTH / rows[0].mean_degree if width is None else width
+    factor = WIDTH / rows[0].mean_degree ** 2 if width is None else width
     if backend == "cuda":
         from gravel.kernels.point_to_point.cuda import CudaPairs
 

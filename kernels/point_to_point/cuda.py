@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
@@ -106,9 +107,7 @@ class CudaPairs:
             state = cupy.zeros(STATE, numpy.uint64)
             end = lengths, places, sizes, way if path else numpy.uint64(0), numpy.uint64(room), state
             arguments = *self._graph, *self._sizes, *given, *self._constants, *self._arena, *end
-            milliseconds += event_milliseconds(
-                lambda given=arguments: self._kernel(grid, (self._block,), given)
-            )
+            milliseconds += event_milliseconds(partial(self._kernel, grid, (self._block,), arguments))
             total = int(state[TOTAL].get())
             if total <= room:
                 break

@@ -50,7 +50,7 @@ struct Side {
 };
 
 struct Counts {
-    u64 touched[2], far[2], bound[2], near, fresh, kept, hubs, best, nearest, chosen, pair;
+    u64 touched[2], far[2], bound[2], hubs[2], near, fresh, kept, best, nearest, chosen, pair;
     WORD limit;
     u32 stamp, side;
 };
@@ -62,6 +62,7 @@ struct Search {
     VERTEX *near, *fresh, *spare, *hubs;
     WORD* held;
     WORD unreached;
+    u64 hub_room;
     Counts* c;
     Group block;
 
@@ -76,7 +77,7 @@ struct Search {
                 c->bound[side] = 0;
             }
             c->best = source == target ? 0 : ~0ull;
-            c->stamp = 1, c->hubs = 0;
+            c->stamp = 1, c->hubs[0] = c->hubs[1] = 0;
         }
         __syncthreads();
     }
@@ -125,7 +126,7 @@ struct Search {
         __syncthreads();
         const Rows& graph = rows[side];
         each_arc(
-            block, graph.offsets, size, hubs, &c->hubs,
+            block, graph.offsets, size, hubs, hub_room, c->hubs,
             [&](u64 i, VERTEX& u) {
                 u = near[i];
                 return true;
@@ -273,6 +274,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     s.near = queue + 4 * n, s.fresh = queue + 5 * n, s.spare = queue + 6 * n;
     s.hubs = hubs + b * hub_room;
     s.unreached = unreached;
+    s.hub_room = hub_room;
     s.c = &counts;
     s.block = {threadIdx.x, blockDim.x, nullptr};
     while (true) {

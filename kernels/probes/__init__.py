@@ -7,66 +7,22 @@ looking their status up, and both in one kernel, each with the interchangeable p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.parts import GATHERS, LOOKUPS
+from gravel.kernels.probes.timed import Probes
 from gravel.kernels.strategy import backend_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from gravel.kernels.probes.levels import Levels
 
-__all__ = ["COUPLED", "GATHERS", "LOOKUPS", "SCHEDULES", "Probes", "Timed", "prepare"]
+__all__ = ["COUPLED", "GATHERS", "LOOKUPS", "SCHEDULES", "prepare"]
 
 COUPLED = ("label", "history_culling", "atomic")
 """Look-ups that are also there fused with the gather by scan, warp and block."""
 
 SCHEDULES = ("oversubscribed", "stealing")
 """How blocks come by tiles (section 4.1): one block for each, or resident blocks that take the next one."""
-
-
-@dataclass(frozen=True)
-class Timed:
-    """What one part took and did, level by level.
-
-    `milliseconds` float64 (levels,), the median of several sweeps over all levels. `counts` uint64 (levels,),
-    of the last sweep: for a gather the sum of column + 1 over all arcs, for a look-up the arcs that it took
-    for fresh.
-    """
-
-    milliseconds: NDArray[Any]
-    counts: NDArray[Any]
-
-
-class Probes(Protocol):
-    """The parts over the levels of one search; each call sweeps over them `repeats` times and once more.
-
-    `floor_milliseconds` is what a part takes when there is nothing to do.
-    """
-
-    floor_milliseconds: float
-
-    def gather(self, name: str, *, schedule: str, repeats: int) -> Timed:
-        """Read every level's neighbours with one of GATHERS."""
-        ...
-
-    def look_up(self, name: str, *, repeats: int) -> Timed:
-        """Look every level's neighbours up with one of LOOKUPS, after what the levels before it left."""
-        ...
-
-    def couple(self, name: str, *, schedule: str, repeats: int) -> Timed:
-        """Do both in one kernel, with one of COUPLED."""
-        ...
-
-    def labels(self) -> NDArray[Any]:
-        """Return the distances that the latest look-up left, int32 (vertices,), on the host."""
-        ...
-
-    def distinct(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Count every level's distinct neighbours, and sum up column + 1; int64 and uint64 (levels,)."""
-        ...
 
 
 def prepare(columns: Any, levels: Levels, vertex_count: int, *, block: int = 256) -> Probes:

@@ -13,10 +13,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED, LOOKUPS, REMEMBERED, WARP_CELLS
-from gravel.kernels.probes import Timed
 from gravel.kernels.probes.gather_cpu import CHECKSUM, gather_level, sector_arcs
 from gravel.kernels.probes.levels import Levels
 from gravel.kernels.probes.lookup_cpu import distinct_neighbours, list_neighbours, lookup_level
+from gravel.kernels.probes.timed import Timed
 
 
 class CPUProbes:

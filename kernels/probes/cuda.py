@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs.cuda.parts import culling_bytes, gather_bytes
 from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.probes import Timed
 from gravel.kernels.probes.levels import Levels
+from gravel.kernels.probes.timed import Timed
 
 GATHER, LOOKUP, COUPLE = "kernels/probes/gather.cu", "kernels/probes/lookup.cu", "kernels/probes/coupled.cu"
 
@@ -21,7 +21,7 @@ AHEAD = 64
 """Levels that are launched while the GPU waits, so that no time between two launches is the host's."""
 
 AHEAD_MILLISECONDS = 1.5
-"""How long the GPU waits: twice what 64 launches with their events take from Python, 10 us each."""
+"""How long the GPU waits: twice what AHEAD launches with their events take from Python (docs/tuning.md)."""
 
 PER_THREAD = 4
 """Edges that a thread looks up together, as in lookup.cu."""

@@ -4,8 +4,7 @@ This is the twin that the CUDA probe is checked against, and it counts for both 
 sectors that the loads of neighbours ask the memory for, and the lanes that these loads and the listing of
 offsets occupy, idle ones of an active warp included. A sector is counted once for each load of a warp; what
 caches keep from one load to the next is not modelled, nor are the prefix sums and votes, of which every tile
-has about the same number. An H200's own counters tell the same sectors within 0.1 % for Kronecker 20; see
-`tests/benchmarks/gathers.py`.
+has about the same number. `tests/benchmarks/gathers.py` compares the sectors with those of a GPU's counters.
 """
 
 from __future__ import annotations

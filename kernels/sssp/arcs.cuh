@@ -5,8 +5,9 @@
 
 #include "kernels/cuda/grid_barrier.cuh"
 
-constexpr i64 ALONE = 32;  // arcs that a lane relaxes before its warp helps
-constexpr i64 HUB = 4096;  // arcs from which a row is split over the group
+constexpr i64 ALONE = 32;   // arcs that a lane relaxes before its warp helps
+constexpr i64 HUB = 512;    // arcs from which a whole block sees to a row
+constexpr i64 HUGE = 32768; // arcs from which all blocks do
 
 template <class T>
 __device__ __forceinline__ T now(const T* address) {
@@ -89,40 +90,50 @@ __device__ __forceinline__ void arcs_of_warp(VERTEX u, i64 at, i64 end, Visit vi
     }
 }
 
-// The same for all arcs of the `size` vertices that `vertex` names, long rows by warps and the longest by the whole
-// group. Ends with a barrier. *found is 0 before and after; `hubs` has room for arcs / HUB vertices.
+// The same for all arcs of the `size` vertices that `vertex` names: long rows by warps, those of hubs by blocks, and the
+// longest by the whole group. Ends with a barrier. found[0] and found[1] are 0 before and after; `hubs` has room for
+// arcs / HUB + 1 vertices, `room`.
 template <class Vertex, class Visit>
-__device__ __forceinline__ void each_four(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs,
+__device__ __forceinline__ void each_four(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs, u64 room,
                                           u64* found, Vertex vertex, Visit visit) {
-    for (u64 base = group.first - lane_id(); base < size; base += group.count) {
-        u64 i = base + lane_id();
+    const u64 warps = group.count / WARP;
+    for (u64 base = 0; base < size; base += group.count) {
+        // Where there are fewer vertices than threads, every warp takes some.
+        const u64 i = size - base < group.count ? base + lane_id() * warps + group.first / WARP : base + group.first;
         VERTEX u = 0;
         bool live = i < size && vertex(i, u);
         i64 at = live ? row_offsets[u] : 0, end = live ? row_offsets[u64(u) + 1] : 0;
         if (end - at >= HUB) {
-            hubs[atomicAdd(found, 1ull)] = u;
+            if (group.arrivals && end - at >= HUGE) hubs[room - 1 - atomicAdd(&found[1], 1ull)] = u;
+            else hubs[atomicAdd(&found[0], 1ull)] = u;
             at = end;
         }
         arcs_of_warp(u, at, end, visit);
     }
     group.meet();
-    u64 count = now(found);
-    if (!count) return;
-    for (u64 i = 0; i < count; ++i) {
+    const u64 count = now(&found[0]), huge = now(&found[1]);
+    if (!count && !huge) return;
+    const u64 blocks = group.arrivals ? gridDim.x : 1;
+    for (u64 i = group.arrivals ? blockIdx.x : 0; i < count; i += blocks) {
         VERTEX u = now(&hubs[i]);
+        i64 end = row_offsets[u64(u) + 1], stride = blockDim.x;
+        for (i64 arc = row_offsets[u] + threadIdx.x; arc < end; arc += FOUR * stride) visit(u, arc, stride, end);
+    }
+    for (u64 i = 0; i < huge; ++i) {
+        VERTEX u = now(&hubs[room - 1 - i]);
         i64 end = row_offsets[u64(u) + 1], stride = i64(group.count);
         for (i64 arc = row_offsets[u] + i64(group.first); arc < end; arc += FOUR * stride) visit(u, arc, stride, end);
     }
     group.meet();
-    if (group.leads()) *found = 0;
+    if (group.leads()) found[0] = found[1] = 0;
     group.meet();
 }
 
 // Calls visit(u, arc) for all of these arcs.
 template <class Vertex, class Visit>
-__device__ __forceinline__ void each_arc(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs, u64* found,
-                                         Vertex vertex, Visit visit) {
-    each_four(group, row_offsets, size, hubs, found, vertex, [&](VERTEX u, i64 first, i64 stride, i64 end) {
+__device__ __forceinline__ void each_arc(const Group& group, const i64* row_offsets, u64 size, VERTEX* hubs, u64 room,
+                                         u64* found, Vertex vertex, Visit visit) {
+    each_four(group, row_offsets, size, hubs, room, found, vertex, [&](VERTEX u, i64 first, i64 stride, i64 end) {
         for (i64 arc = first; arc < end && arc < first + FOUR * stride; arc += stride) visit(u, arc);
     });
 }

@@ -24,7 +24,7 @@ constexpr u32 ROOM = 23552 / (sizeof(VERTEX) + sizeof(WORD));  // entries of a f
 constexpr u64 FEW_FAR = 8192;  // vertices of the pile that one block splits alone
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile.
-enum { NEAR, OTHER, FAR, KEPT, HUBS, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, WIDE, STATE = 16 };
+enum { NEAR, OTHER, FAR, KEPT, HUBS, HUGES, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, WIDE, STATE = 16 };
 
 // What is left, as whoever leads the group saw it: all others may read counts while they still grow.
 enum { DONE, SMALL, LARGE };
@@ -40,6 +40,7 @@ struct Search {
     VERTEX* queues;
     VERTEX* hubs;
     u64* state;
+    u64 hub_room;
     u32 few;  // vertices of a frontier that one block relaxes alone, ROOM at most
 
     __device__ __forceinline__ VERTEX* front(u64 side) const { return queues + side * vertices; }
@@ -64,7 +65,7 @@ __device__ __forceinline__ void relax(const Search& s, const Group& group) {
     const VERTEX* frontier = s.front(side);
     VERTEX *next = s.front(side ^ 1), *far = s.pile(now(&s.state[PILE]));
     each_four(
-        group, s.row_offsets, size, s.hubs, &s.state[HUBS],
+        group, s.row_offsets, size, s.hubs, s.hub_room, &s.state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = now(&frontier[i]);
             return true;
@@ -152,8 +153,8 @@ __device__ __forceinline__ void rounds_alone(const Search& s, Alone& a) {
         const u32 stamp = u32(++round);
         if (threadIdx.x == 0) a.size[side ^ 1] = 0;
         __syncthreads();
-        for (u32 base = threadIdx.x - lane_id(); base < size; base += blockDim.x) {
-            const u32 i = base + lane_id();
+        for (u32 base = 0; base < size; base += blockDim.x) {
+            const u32 i = size - base < blockDim.x ? base + lane_id() * (blockDim.x / WARP) + warp_id() : base + threadIdx.x;
             const bool there = i < size;
             const VERTEX u = there ? a.vertex[side][i] : 0;
             const WORD word = there ? a.word[side][i] : 0;
@@ -206,7 +207,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                    WEIGHT width, u32 few, WORD* words, u32* marks, u32* piled, VERTEX* queues, VERTEX* hubs,
                    u64* state) {
     __shared__ Alone alone;
-    Search s{row_offsets, columns, weights, vertices, words, marks, piled, queues, hubs, state, few};
+    const u64 hub_room = row_offsets[vertices] / HUB + 1;
+    Search s{row_offsets, columns, weights, vertices, words, marks, piled, queues, hubs, state, hub_room, few};
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     Group block{threadIdx.x, blockDim.x, nullptr};
     if (grid.leads()) {
@@ -241,16 +243,30 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                  WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state) {
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
-    each_arc(
-        grid, row_offsets, vertices, hubs, &state[HUBS],
+    const u64 hub_room = row_offsets[vertices] / HUB + 1;
+    each_four(
+        grid, row_offsets, vertices, hubs, hub_room, &state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = VERTEX(i);
             return words[i] != unreached;
         },
-        [&](VERTEX u, i64 arc) {
-            VERTEX v = columns[arc];
-            WORD word = words[u], there = words[v];
-            if (word < there && lengthened(word, weights[arc]) == there && now(&tree[v]) > u) atomicMin(&tree[v], TREE(u));
+        [&](VERTEX u, i64 first, i64 stride, i64 last) {
+            const WORD word = words[u];
+            VERTEX v[FOUR];
+            WORD longer[FOUR];
+            bool tight[FOUR];
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k) {
+                tight[k] = first + k * stride < last;
+                if (!tight[k]) continue;
+                v[k] = columns[first + k * stride];
+                longer[k] = lengthened(word, weights[first + k * stride]);
+            }
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
+#pragma unroll
+            for (i64 k = 0; k < FOUR; ++k)
+                if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
         });
     for (u64 v = grid.first; v < vertices; v += grid.count) {
         bool has = v == source || now(&tree[v]) != NONE;
@@ -266,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         const VERTEX* from = queues + (round & 1) * vertices;
         VERTEX* found = queues + (round & 1 ^ 1) * vertices;
         each_arc(
-            grid, row_offsets, size, hubs, &state[HUBS],
+            grid, row_offsets, size, hubs, hub_room, &state[HUBS],
             [&](u64 i, VERTEX& u) {
                 u = round == 2 ? VERTEX(i) : now(&from[i]);
                 return now(&step[u]) == round - 1;

@@ -18,6 +18,17 @@ INFINITY = 0x7FF0 << 48
 MAX_INT32, MAX_INT64 = (1 << 31) - 1, (1 << 63) - 1
 
 
+class UnusableWeight(ValueError):
+    """A weight that no search takes, of the arc from `tail` to `head`."""
+
+    def __init__(self, tail: int, head: int, weight: Any) -> None:
+        super().__init__(
+            f"the arc ({tail}, {head}) has the weight {weight}; shortest paths take weights that are finite "
+            "and not negative"
+        )
+        self.tail, self.head, self.weight = tail, head, weight
+
+
 @dataclass(frozen=True)
 class WeightedRows:
     """Checked rows; `weights` are uint32 or float32, and `mean_weight` is that of all arcs.
@@ -130,7 +141,7 @@ def words_of(vertices: int, largest: int, total: int) -> numpy.dtype[Any]:
 
 
 def refuse_unusable(row_offsets: Any, column_indices: Any, weights: Any) -> None:
-    """Raise ValueError for a weight that is negative, NaN or infinite, naming the first such arc."""
+    """Raise `UnusableWeight` for one that is negative, NaN or infinite, naming the first such arc."""
     if weights.dtype == numpy.uint32:
         return
     usable = weights >= 0
@@ -144,8 +155,4 @@ def refuse_unusable(row_offsets: Any, column_indices: Any, weights: Any) -> None
     while low + 1 < high:
         middle = (low + high) // 2
         low, high = (middle, high) if int(row_offsets[middle]) <= arc else (low, middle)
-    weight = weights[arc].item()
-    raise ValueError(
-        f"the arc ({low}, {int(column_indices[arc])}) has the weight {weight}; shortest paths take weights "
-        "that are finite and not negative"
-    )
+    raise UnusableWeight(low, int(column_indices[arc]), weights[arc].item())

@@ -120,7 +120,7 @@ __device__ __forceinline__ void expand(const World& w, const Stripe& r, const Wi
     if (w.here_count > 1 && parts & LOOK_HISTORY) Culling{shared.history, shared.winners}.clear();
     __syncthreads();
 
-    // Vertices are dealt like cards, since hubs lie together in the queue.
+    // Vertices are assigned round-robin, since hubs lie together in the queue.
     u64 grid = gridDim.x, wide = grid * blockDim.x, tiles = (count + wide - 1) / wide * grid;
     if (tiles > count) tiles = count;
     for (u64 tile = blockIdx.x; tile < tiles; tile += grid) {

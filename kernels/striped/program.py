@@ -27,7 +27,7 @@ class LevelRecord:
     masked: int  # dropped by the bitmask
     sent: tuple[int, ...]  # vertices for each rank, for the own without being sent
     sent_bytes: int
-    fresh: int  # vertices claimed here
+    claimed: int  # vertices of this rank
     expand_milliseconds: float  # with filter and partition
     barrier_milliseconds: float
     exchange_milliseconds: float
@@ -76,7 +76,7 @@ def search_program(
             break
         going_on = any(any(kept) for _, kept in told)
         contracting = exchange = 0.0
-        fresh = sent_bytes = 0
+        claimed = sent_bytes = 0
         if going_on:
             parcels = {rank: bins.of(rank) for rank in end.others if bins.kept[rank]}
             sent_bytes = sum(ids.nbytes + tails.nbytes for ids, tails in parcels.values())
@@ -88,7 +88,7 @@ def search_program(
             exchange += clock.lap()
             for sender, (ids, tails) in arrived.items():
                 state.receive(sender, ids, tails)
-            fresh = state.commit()
+            claimed = state.commit()
             contracting += clock.lap()
         records.append(
             LevelRecord(
@@ -98,7 +98,7 @@ def search_program(
                 masked=bins.masked,
                 sent=bins.kept,
                 sent_bytes=sent_bytes,
-                fresh=fresh,
+                claimed=claimed,
                 expand_milliseconds=expand,
                 barrier_milliseconds=barrier,
                 exchange_milliseconds=exchange,

@@ -75,9 +75,9 @@ class StripedRankSearch:
         self._word_starts[1:] = numpy.cumsum([(count + 63) // 64 for count in counts])
         masked = self.options.bitmask
         self._words = numpy.zeros(int(self._word_starts[-1]) if masked else 0, numpy.uint64)
-        self._fresh = numpy.empty(local, numpy.uint32)
+        self._newly = numpy.empty(local, numpy.uint32)
         self._marker = numpy.zeros(1, numpy.int64)
-        self._frontier = self._fresh[:0].copy()
+        self._frontier = self._newly[:0].copy()
         # Modulo and quotient are several times faster in the width of the columns.
         self._divisor = part.nn.column_indices.dtype.type(ranks)
         self._heads = numpy.empty(0, part.nn.column_indices.dtype)
@@ -110,7 +110,7 @@ class StripedRankSearch:
         frontier, stripe, ranks, tree = self._frontier, self._rows, self.ranks, self.tree
         if not len(frontier):
             nothing = numpy.zeros(ranks + 1, numpy.int64)
-            return Bins(nothing, nothing[1:], self._fresh[:0], self._fresh[:0])
+            return Bins(nothing, nothing[1:], self._newly[:0], self._newly[:0])
         before = numpy.zeros(len(frontier) + 1, numpy.int64)
         numpy.cumsum(
             stripe.row_offsets[frontier + numpy.uint32(1)] - stripe.row_offsets[frontier], out=before[1:]
@@ -134,7 +134,7 @@ class StripedRankSearch:
 
         run_blocks(expand_one, blocks)
         ends = numpy.cumsum(counts.T.ravel()).reshape(ranks, len(blocks)).T
-        slots = numpy.ascontiguousarray(ends - counts)
+        firsts = numpy.ascontiguousarray(ends - counts)
         starts = numpy.zeros(ranks + 1, numpy.int64)
         starts[1:] = ends[-1]
         # Others read the bins while this rank goes on, so every level has arrays of its own.
@@ -144,7 +144,7 @@ class StripedRankSearch:
         def scatter_one(first: int, _: int) -> None:
             place = places[first]
             queue = (before[first], counts[place].sum(), self._heads, self._tails, self._divisor)
-            scatter_block(*queue, slots[place], ids, tails, tree)
+            scatter_block(*queue, firsts[place], ids, tails, tree)
 
         run_blocks(scatter_one, blocks)
         kept = numpy.diff(starts)
@@ -164,14 +164,14 @@ class StripedRankSearch:
         # Cutting takes longer than the work of a small bin, and most levels of a deep graph have such.
         blocks = even_blocks(len(ids)) if len(ids) > BINS_ALONE else []
         if len(blocks) > 1:
-            run_blocks(lambda a, b: contract_block(a, b, *told, self._fresh, self._marker), blocks)
+            run_blocks(lambda a, b: contract_block(a, b, *told, self._newly, self._marker), blocks)
         else:
-            self._marker[0] = contract(*told, self._fresh, self._marker[0])
+            self._marker[0] = contract(*told, self._newly, self._marker[0])
 
     def commit(self) -> int:
         """End a level: what was claimed is the next frontier. Returns how many vertices."""
         self.level += 1
-        self._frontier = self._fresh[: self._marker[0]].copy()
+        self._frontier = self._newly[: self._marker[0]].copy()
         self._marker[0] = 0
         if self.tree:
             self._frontier.sort()

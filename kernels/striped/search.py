@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
-from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.exchange import Wire, drive, run_in_lock_step
+from gravel.kernels.exchange import Wire, drive
 from gravel.kernels.exchange.endpoint import Endpoint
-from gravel.kernels.partition.layout import PartitionedGraph
-from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
+from gravel.kernels.partition.layout import PartitionedGraph, RankGraph
+from gravel.kernels.partition.search import LockStepSearch
 from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels, search_program
 from gravel.kernels.striped.rank import StripedRankSearch
 
 
-def put_together(
-    source: int, labels: Sequence[RankLabels], distance: Any, predecessor: Any, milliseconds: float
-) -> BFSResult:
-    """Write the ranks' labels into arrays of all vertices, or None, and give them as one result."""
-    ranks = len(labels)
-    for rank, own in enumerate(labels):
-        if distance is not None:
-            distance[rank::ranks] = own.distance
-        if predecessor is not None:
-            predecessor[rank::ranks] = own.predecessor
-    depth = len(labels[0].levels)
-    return BFSResult(source, distance, predecessor, milliseconds, ("push",) * depth)
-
-
-class StripedSearch:
-    """A `gravel.kernels.bfs.Search` over a striped graph whose ranks run in lock step.
+class StripedSearch(LockStepSearch):
+    """A search over a striped graph.
 
     Results are in the numbering that was striped; predecessors are the smallest possible, as those of every
-    search of a graph in one piece. `labels` has the ranks' records of the last search.
+    search of a graph in one piece.
 
     Parameters
     ----------
@@ -58,31 +39,16 @@ class StripedSearch:
         max_depth: int | None = None,
         options: StripedOptions | None = None,
     ) -> None:
-        started = time.perf_counter()
-        check_output(output)
         check_stripes(graph)
-        self.graph = graph
-        self.max_depth = max_depth
-        self.labels: tuple[RankLabels, ...] = ()
-        n, tree = graph.vertex_count, output != "distance"
-        self._ranks = [
-            StripedRankSearch(part, n, graph.ranks, tree=tree, options=options) for part in graph.parts
-        ]
-        self._distance = numpy.empty(n, numpy.int32) if output != "predecessor" else None
-        self._predecessor = numpy.empty(n, predecessor_dtype(n)) if tree else None
-        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+        facts, tree = (graph.vertex_count, graph.ranks), output != "distance"
+
+        def make(part: RankGraph) -> StripedRankSearch:
+            return StripedRankSearch(part, *facts, tree=tree, options=options)
+
+        super().__init__(graph, make, output=output, max_depth=max_depth)
 
     def _program(self, end: Endpoint, source: int) -> Any:
         return search_program(end, self._ranks[end.rank], source, max_depth=self.max_depth)
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex; raises ValueError when it is not in the graph."""
-        check_source(source, self.graph.vertex_count)
-        started = time.perf_counter()
-        labels = run_in_lock_step(lambda end: self._program(end, source), self.graph.ranks)
-        milliseconds = (time.perf_counter() - started) * 1e3
-        self.labels = tuple(labels)
-        return put_together(source, labels, self._distance, self._predecessor, milliseconds)
 
 
 def search_rank(

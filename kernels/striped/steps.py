@@ -31,18 +31,18 @@ def expand_block(  # type: ignore[no-untyped-def]
     history and the bitmask dropped. `history` is the number of its entries, 0 for none.
     """
     seen = numpy.full(max(1, history), -1, numpy.int64)
-    slots = numpy.int64(history - 1)
+    mask = numpy.int64(history - 1)
     place = before[first]
     for position in range(first, last):
         local = frontier[position]
         for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
             v = columns[arc]
             if history:
-                slot = numpy.int64(v) & slots
-                if seen[slot] == numpy.int64(v):
+                cell = numpy.int64(v) & mask
+                if seen[cell] == numpy.int64(v):
                     culled[0] += 1
                     continue
-                seen[slot] = numpy.int64(v)
+                seen[cell] = numpy.int64(v)
             owner = v % ranks
             there = v // ranks
             if masked:
@@ -92,14 +92,14 @@ def cull_bins(first, last, starts, ids, sources, tree, words, word_starts, kept)
 
 @serial
 def contract(  # type: ignore[no-untyped-def]
-    ids, tails, scale, shift, level, distance, predecessor, tree, fresh, marked
+    ids, tails, scale, shift, level, distance, predecessor, tree, newly, marked
 ):
-    """Claim what a bin brings, alone; tail t is vertex t * scale + shift. Returns how many are fresh now."""
+    """Claim what a bin brings, alone; tail t is vertex t * scale + shift. Returns how many are new."""
     for position in range(len(ids)):
         local = ids[position]
         if distance[local] == -1:
             distance[local] = level + 1
-            fresh[marked] = local
+            newly[marked] = local
             marked += 1
         elif not tree or distance[local] != level + 1:
             continue
@@ -110,14 +110,14 @@ def contract(  # type: ignore[no-untyped-def]
 
 @serial
 def contract_block(  # type: ignore[no-untyped-def]
-    first, last, ids, tails, scale, shift, level, distance, predecessor, tree, fresh, marker
+    first, last, ids, tails, scale, shift, level, distance, predecessor, tree, newly, marker
 ):
-    """Claim a part of a bin while other threads claim others; `marker[0]` counts what is fresh."""
+    """Claim a part of a bin while other threads claim others; `marker[0]` counts what is newly visited."""
     for position in range(first, last):
         local = ids[position]
         if distance[local] == -1:
             if compare_and_swap(distance, local, numpy.int32(-1), numpy.int32(level + 1)) == -1:
-                fresh[fetch_add(marker, 0, numpy.int64(1))] = local
+                newly[fetch_add(marker, 0, numpy.int64(1))] = local
         elif not tree or distance[local] != level + 1:
             continue
         if tree:
@@ -125,8 +125,8 @@ def contract_block(  # type: ignore[no-untyped-def]
 
 
 @serial
-def mark(fresh, base, words):  # type: ignore[no-untyped-def]
+def mark(newly, base, words):  # type: ignore[no-untyped-def]
     """Enter this rank's own new vertices in the bitmask."""
-    for position in range(len(fresh)):
-        there = fresh[position]
+    for position in range(len(newly)):
+        there = newly[position]
         words[base + numpy.int64(there >> 6)] |= numpy.uint64(1) << numpy.uint64(there & 63)

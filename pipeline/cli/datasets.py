@@ -18,8 +18,8 @@ from gravel.pipeline.workflow.catalogue import read_catalogue
 from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import MapNode, parse
 from gravel.pipeline.workflow.reading import read_workflow_text
-from gravel.stages.addresses import hidden, shown
 from gravel.stages.errors import StageError
+from gravel.stages.urls import hidden, shown
 
 PLACES = ("datasets.yaml", "workflows/catalogues/datasets.yaml")
 """Catalogues that are looked into where none is named."""

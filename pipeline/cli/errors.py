@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from gravel.pipeline.core.errors import GravelError, Location, Problem, RequestError
-from gravel.stages.addresses import hidden_in_text
 from gravel.stages.errors import StageError
+from gravel.stages.urls import hidden_in_text
 
 __all__ = ["echo", "exit_code", "render", "run_command"]
 

@@ -9,7 +9,7 @@ import click
 
 from gravel.pipeline.cli.options import write_text
 from gravel.pipeline.core.errors import RequestError
-from gravel.stages.addresses import is_url
+from gravel.stages.urls import is_url
 
 MORE = """\
 

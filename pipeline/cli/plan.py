@@ -21,7 +21,7 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit
 from gravel.pipeline.progress.text_table import text_table
-from gravel.stages.addresses import hidden
+from gravel.stages.urls import hidden
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.memory import Capacity

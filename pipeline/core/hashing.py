@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from blake3 import blake3
 
-from gravel.stages.addresses import hidden, shown
 from gravel.stages.stage import Parameters, Stage
+from gravel.stages.urls import hidden, shown
 
 Json: TypeAlias = Any
 

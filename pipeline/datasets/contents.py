@@ -13,8 +13,8 @@ from gravel.pipeline.core.errors import NeedsContent, RequestError
 from gravel.pipeline.datasets.downloads import Downloads, digests_of, server_facts
 from gravel.pipeline.datasets.fetches import Fetches
 from gravel.pipeline.datasets.fetching import FetchError
-from gravel.stages.addresses import shown
 from gravel.stages.errors import StageError
+from gravel.stages.urls import shown
 
 __all__ = ["Contents"]
 

@@ -26,8 +26,9 @@ from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, Watch, f
 from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
 from gravel.pipeline.datasets.records import UrlRecord, UrlRecords
 from gravel.pipeline.store.files import LocalFiles, storage_errors
-from gravel.stages.addresses import Address, address_of, is_url, shown
+from gravel.stages.addresses import Address, address_of
 from gravel.stages.errors import StageError
+from gravel.stages.urls import is_url, shown
 
 __all__ = ["Download", "Downloads", "digests_of", "is_fetched", "name_of", "server_facts"]
 

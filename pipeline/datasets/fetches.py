@@ -11,8 +11,8 @@ from pathlib import Path
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.downloads import Download, Downloads
-from gravel.stages.addresses import shown
 from gravel.stages.errors import StageError
+from gravel.stages.urls import shown
 
 __all__ = ["Fetches"]
 

@@ -17,7 +17,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_state import shows_every_change, state_of
 from gravel.pipeline.core.trace import doubt, note_input, note_memo
 from gravel.pipeline.store.files import LocalFiles
-from gravel.stages.addresses import is_url
+from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

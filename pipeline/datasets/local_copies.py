@@ -17,8 +17,8 @@ def local_copy(cache_root: Path, url: str) -> str | None:
 
 def fetched_copy(cache_root: Path, url: str) -> str:
     """Return the same; raises StageError where nothing was, so that sizes are not asked of the network."""
-    from gravel.stages.addresses import shown
     from gravel.stages.errors import StageError
+    from gravel.stages.urls import shown
 
     found = local_copy(cache_root, url)
     if found is None:

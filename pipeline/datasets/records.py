@@ -21,7 +21,8 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_modes import written_aside
 from gravel.pipeline.datasets.fetching import Facts
 from gravel.pipeline.store.files import LocalFiles
-from gravel.stages.addresses import address_of, has_secrets, shown, variables
+from gravel.stages.addresses import address_of
+from gravel.stages.urls import has_secrets, shown, variables
 
 __all__ = ["UrlRecord", "UrlRecords"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SUBJECT = "tuned constants"
 
 
-def tune(told: Callable[[Outcome], None], bench: Bench | None = None) -> dict[str, Any]:
+def tune(report: Callable[[Outcome], None], bench: Bench | None = None) -> dict[str, Any]:
     """Measure the constants on the first GPU, telling of each, and store them for this machine.
 
     Returns the device, when it was, what was found for each constant, and the folder that has it. Raises
@@ -30,7 +30,7 @@ def tune(told: Callable[[Outcome], None], bench: Bench | None = None) -> dict[st
     device = _device(bench is None)
     found = []
     for outcome in measure(GpuBench() if bench is None else bench):
-        told(outcome)
+        report(outcome)
         found.append(outcome)
     measured = datetime.now(UTC).isoformat(timespec="seconds")
     records = {outcome.constant.name: outcome.record() for outcome in found}

@@ -14,8 +14,8 @@ from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.plan.source_files import listed_sources
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.addresses import shown
 from gravel.stages.stage import FileInput, Parameters, Stage
+from gravel.stages.urls import shown
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
 

@@ -8,7 +8,7 @@ from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plan.model import StageRun
-from gravel.stages.addresses import is_url
+from gravel.stages.urls import is_url
 
 MAX_BYTES = 64 << 20
 """Of a file of sources: a search from each of its lines would take days."""

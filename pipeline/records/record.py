@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.records.event_log import LOG, EventLog, named
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.sharing import keep_own
-from gravel.stages.addresses import hidden_in_text
+from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Json

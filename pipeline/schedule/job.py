@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.schedule.record import Record
 from gravel.pipeline.schedule.times import Times, times_of
-from gravel.stages.addresses import REFERENCE, hidden_in_text, is_url
+from gravel.stages.urls import REFERENCE, hidden_in_text, is_url
 
 Event = Literal["failure", "change"]
 """For what a job may have a hook."""

@@ -14,7 +14,7 @@ from gravel.pipeline.schedule.job_store import Claim, JobStore
 from gravel.pipeline.schedule.policy import State, corrected, next_start
 from gravel.pipeline.schedule.times import find_zone, from_iso, iso
 from gravel.pipeline.store.leases import holder
-from gravel.stages.addresses import hidden_in_text
+from gravel.stages.urls import hidden_in_text
 
 OVERDUE = 90.0
 """Seconds; a timer makes a pass every minute."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.stages.addresses import shown
 from gravel.stages.artifacts import Json
+from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.workflow.model import Workflow

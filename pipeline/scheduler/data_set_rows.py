@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from gravel.stages.addresses import shown
 from gravel.stages.artifacts import Json
+from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.progress.events import Event, QuietReporter
 from gravel.pipeline.store.failures import explain
 from gravel.pipeline.workers.spans import Spans
-from gravel.stages.addresses import hidden_in_text
+from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Reporter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.record import Outline
-from gravel.stages.addresses import hidden
+from gravel.stages.urls import hidden
 
 __all__ = ["outline_of"]
 

@@ -11,7 +11,7 @@ from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
 from gravel.pipeline.scheduler.provenance import provenance
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
-from gravel.stages.addresses import shown
+from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.attempts import Attempts

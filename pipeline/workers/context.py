@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from gravel.stages.addresses import hidden_in_text
 from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.context import MemorySink, Sink
 from gravel.stages.stage import Machine
+from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from gravel.stages.addresses import hidden_in_text
+from gravel.stages.urls import hidden_in_text
 
 
 class StageLog:

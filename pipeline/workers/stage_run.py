@@ -33,9 +33,9 @@ from gravel.pipeline.workers.resident import (
 from gravel.pipeline.workers.spans import Spans
 from gravel.pipeline.workers.stage_log import StageLog
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-from gravel.stages.addresses import is_url
 from gravel.stages.copies import copies
 from gravel.stages.stage import Stage
+from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable

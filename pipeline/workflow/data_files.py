@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.names import nearest
-from gravel.stages.addresses import is_url
+from gravel.stages.urls import is_url
 
 SUFFIXES = (".yaml", ".yml")
 """Names of workflow files; any other file is looked into."""

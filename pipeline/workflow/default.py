@@ -15,8 +15,8 @@ from gravel.pipeline.workflow.inspection import inspect_file
 from gravel.pipeline.workflow.loading import read_workflow
 from gravel.pipeline.workflow.model import StageEntry, Workflow
 from gravel.pipeline.workflow.nodes import Text
-from gravel.stages.addresses import is_url, shown
 from gravel.stages.errors import StageError
+from gravel.stages.urls import is_url, shown
 
 __all__ = ["load_default", "workflow_text"]
 

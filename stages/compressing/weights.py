@@ -33,16 +33,17 @@ def smallest_dtype(weights: Any) -> numpy.dtype[Any]:
     """Choose the type by the smallest and the largest weight."""
     import numpy
 
-    stored = numpy.dtype(weights.dtype)
+    stored: numpy.dtype[Any] = numpy.dtype(weights.dtype)
     if stored.kind == "f":
         return stored
     low = high = 0
     for piece in _pieces(weights):
         low, high = min(low, int(piece.min())), max(high, int(piece.max()))
     for width in (1, 2):
-        held = numpy.iinfo(f"{stored.kind}{width}")
+        narrow: numpy.dtype[Any] = numpy.dtype(f"{stored.kind}{width}")
+        held = numpy.iinfo(narrow)
         if held.min <= low and high <= held.max:
-            return held.dtype
+            return narrow
     return stored
 
 

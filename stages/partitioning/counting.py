@@ -51,13 +51,14 @@ def find_delegates(
     """List the vertices above the threshold, and write their index to files for the workers."""
     import numpy
 
-    from gravel.kernels.partition.shares import delegate_words, index_delegates
+    from gravel.kernels.partition.layout import packed_bits
+    from gravel.kernels.partition.shares import index_delegates
 
     words, vertices, degrees = [], [], []
     for first, offsets in offset_pieces(graph):
         lengths = numpy.diff(offsets)
         above = lengths > threshold
-        words.append(delegate_words(above))
+        words.append(packed_bits(above))
         vertices.append((numpy.flatnonzero(above) + first).astype(dtype))
         degrees.append(lengths[above])
     empty = numpy.empty(0, numpy.int64)

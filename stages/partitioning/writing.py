@@ -116,7 +116,7 @@ class RankWriter:
         """Turn lengths into row offsets, and into the list or mask of filled rows, with its bytes."""
         import numpy
 
-        from gravel.kernels.partition.shares import delegate_words
+        from gravel.kernels.partition.layout import packed_bits
 
         file = self._files[name]
         file.seek(0)
@@ -133,7 +133,7 @@ class RankWriter:
             if name == "nn":
                 continue
             filled = lengths > 0
-            some = numpy.flatnonzero(filled) + first if name == "nd" else delegate_words(filled)
+            some = numpy.flatnonzero(filled) + first if name == "nd" else packed_bits(filled)
             sources.append(some.astype(numpy.uint32) if name == "nd" else some)
             listed += (4 if name == "nd" else 8) * len(some)
         file.close()

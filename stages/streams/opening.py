@@ -7,10 +7,11 @@ import errno
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gravel.stages.addresses import Address, address_of, shown
-from gravel.stages.addresses import is_url as is_url
+from gravel.stages.addresses import Address, address_of
 from gravel.stages.copies import copy_of
 from gravel.stages.errors import StageError
+from gravel.stages.urls import is_url as is_url
+from gravel.stages.urls import shown
 
 REMOTE_BLOCK = 8 << 20
 """Bytes asked for at once from a URL: large enough that the round trip does not count."""

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
-from gravel.stages.addresses import shown
 from gravel.stages.errors import StageError
 from gravel.stages.streams.archive import graph_of, is_archive
 from gravel.stages.streams.compression import BadCompression, compression_of, decompress, split_name
 from gravel.stages.streams.opening import explain, explain_remote, is_url, local_path, open_raw
+from gravel.stages.urls import shown
 
 READ = 1 << 20
 """Bytes of the stored file read at once by default."""

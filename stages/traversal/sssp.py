@@ -14,6 +14,7 @@ from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.placing import search_count, width_of
 from gravel.stages.traversal.records import placement_record, prepared
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
+from gravel.stages.weights import unusable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,7 +127,7 @@ def prepare_paths(
             **constants,
         )
     except ValueError as error:
-        raise StageError(str(error)) from None
+        raise unusable(error, graph.permutation) from None
     return search, notes
 
 

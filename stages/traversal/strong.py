@@ -11,7 +11,6 @@ from gravel.kernels.strong_components import default_on
 from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.symmetrize import WORKING_BYTES
 from gravel.stages.symmetrize import device_bytes as building_bytes
 from gravel.stages.traversal.placing import width_of
 from gravel.stages.traversal.strategy import (
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     from gravel.stages.traverse import TraverseParameters
 
 ALGORITHM = "strong_components"
+
+COMPILED = 84 << 20
+"""As of weak components: what Numba takes to compile a search, and to be there at all (49 MiB where it comes
+compiled from the disk)."""
 
 TARJAN_BYTES, FORWARD_BACKWARD_BYTES = 33, 25
 """Per vertex of `gravel.kernels.strong_components.cpu`, beside three vertex numbers and the label."""
@@ -78,11 +81,11 @@ def estimate(
     if backend_of_search(parameters, machine) == "cuda":
         making = rows + building_bytes(n, m, m, width) + 16 * m if graph.directed else 0
         on_device = rows + max(making, rows + device_bytes(n, m, width))
-        return Need(WORKING_BYTES + rows + width * n + back, on_device, outputs, refusal=refusal)
+        return Need(COMPILED + rows + width * n + back, on_device, outputs, refusal=refusal)
     if parameters.strategy in ("auto", "tarjan"):
         host = rows + (TARJAN_BYTES + 4 * width) * n
     else:
         # The ends of arcs are there until the rows of predecessors are.
-        making = rows + 3 * width * m if graph.directed else 0
+        making = rows + width * m if graph.directed else 0
         host = rows + max(making, rows + (FORWARD_BACKWARD_BYTES + 4 * width) * n)
-    return Need(WORKING_BYTES + host + back, 0, outputs, refusal=refusal)
+    return Need(COMPILED + host + back, 0, outputs, refusal=refusal)

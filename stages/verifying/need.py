@@ -29,7 +29,7 @@ PATH_BYTES = 24
 """Per vertex of `gravel.kernels.verify.sssp` beside labels: offsets, distances as 64 bits, levels, and marks
 of several rules."""
 
-STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 16
+STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 8
 """Of `gravel.kernels.verify.strong_components` per vertex beside what weak components take: labels of 64
 bits, rows of predecessors, a queue, members and where they begin, entering arcs, marks; and per arc beside
 two vertices: the order by which those rows are made."""

@@ -20,7 +20,8 @@ from pathlib import Path
 
 READERS = {
     "gravel": """
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.context import PlainContext
 class Discard(PlainContext):
     'Counts what it is given, so that memory is the reader\\'s own.'

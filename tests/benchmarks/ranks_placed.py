@@ -27,8 +27,9 @@ from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.partition import SearchOptions, partition, suggest_threshold
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
-from gravel.kernels.partition.encoded import encode_rank, encoded_bytes
+from gravel.kernels.partition.encoded import encoded_bytes
 from gravel.kernels.partition.layout import SUBGRAPHS
+from tests.kernels.encoded_case import encode_rank
 
 CHECKED = 3
 """Sources whose distances are compared."""

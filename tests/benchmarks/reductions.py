@@ -29,7 +29,7 @@ import numpy
 from pydantic import ByteSize, TypeAdapter
 
 from gravel.kernels.exchange import Endpoint, drive
-from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, masks_sent, reduction_rounds
+from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, reduction_rounds
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
 
@@ -109,7 +109,8 @@ def by_workers(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> I
     points = []
     for size in sizes:
         for algorithm in ALGORITHMS:
-            sent = size * masks_sent(reduction_rounds(algorithm, ranks, groups))
+            rounds = reduction_rounds(algorithm, ranks, groups)
+            sent = size * sum(len(taken) for each in rounds for taken in each)
             # A first turn, and each repetition one.
             if (1 + REPEATS) * sent / WIRE_RATE <= limit:
                 points.append((size // 8, algorithm, groups))

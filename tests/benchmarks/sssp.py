@@ -1,7 +1,7 @@
 """Times shortest paths, each search checked; on the CPU beside other libraries, with --cuda on a GPU.
 
     python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --peers
-    python -m tests.benchmarks.sssp kron20 shared/data/USA-road-NE.pace.gr.xz --cuda --widths 0.1 4
+    python -m tests.benchmarks.sssp kron20 USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
 
 Kronecker graphs are those of Graph500 (edge factor 16), any other name is a file that `ingest` reads; all are
 symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
@@ -99,6 +99,17 @@ def as_floats(distance: Any) -> Any:
     return numpy.where((found < 0) | (found > 1e300), numpy.inf, found)
 
 
+CLOCK: list[Callable[[], float]] = [time.perf_counter]
+"""What times searches on the CPU."""
+
+
+def timed(search: Callable[[int], Any], source: int) -> tuple[Any, float]:
+    """Return what a search finds and the milliseconds that it takes."""
+    started = CLOCK[0]()
+    found = search(source)
+    return found, (CLOCK[0]() - started) * 1e3
+
+
 def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: bool, **tuning: Any) -> Any:
     """Print the times of one way of searching; return the last distances, on the host."""
     placed = rows
@@ -115,8 +126,8 @@ def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: b
             assert not wrong, wrong
         times = []
         for source in sources:
-            found = search.run(source)
-            times.append(found.milliseconds)
+            found, taken_here = timed(search.run, source)
+            times.append(found.milliseconds if cuda else taken_here)
         shown = " ".join(f"{key} {value:g}" for key, value in tuning.items())
         taken = f"{statistics.median(times):9.3f} ms, {min(times):.3f} to {max(times):.3f}"
         output = "tree" if predecessor else "distances"
@@ -124,6 +135,32 @@ def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: b
         rounds = f"{found.rounds} rounds" + (f", {wide} steps of the grid" if wide is not None else "")
         print(f"  {strategy:15} {shown:10} {output:9} median {taken}; {rounds}", flush=True)
     return found.distance.get() if cuda else found.distance
+
+
+def measure_pairs(rows: Rows, count: int, last: Any, source: int, *, cuda: bool) -> None:
+    """Print the time of pairs with their paths; those of one source are checked by its search."""
+    from gravel.kernels import point_to_point
+
+    placed: Any = rows
+    if cuda:
+        import cupy
+
+        placed = tuple(map(cupy.asarray, rows))
+    vertices = len(rows[0]) - 1
+    sources, targets = numpy.random.default_rng(11).integers(0, vertices, (2, count))
+    sources[: count // 4] = source
+    for weights, by in ((placed[2], "weights"), (None, "arcs")):
+        queries = point_to_point.prepare(*placed[:2], weights)
+        queries.run(sources[:8], targets[:8])
+        found, taken = timed(lambda _, ready=queries: ready.run(sources, targets), 0)  # type: ignore[misc]
+        if by == "weights":
+            expected = as_floats(last)[targets[: count // 4]]
+            assert numpy.allclose(as_floats(found.length)[: count // 4], expected, rtol=1e-12)
+        taken = found.milliseconds if cuda else taken
+        told = f"{taken / count:9.3f} ms each, {queries.at_once} at a time"
+        print(
+            f"  {count} pairs by {by:9} {told}, {len(found.vertices) / count:.0f} vertices a path", flush=True
+        )
 
 
 def main() -> None:
@@ -135,11 +172,20 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--widths", type=float, nargs="+", default=[])
     parser.add_argument("--blocks", type=int, nargs="+", default=[], help="threads of a block, with --cuda")
+    parser.add_argument("--pairs", type=int, default=0, help="searches from both ends")
+    parser.add_argument("--few", type=int, nargs="+", default=[], help="few_arcs, with --cuda")
     parser.add_argument("--floats", action="store_true")
     parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="of all threads, which others on the machine do not add to",
+    )
     asked = parser.parse_args()
+    if asked.processor_time:
+        CLOCK[0] = time.process_time
     if asked.threads:
         set_threads(asked.threads)
     for name in asked.graphs:
@@ -152,15 +198,18 @@ def main() -> None:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, width=width)
         for block in asked.blocks:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, block=block)
+        for few in asked.few:
+            measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, few_arcs=few)
+        if asked.pairs:
+            measure_pairs(rows, asked.pairs, last, sources[-1], cuda=asked.cuda)
         if not asked.peers:
             continue
         measure(name, rows, sources, "dijkstra", cuda=False)
         for peer, search in peers(rows):
             times = []
             for source in sources[-3:]:
-                started = time.perf_counter()
-                found = search(source)
-                times.append((time.perf_counter() - started) * 1e3)
+                found, taken = timed(search, source)
+                times.append(taken)
             assert numpy.allclose(as_floats(found), as_floats(last), rtol=1e-6), peer
             print(f"  {peer:36} median {statistics.median(times):9.3f} ms of 3 sources", flush=True)
 

@@ -26,7 +26,8 @@ import numpy
 from gravel.stages import ingest_device
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.sizes import Machine
 
 EDGE_FACTOR = 16

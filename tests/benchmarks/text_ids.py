@@ -42,7 +42,8 @@ def read(reader: str, path: str) -> tuple[int, int]:
         import os
 
         from gravel.stages.context import PlainContext
-        from gravel.stages.ingest import IngestParameters, ingest
+        from gravel.stages.ingest import ingest
+        from gravel.stages.ingest_parameters import IngestParameters
         from gravel.stages.stage import Machine
 
         threads = len(os.sched_getaffinity(0))

@@ -46,7 +46,7 @@ def half_empty(tail: int, vertices: int = VERTICES) -> tuple[ZooGraph, list[int]
     return ZooGraph("half_empty", vertices, source, target), [int(each) for each in kinds]
 
 
-def test_slots_ascend_with_their_vertices() -> None:
+def test_compact_ids_ascend_with_their_vertices() -> None:
     bits = numpy.random.default_rng(1).random(500) < 0.4
     ids = CompactIds(numpy.packbits(numpy.append(bits, [False] * 12), bitorder="little").view(numpy.uint32))
     filled = numpy.flatnonzero(bits)
@@ -60,7 +60,7 @@ def test_slots_ascend_with_their_vertices() -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_rows_and_columns_go_by_slots(ranks: int) -> None:
+def test_rows_and_columns_go_by_compact_ids(ranks: int) -> None:
     graph, _ = half_empty(9)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     ids = [compact_ids_of(part, whole.delegates, whole.vertex_count, ranks) for part in whole.parts]
@@ -117,7 +117,7 @@ def test_warps_that_commit_several_words_at_a_time() -> None:
     assert numpy.array_equal(search.run(sources[0]).distance, wanted.distance)
 
 
-def test_directed_graphs_keep_all_slots() -> None:
+def test_directed_graphs_keep_all_ids() -> None:
     graph, sources = half_empty(3)
     whole = partition(*fast_csr(graph, symmetric=False), ranks=2, threshold=12)
     search = CudaPartitionSearch(whole, devices=(0, 1), time_limit=60.0)

@@ -80,5 +80,5 @@ def test_wide_vertices(emulated: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_many_ranks(emulated: None) -> None:
-    with pytest.raises(ValueError, match="at most 1024 deal arcs"):
+    with pytest.raises(ValueError, match="at most 1024 fit; use fewer"):
         on_gpu.RankBuilder(SOURCES[0], 1025, 0)

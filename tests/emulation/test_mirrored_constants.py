@@ -131,7 +131,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
-        *same("generate.communities", "BUNDLE HEADER PER_LEVEL DRAWS"),
+        *same("generate.communities_tables", "BUNDLE HEADER PER_LEVEL DRAWS"),
         ("STEP", "generate.counter", "STEP"),
     ],
     "kernels/text/pairs.cu": [

@@ -13,7 +13,6 @@ import pytest
 
 from gravel.kernels.cuda.source import waits_for_the_grid
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
-from gravel.kernels.partition.encoded import encode_rank
 from gravel.kernels.partition.nccl import NcclSearch
 from gravel.kernels.partition.nccl.masks import choose_way
 from gravel.kernels.partition.nccl.rank import NcclRank
@@ -21,6 +20,7 @@ from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.encoded_case import encode_rank
 from tests.kernels.test_partition_search import GROUPED, OPTIONS
 from tests.zoo import zoo
 

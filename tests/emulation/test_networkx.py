@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from gravel.errors import RequestError
 from gravel.networkx import device
 from gravel.networkx.backend import backend
+from gravel.pipeline.core.errors import RequestError
 from tests.emulation import strict_cupy
 from tests.gravel.networkx.graphs import KINDS, calls, connected, graph, outcome
 
@@ -32,6 +32,7 @@ THERE: dict[str, tuple[int, ...]] = {
     "is_weakly_connected": (),
     "node_connected_component": (3,),
     "number_connected_components": (),
+    "number_strongly_connected_components": (),
     "number_weakly_connected_components": (),
     "periphery": (),
     "radius": (),

@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
+from gravel.kernels.partition.layout import packed_bits
 from gravel.kernels.striped import stripe_rows
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.strict_cupy import on_device
@@ -65,7 +66,7 @@ def test_shares_are_those_of_the_cpu(graph: ZooGraph) -> None:
         offsets, columns = fast_csr(graph, symmetric=symmetric)
         lengths = numpy.diff(offsets)
         above = lengths > threshold
-        host = shares.index_delegates(shares.delegate_words(above), lengths[above])
+        host = shares.index_delegates(packed_bits(above), lengths[above])
         vertices, index = indexed(offsets, threshold, columns.dtype)
         assert numpy.array_equal(vertices, numpy.flatnonzero(above))
         assert vertices.dtype == columns.dtype
@@ -88,7 +89,7 @@ def test_many_ranks_and_wide_vertices(ranks: int) -> None:
     offsets, columns = fast_csr(SKEWED, symmetric=True, index=numpy.uint64)
     lengths = numpy.diff(offsets)
     above = lengths > 9
-    host = shares.index_delegates(shares.delegate_words(above), lengths[above])
+    host = shares.index_delegates(packed_bits(above), lengths[above])
     index = chunks_cuda.DelegateIndex(*map(on_device, host))
     given = on_device(offsets), on_device(columns)
     for low in range(0, ranks, 64):

@@ -64,9 +64,8 @@ def test_frontiers_that_the_whole_grid_relaxes(dtype: Any) -> None:
 
 @pytest.mark.parametrize("few", [1, 40, 1 << 20])
 @pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
-def test_frontiers_go_to_the_grid_and_back(monkeypatch: pytest.MonkeyPatch, dtype: Any, few: int) -> None:
+def test_frontiers_go_to_the_grid_and_back(dtype: Any, few: int) -> None:
     """A path between stars: of some the leaves are too many for a block, of one the arcs."""
-    monkeypatch.setattr("gravel.kernels.sssp.cuda.delta_stepping.FEW_ARCS", few)
     pairs, hub = [], 0
     for leaves in (10, 3000, 300, 5000, 20):
         pairs += [(hub, hub + 1 + i) for i in range(leaves)] + [(hub + leaves, hub + leaves + 1)]
@@ -76,19 +75,31 @@ def test_frontiers_go_to_the_grid_and_back(monkeypatch: pytest.MonkeyPatch, dtyp
     weights = rng.integers(0, 30, len(pairs)).astype(dtype)
     graph = weighted("stars", hub + 1, pairs, weights)
     for width in (0.3, 3.0, 100.0):
-        check(graph, sources=[0], width=width)
+        check(graph, sources=[0], width=width, few_arcs=few)
+
+
+def test_rows_that_all_blocks_share() -> None:
+    """The longest is for the whole grid, others are dealt to blocks: more of them than there are blocks."""
+    rng = numpy.random.default_rng(2)
+    n = 41_000
+    pairs = [(0, v) for v in range(1, 40_000)] + [(v, 0) for v in range(1, 40_000, 7)]
+    pairs += [(v, w) for v in range(40_000, 40_007) for w in range(v % 7, 2000, 3)]
+    pairs += [(5, v) for v in range(40_000, 40_007)]
+    weights = rng.integers(0, 50, len(pairs)).astype(numpy.uint32)
+    check(weighted("huge", n, pairs, weights), sources=[0, 5])
 
 
 def test_both_kinds_of_steps_are_taken() -> None:
     graph = random_graph(26)
     placed = [strict_cupy.on_device(each) for each in graph.rows]
-    search = prepare(*placed, block=grid_kernels.THREADS)
-    search.run(0)
-    assert search.rounds_of_the_grid == 0
-    assert search.run(0).rounds > 3
-    search._few = numpy.uint32(1)
-    search.run(0)
-    assert search.rounds_of_the_grid > 0
+    alone = prepare(*placed, block=grid_kernels.THREADS)
+    assert alone.run(0).rounds > 3
+    assert alone.rounds_of_the_grid == 0
+    together = prepare(*placed, block=grid_kernels.THREADS, few_arcs=0)
+    together.run(0)
+    assert together.rounds_of_the_grid > 0
+    with pytest.raises(ValueError, match="few_arcs is -1"):
+        prepare(*placed, few_arcs=-1)
 
 
 def test_weights_that_cannot_be_name_their_arc() -> None:

@@ -59,7 +59,7 @@ def same(found: Any, wanted: Any, graph: tuple[Any, Any], source: int, *, exact:
 def same_levels(labels: Any, on_cpu: Any, options: StripedOptions) -> None:
     for mine, theirs in zip(labels, on_cpu, strict=True):
         for one, other in zip(mine.levels, theirs.levels, strict=True):
-            assert (one.frontier, one.arcs, one.fresh) == (other.frontier, other.arcs, other.fresh)
+            assert (one.frontier, one.arcs, one.claimed) == (other.frontier, other.arcs, other.claimed)
             assert one.arcs == one.duplicates + one.masked + sum(one.sent)
             assert min(one.expand_milliseconds, one.barrier_milliseconds, one.contract_milliseconds) >= 0
             if options.bitmask or not options.local_duplicates:

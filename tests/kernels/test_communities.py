@@ -8,7 +8,8 @@ import pytest
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
-from gravel.kernels.generate.communities import BINS_PER_OCTAVE, _bins, communities
+from gravel.kernels.generate.communities import communities
+from gravel.kernels.generate.communities_tables import BINS_PER_OCTAVE, _bins
 from gravel.kernels.generate.counter import MASK
 from gravel.kernels.order import apply, permutation, statistics
 from gravel.kernels.threads import set_threads

@@ -44,7 +44,8 @@ def test_build_of_wide_vertices() -> None:
 def test_build_with_every_block(block) -> None:
     graph = rmat(12)
     expected = csr.build(graph.source, graph.target, graph.vertex_count)
-    found = csr_cuda.build(*on_device(graph.source, graph.target), graph.vertex_count, block=block)
+    choice = csr.Choice(last_vertex=graph.vertex_count)
+    found = csr_cuda.build(*on_device(graph.source, graph.target), graph.vertex_count, choice, block=block)
     same(found.row_offsets, expected.row_offsets)
     same(found.column_indices, expected.column_indices)
 
@@ -54,9 +55,7 @@ def test_ranges_whose_keys_do_not_fit_are_halved() -> None:
 
     source = cupy.array([0, (1 << 33) - 1, 5], cupy.uint64)
     target = cupy.array([1, 7, 5], cupy.uint64)
-    rows = csr_cuda.build(
-        source, target, 1 << 62, direction="as_given", keep_loops=True, first_vertex=0, last_vertex=9
-    )
+    rows = csr_cuda.build(source, target, 1 << 62, csr.Choice("as_given", keep_loops=True, last_vertex=9))
     assert rows.row_offsets.get().tolist() == [0, 1, 1, 1, 1, 1, 2, 2, 2, 2]
     assert rows.column_indices.get().tolist() == [1, 5]
     assert rows.loop_count == 1

@@ -53,7 +53,7 @@ def check(graph: Any, sources: list[int], ranks: int, options: StripedOptions, *
             assert numpy.array_equal(predecessor, wanted.predecessor)
         for mine, theirs in zip(on_gpu.labels, on_cpu.labels, strict=True):
             for one, other in zip(mine.levels, theirs.levels, strict=True):
-                assert (one.frontier, one.arcs, one.fresh) == (other.frontier, other.arcs, other.fresh)
+                assert (one.frontier, one.arcs, one.claimed) == (other.frontier, other.arcs, other.claimed)
                 assert one.arcs == one.duplicates + one.masked + sum(one.sent)
                 if options.bitmask or not options.local_duplicates:
                     assert (one.sent, one.sent_bytes) == (other.sent, other.sent_bytes)

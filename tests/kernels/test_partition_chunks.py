@@ -10,7 +10,8 @@ import pytest
 from gravel.kernels.partition import partition, take_census
 from gravel.kernels.partition.census import LARGEST
 from gravel.kernels.partition.chunks import split_rows
-from gravel.kernels.partition.shares import delegate_words, index_delegates
+from gravel.kernels.partition.layout import packed_bits
+from gravel.kernels.partition.shares import index_delegates
 from gravel.kernels.partition.storage import storage
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
@@ -26,7 +27,7 @@ def test_ranges_add_up_to_the_partition(graph: ZooGraph) -> None:
         offsets, columns = graph.csr(symmetric=symmetric)
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         above = numpy.diff(offsets) > threshold
-        index = index_delegates(delegate_words(above), numpy.diff(offsets)[above])
+        index = index_delegates(packed_bits(above), numpy.diff(offsets)[above])
         cuts = sorted({0, n, *random.integers(0, n + 1, 4).tolist()})
         for low, high in ((0, ranks), (ranks - 1, ranks)):
             shares = [

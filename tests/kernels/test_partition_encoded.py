@@ -9,9 +9,10 @@ import numpy
 import pytest
 
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
-from gravel.kernels.partition.encoded import encode_rank, encoded_bytes, encoded_subgraph
+from gravel.kernels.partition.encoded import encoded_bytes, encoded_subgraph
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.encoded_case import encode_rank
 from tests.zoo import zoo
 
 LAYOUTS = [

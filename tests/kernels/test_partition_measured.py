@@ -78,7 +78,7 @@ def seconds_of_a_level(ranks: int) -> float:
 
 
 def test_levels_that_find_hardly_anything() -> None:
-    """The mean of the first two and the last two levels of four searches, visits to the last meeting.
+    """The mean of the first two and the last two levels of four searches, visits to the last barrier.
 
     They took 19.2 us on one GPU and 31.1 on two by kernels that are gone.
     """

@@ -134,7 +134,7 @@ def test_every_arc_is_accounted_for() -> None:
         records = [record for rank in search.labels for record in rank.levels]
         assert sum(record.arcs for record in records) == degrees[reached].sum()
         assert sum(record.frontier for record in records) == reached.sum()
-        assert sum(record.fresh for record in records) == reached.sum() - 1
+        assert sum(record.claimed for record in records) == reached.sum() - 1
         for record in records:
             assert record.arcs == record.duplicates + record.masked + sum(record.sent)
         over_wires = 0

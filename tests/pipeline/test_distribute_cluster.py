@@ -18,7 +18,8 @@ from gravel.pipeline.records.reading import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import STAGE, distribute, make_as_rank
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.ranks.distributed_rank import find_as_rank

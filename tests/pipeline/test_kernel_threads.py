@@ -11,7 +11,7 @@ from gravel.kernels import threads
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.hardware import core_count
 from gravel.pipeline.workers.on_worker import run_items
-from gravel.stages.addresses import shown
+from gravel.stages.urls import shown
 
 WORKFLOW = """
 workflow: threads

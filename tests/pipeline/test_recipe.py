@@ -136,7 +136,8 @@ def test_a_digest_is_the_same_in_every_process():
 
 
 def test_recipes_of_before_a_parameter_was_added_still_hold():
-    from gravel.stages.ingest import STAGE, IngestParameters
+    from gravel.stages.ingest import STAGE
+    from gravel.stages.ingest_parameters import IngestParameters
 
     def made(**given):
         return make_recipe(STAGE, IngestParameters(file="a.txt", **given), {}, {"a.txt": "ab .txt"}, None)
@@ -148,7 +149,8 @@ def test_recipes_of_before_a_parameter_was_added_still_hold():
 
 
 def test_a_recipe_has_no_secret_and_keeps_urls_apart():
-    from gravel.stages.ingest import STAGE, IngestParameters
+    from gravel.stages.ingest import STAGE
+    from gravel.stages.ingest_parameters import IngestParameters
 
     one, two = "https://me:word@host/a?k=1", "https://me:word@host/a?k=2"
     found = make_recipe(STAGE, IngestParameters(file=one), {}, {one: "ab", two: "cd"}, None)

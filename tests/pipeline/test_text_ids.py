@@ -23,7 +23,7 @@ from gravel.pipeline.core.hashing import make_recipe
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import VertexIds
 from gravel.stages.ingest import STAGE as INGEST
-from gravel.stages.ingest import IngestParameters
+from gravel.stages.ingest_parameters import IngestParameters
 
 WORKFLOW = """\
 workflow: people

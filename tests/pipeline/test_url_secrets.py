@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
-from gravel.stages.addresses import hidden_in_text, shown
+from gravel.stages.urls import hidden_in_text, shown
 from tests.pipeline.plain_server import PlainServer
 
 USER, WORD, SIGNATURE = "xq7user", "xq7/xq7a@xq7b", "xq7sig"

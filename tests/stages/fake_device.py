@@ -52,9 +52,9 @@ def fake_device(monkeypatch):
         assert isinstance(array, DeviceArray)
         return array.get()
 
-    def build(source, target, vertex_count, **options):
+    def build(source, target, vertex_count, choice):
         calls.append("build")
-        made = rows.build(host(source), host(target), vertex_count, **options)
+        made = rows.build(host(source), host(target), vertex_count, choice)
         return made._replace(
             row_offsets=on_device(made.row_offsets), column_indices=on_device(made.column_indices)
         )

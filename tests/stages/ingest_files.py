@@ -15,7 +15,8 @@ import zstandard
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 
 PACK = {
     "": lambda data: data,

@@ -14,7 +14,8 @@ from gravel.stages.artifacts import DistributedGraph, Graph, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
 from gravel.stages.errors import StageError, VerificationFailed
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe

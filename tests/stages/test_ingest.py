@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from gravel.kernels.generate import generate, size
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import STAGE, IngestParameters, ingest, read_edges
+from gravel.stages.ingest import STAGE, ingest, read_edges
 from gravel.stages.ingest_memory import block_bytes
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.readers import FORMATS, all_readers
 from gravel.stages.stage import Machine
 from tests.stages.ingest_files import PACK, complains, read, read_text, refused
@@ -112,7 +113,8 @@ def test_planning_imports_nothing_heavy(tmp_path):
     path.write_text("1 2\n")
     code = f"""
 import sys
-from gravel.stages.ingest import STAGE, IngestParameters
+from gravel.stages.ingest import STAGE
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.stage import Machine
 parameters = IngestParameters(file={str(path)!r}, format="csv")
 STAGE.files(parameters), parameters.model_dump(mode="json")

@@ -11,7 +11,8 @@ from pyarrow import parquet
 
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.readers import FORMATS, all_readers
 from tests.stages.ingest_files import PACK
 from tests.stages.test_ingest import SAMPLES

@@ -17,7 +17,8 @@ from pyarrow import parquet
 from gravel.pipeline.plugins.validity import broken_promises
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import STAGE, IngestParameters, ingest
+from gravel.stages.ingest import STAGE, ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.stage import Machine
 from gravel.stages.vertex_ids import text_runs
 

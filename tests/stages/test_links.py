@@ -12,7 +12,8 @@ from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER
 from gravel.stages.artifacts import Links
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
-from gravel.stages.links import STAGE, LinksParameters, links
+from gravel.stages.links import STAGE, links
+from gravel.stages.links_parameters import LinksParameters
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.sections.ranks.links import link_curves, machine_with
 from gravel.stages.stage import Machine

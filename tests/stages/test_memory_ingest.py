@@ -14,7 +14,8 @@ from pathlib import Path
 from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
-from gravel.stages.ingest import STAGE, IngestParameters
+from gravel.stages.ingest import STAGE
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.stage import Machine
 
 machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
+from gravel.kernels.partition.layout import packed_bits
 from gravel.kernels.strategy import backend_of
 from gravel.kernels.striped import stripe_rows
 from gravel.stages.context import PlainContext
@@ -61,7 +62,7 @@ def test_shares_and_counts_of_large_ranges(dtype: Any) -> None:
     offsets, columns = fast_csr(rmat(18), symmetric=True, index=dtype)
     lengths = numpy.diff(offsets)
     above = lengths > 40
-    host = shares.index_delegates(shares.delegate_words(above), lengths[above])
+    host = shares.index_delegates(packed_bits(above), lengths[above])
     rows = [(0, cupy.asarray(offsets))]
     vertices, index = chunks_cuda.index_delegates(lambda: rows, len(lengths), 40, dtype)
     assert numpy.array_equal(vertices.get(), numpy.flatnonzero(above))

@@ -103,7 +103,7 @@ DISTRIBUTED: list[tuple[dict[str, Any], str]] = [
     ({"placement": "pinned"}, "exist only in the memory of its ranks"),
     ({"host_memory": "1GB"}, "exist only in the memory of its ranks"),
     ({"statistics": True}, "do not count the arcs"),
-    ({"algorithm": "components", "tuning": {"rounds": 1}}, "have no constant but barrier_seconds"),
+    ({"algorithm": "components", "tuning": {"rounds": 1}}, "have no constant but"),
 ]
 
 

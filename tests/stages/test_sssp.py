@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from gravel.pipeline.store.fields import split
-from gravel.stages import compress, partition, reorder, symmetrize, traverse, verify
+from gravel.stages import compress, partition, paths, reorder, symmetrize, traverse, verify
 from gravel.stages.artifacts import EdgeList, Traversal
 from gravel.stages.compressing import weights as packing
 from gravel.stages.compressing.decoding import decompress
@@ -322,10 +322,29 @@ def test_compressed_graphs_have_the_same_shortest_paths(codec, floats, duplicate
         assert call(verify, graph=graph, traversal=found).checks
 
 
-def test_a_negative_weight_is_refused_by_its_arc():
-    graph = call(symmetrize, {"weights": "minimum"}, input=edge_list([(0, 1), (1, 2)], [1, -4], 3))
-    with pytest.raises(StageError, match=r"the arc \(1, 2\) has the weight -4"):
-        call(traverse, {"algorithm": "sssp"}, input=graph)
+@pytest.mark.parametrize("weight", [-4, -0.5, numpy.nan, numpy.inf])
+def test_a_weight_that_cannot_be_is_refused_by_its_arc(weight):
+    """In the numbering of `symmetrize`, whatever is searched."""
+    edges = edge_list([(0, 1), (0, 3), (1, 2)], [1, 2, weight], 4)
+    graph = call(symmetrize, {"weights": "minimum", "direction": "as_given"}, input=edges)
+    ordered = call(reorder, {"method": "random", "seed": 3}, input=graph)
+    assert ordered.permutation.tolist() != [0, 1, 2, 3]
+    for stored in (graph, ordered, call(compress, input=graph), call(compress, input=ordered)):
+        for stage, asked in (
+            (traverse, {"algorithm": "sssp"}),
+            (paths, {"pairs": {"vertices": [[0, 2]]}}),
+        ):
+            with pytest.raises(StageError, match=rf"the arc \(1, 2\) has the weight {weight}"):
+                call(stage, asked, input=stored)
+
+
+def test_paths_that_are_too_long_are_refused_with_numbers():
+    from gravel.kernels.sssp.weights import words_of
+
+    with pytest.raises(
+        ValueError, match=r"a path may be 9,223,372,036,854,775,808 long: .*Scale the weights down"
+    ):
+        words_of((1 << 32) + 1, 1 << 31, 1 << 90)
 
 
 def test_what_verification_states():

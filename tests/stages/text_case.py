@@ -12,7 +12,8 @@ import numpy
 from gravel.kernels.strategy import backend_of
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.ingest import IngestParameters, ingest
+from gravel.stages.ingest import ingest
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.stage import Machine
 from tests.zoo import DATA
 

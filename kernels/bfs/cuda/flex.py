@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
+from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, Asked, longer
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
 from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
@@ -22,10 +23,6 @@ def prepare(
     row_offsets: Any,
     column_indices: Any,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    statistics: bool = False,
     configuration: str = "config3",
     fixed_threads: int | None = None,
     headroom: int = 8,
@@ -34,9 +31,9 @@ def prepare(
     hub_share: int = 16,
     block: int = 256,
     narrow: int = NARROW,
+    **asked: Unpack[Asked],
 ) -> FlexSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these. `symmetric` does not
-    matter.
+    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
     The poster states no constant; those here are gravel's, chosen on an H200.
 
@@ -68,17 +65,10 @@ def prepare(
     return FlexSearch(
         row_offsets,
         column_indices,
-        output=output,
-        max_depth=max_depth,
-        statistics=statistics,
+        constants | {"block": block},
         configuration=configuration,
-        fixed_threads=fixed_threads,
-        headroom=headroom,
-        shrink=shrink,
-        hub_degree=hub_degree,
-        hub_share=hub_share,
-        block=block,
         narrow=narrow,
+        **asked,
     )
 
 
@@ -93,18 +83,14 @@ class FlexSearch:
         self,
         row_offsets: Any,
         column_indices: Any,
+        constants: Mapping[str, int],
         *,
-        output: str,
-        max_depth: int | None,
-        statistics: bool,
         configuration: str,
-        fixed_threads: int | None,
-        headroom: int,
-        shrink: int,
-        hub_degree: int,
-        hub_share: int,
-        block: int,
         narrow: int,
+        output: str,
+        symmetric: bool = False,
+        max_depth: int | None = None,
+        statistics: bool = False,
     ) -> None:
         import cupy
         import numpy
@@ -113,7 +99,9 @@ class FlexSearch:
         self.vertices = len(row_offsets) - 1
         self.output = output
         self._max_depth = (1 << 31) - 1 if max_depth is None else max_depth
-        self._block, self._headroom, self._shrink, self._hub_share = block, headroom, shrink, hub_share
+        block = self._block = constants["block"]
+        self._headroom, self._shrink = constants["headroom"], constants["shrink"]
+        self._hub_share, hub_degree = constants["hub_share"], constants["hub_degree"]
         self._combined = configuration.startswith("config")
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
@@ -128,7 +116,7 @@ class FlexSearch:
         self._all = min(resident_blocks(self._begin, block), resident_blocks(self._finish, block))
         self._fixed_blocks = self._blocks = 0
         if configuration == "fixed":
-            self._fixed_blocks = blocks_for(fixed_threads or self.vertices, block)
+            self._fixed_blocks = blocks_for(constants.get("fixed_threads", self.vertices), block)
         self._queue, self._counters = vertex_queue(self.vertices, columns.dtype)
         self.decided = {"fixed_threads": self._fixed_blocks * block or None}
         self._progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)

@@ -20,7 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, mask_words
+from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, packed_bits
 
 TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""
@@ -75,9 +75,7 @@ class Compaction:
 
 def every_id(local: int) -> CompactIds:
     """Give every one of a rank's vertices a compact id."""
-    bits = numpy.zeros(64 * mask_words(local), numpy.bool_)
-    bits[:local] = True
-    return CompactIds(numpy.packbits(bits, bitorder="little").view(numpy.uint32))
+    return CompactIds(packed_bits(numpy.ones(local, numpy.bool_)).view(numpy.uint32))
 
 
 def compact_ids_of(part: RankGraph, delegates: NDArray[Any], vertex_count: int, ranks: int) -> CompactIds:
@@ -85,13 +83,13 @@ def compact_ids_of(part: RankGraph, delegates: NDArray[Any], vertex_count: int, 
     import cupy
 
     local = local_count(vertex_count, ranks, part.rank)
-    chosen = cupy.zeros(64 * mask_words(local), numpy.bool_)
+    chosen = cupy.zeros(local, numpy.bool_)
     for offsets in (part.nn.row_offsets, part.nd.row_offsets):
         on_device = cupy.asarray(offsets)
-        chosen[:local] |= on_device[1:] != on_device[:-1]
+        chosen |= on_device[1:] != on_device[:-1]
     own = delegates[delegates % delegates.dtype.type(ranks) == part.rank] // delegates.dtype.type(ranks)
     chosen[cupy.asarray(own.astype(numpy.int64))] = True
-    mask: NDArray[numpy.uint32] = cupy.packbits(chosen, bitorder="little").view(numpy.uint32).get()
+    mask: NDArray[numpy.uint32] = packed_bits(chosen, cupy).view(numpy.uint32).get()
     return CompactIds(mask)
 
 

@@ -176,7 +176,7 @@ def _read_levels(records: Sequence[Sequence[int]], here: int, *, staged: bool) -
             tuple(name for bit, name in enumerate((*OPTIMIZED, "nn")) if words[0] >> (4 * rank + bit) & 1)
             for rank in range(here)
         ]
-        began, visited, met, settled, met_again = words[3:8]
+        began, visited, met, committed, met_again = words[3:8]
         reduced, relayed = words[9:11] if staged else (met, met)
         yield Level(
             tuple(turned),
@@ -185,8 +185,8 @@ def _read_levels(records: Sequence[Sequence[int]], here: int, *, staged: bool) -
             later[8],  # what came counts with the frontier that it made
             (visited - began) / 1e3,
             (met - visited) / 1e3,
-            (settled - relayed) / 1e3,
-            (met_again - settled) / 1e3,
+            (committed - relayed) / 1e3,
+            (met_again - committed) / 1e3,
             (reduced - met) / 1e3,
             (relayed - reduced) / 1e3,
         )

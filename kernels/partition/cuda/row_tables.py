@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.partition.cuda.compact_ids import TILE, CompactIds
-from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.layout import packed_bits
 from gravel.kernels.strategy import backend_of
 
 LONG_ROW = numpy.uint8(255)
@@ -21,14 +21,17 @@ LONG_ROW = numpy.uint8(255)
 
 def row_mask(row_offsets: Any, *, longer_than: int = 0) -> Any:
     """Set a bit for every row with more arcs: uint32, as many as 64-bit words take; on the device."""
-    return _mask(row_offsets[1:] - row_offsets[:-1] > longer_than)
+    import cupy
+
+    return packed_bits(row_offsets[1:] - row_offsets[:-1] > longer_than, cupy).view(numpy.uint32)
 
 
 def own_delegates(delegates: NDArray[Any], ranks: int, rank: int) -> Any:
     """Set a bit for every delegate that is a vertex of this rank, as `row_mask` does."""
     import cupy
 
-    return _mask(cupy.asarray(delegates) % delegates.dtype.type(ranks) == rank)
+    own = cupy.asarray(delegates) % delegates.dtype.type(ranks) == rank
+    return packed_bits(own, cupy).view(numpy.uint32)
 
 
 def own_vertices(
@@ -51,14 +54,6 @@ def own_vertices(
         "own_tiles": tiles,
     }
     return {name: cupy.asarray(values.astype(numpy.uint32, copy=False)) for name, values in found.items()}
-
-
-def _mask(chosen: Any) -> Any:
-    import cupy
-
-    filled = cupy.zeros(64 * mask_words(len(chosen)), numpy.bool_)
-    filled[: len(chosen)] = chosen
-    return cupy.packbits(filled, bitorder="little").view(numpy.uint32)
 
 
 def first_columns(row_offsets: Any, columns: Any, no_column: int, count: int) -> Any:

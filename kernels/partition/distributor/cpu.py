@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.census import LARGEST, capped, sum_of
+from gravel.kernels.partition.census import LARGEST, capped
+from gravel.kernels.partition.census_cpu import count_rows
 from gravel.kernels.partition.chunks import lower_end, position_of
 from gravel.kernels.partition.distribute import offsets_of
 from gravel.kernels.partition.distributor.source import EdgeSource
@@ -29,7 +30,7 @@ def _count_owners(source, target, ranks, counts):  # type: ignore[no-untyped-def
 
 
 @serial
-def _deal(source, target, ranks, places, rows, columns):  # type: ignore[no-untyped-def]
+def _sort_by_owner(source, target, ranks, places, rows, columns):  # type: ignore[no-untyped-def]
     """Put both arcs of every edge that is no loop to those of its owner; `columns` may be empty."""
     for i in range(len(source)):
         u = numpy.int64(source[i])
@@ -46,16 +47,6 @@ def _deal(source, target, ranks, places, rows, columns):  # type: ignore[no-unty
         rows[place] = v // ranks
         if len(columns):
             columns[place] = u
-
-
-@serial
-def _count_ends(first, last, offsets, columns, rank, ranks, degrees, busier, quieter):  # type: ignore[no-untyped-def]
-    for row in range(first, last):
-        own = degrees[row * ranks + rank]
-        for arc in range(offsets[row], offsets[row + 1]):
-            other = degrees[numpy.int64(columns[arc])]
-            busier[max(own, other)] += 1
-            quieter[min(own, other)] += 1
 
 
 @serial
@@ -159,7 +150,7 @@ class RankBuilder:
         self._index: DelegateIndex | None = None
         self._delegates = numpy.empty(0, self._dtype)
 
-    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+    def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by owner: local rows uint32, and columns."""
         source, target = self.source.make(first, count)
         counts = numpy.zeros(self.ranks + 1, numpy.int64)
@@ -167,7 +158,7 @@ class RankBuilder:
         starts = numpy.cumsum(counts)
         rows = numpy.empty(int(starts[-1]), numpy.uint32)
         columns = numpy.empty(len(rows) if with_columns else 0, self._dtype)
-        _deal(source, target, self.ranks, starts[:-1].copy(), rows, columns)
+        _sort_by_owner(source, target, self.ranks, starts[:-1].copy(), rows, columns)
         cuts = [slice(starts[rank], starts[rank + 1]) for rank in range(self.ranks)]
         return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
 
@@ -203,16 +194,10 @@ class RankBuilder:
     def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Count own vertices by degree and own arcs by either end; forget all degrees."""
         of_degree = numpy.bincount(self.capped_degrees(), minlength=LARGEST + 1)
-
-        def count(first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-            busier, quieter = numpy.zeros(LARGEST + 1, numpy.int64), numpy.zeros(LARGEST + 1, numpy.int64)
-            rows = self._offsets, self._columns, self.rank, self.ranks
-            _count_ends(first, last, *rows, self._all_degrees, busier, quieter)
-            return busier, quieter
-
-        parts = run_blocks(count, row_blocks(self._offsets, per_thread=1))
+        own = self._offsets, self._columns, self.rank, self._all_degrees
+        busier, quieter = count_rows(*own, step=self.ranks, per_thread=1)
         self._all_degrees = numpy.empty(0, numpy.uint16)
-        return of_degree, sum_of([each for each, _ in parts]), sum_of([each for _, each in parts])
+        return of_degree, busier, quieter
 
     def busy_vertices(self, threshold: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
         """Give own vertices with more arcs than that, and their degrees."""

@@ -17,8 +17,8 @@ from gravel.kernels.partition.census import LARGEST
 from gravel.kernels.partition.distributor.program import SORT_ARCS
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.distributor.source import EdgeSource
-from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count
-from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of, source_mask
+from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
+from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of
 
 MOST_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
@@ -48,7 +48,7 @@ class RankBuilder:
         self._n = source.vertices
         check_ranks(self._n, ranks)
         if ranks > MOST_RANKS:
-            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} deal arcs")
+            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} fit; use fewer")
         self._dtype = index_dtype(self._n)
         self._local = local_count(self._n, ranks, rank)
         self._sizes = {"sort_arcs": sort_arcs, "block": block}
@@ -58,7 +58,7 @@ class RankBuilder:
         self._delegates = cupy.empty(0, self._dtype)
         self._index: tuple[Any, ...] = ()
 
-    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+    def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by owner: local rows uint32, and columns."""
         import cupy
 
@@ -72,7 +72,7 @@ class RankBuilder:
         columns = cupy.empty(len(rows) if with_columns else 0, self._dtype)
         places = cupy.asarray(starts[:-1].astype(numpy.uint64))
         asked = ranks, numpy.uint32(with_columns)
-        self._kernels.run("deal_arcs", count, source, target, edges, *asked, places, rows, columns)
+        self._kernels.run("sort_by_owner", count, source, target, edges, *asked, places, rows, columns)
         cuts = [slice(int(starts[rank]), int(starts[rank + 1])) for rank in range(self.ranks)]
         return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
 
@@ -189,17 +189,7 @@ class RankBuilder:
         nn, nd = (Subgraph(offsets_of(lengths[kind], len(columns[kind])), columns[kind]) for kind in (NN, ND))
         dn = self._turned(lengths[ND], nd.column_indices)
         dd = self._both_ways(_joined(tails), _joined(heads))
-        part = RankGraph(
-            rank=self.rank,
-            nn=nn,
-            nd=nd,
-            dn=dn,
-            dd=dd,
-            nd_source_list=cupy.flatnonzero(lengths[ND]).astype(numpy.uint32),
-            dn_source_mask=source_mask(dn),
-            dd_source_mask=source_mask(dd),
-        )
-        return part, self._delegates
+        return make_rank(self.rank, {"nn": nn, "nd": nd, "dn": dn, "dd": dd}, cupy), self._delegates
 
     def _classified(self, first: int, last: int, arcs: int) -> tuple[Any, Any, Any]:
         import cupy

@@ -33,7 +33,7 @@ extern "C" __global__ void count_owners(const VERTEX* source, const VERTEX* targ
 }
 
 // Local rows, and columns where they are wanted, of all arcs; those of rank r from places[r] on, which moves.
-extern "C" __global__ void deal_arcs(const VERTEX* source, const VERTEX* target, u64 edges, u32 ranks, u32 with_columns,
+extern "C" __global__ void sort_by_owner(const VERTEX* source, const VERTEX* target, u64 edges, u32 ranks, u32 with_columns,
                                      u64* places, u32* rows, VERTEX* columns) {
     __shared__ u32 own[MOST_RANKS];
     __shared__ u64 base[MOST_RANKS];

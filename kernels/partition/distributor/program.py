@@ -39,7 +39,7 @@ class Builder(Protocol):
     ranks: int
     rank: int
 
-    def deal(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
+    def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by the rank that owns the source: local rows, columns where asked."""
         ...
 
@@ -120,10 +120,10 @@ def distribute_program(
     n = source.vertices
     parts = parts_of(source.edges, ranks, end.rank, part_edges)
     for first, count in parts:
-        yield from _spread(end, builder.deal(first, count, with_columns=False), builder.count)
+        yield from _spread(end, builder.arcs_by_owner(first, count, with_columns=False), builder.count)
     builder.close_counts()
     for first, count in parts:
-        yield from _spread(end, builder.deal(first, count, with_columns=True), builder.place)
+        yield from _spread(end, builder.arcs_by_owner(first, count, with_columns=True), builder.place)
     builder.close_rows()
     census = yield from _take_census(end, builder, n)
     chosen = threshold if isinstance(threshold, int) else threshold(census)

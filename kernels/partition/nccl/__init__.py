@@ -13,7 +13,6 @@ one host, whose GPUs read each other's memory inside a single launch.
 from __future__ import annotations
 
 from gravel.kernels.partition.nccl.communicator import (
-    Communicator,
     NcclCommunicator,
     NcclMissing,
     connect,
@@ -23,7 +22,6 @@ from gravel.kernels.partition.nccl.rank import NcclRank
 from gravel.kernels.partition.nccl.search import NcclSearch
 
 __all__ = [
-    "Communicator",
     "NcclCommunicator",
     "NcclMissing",
     "NcclRank",

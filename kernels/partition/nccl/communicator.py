@@ -1,4 +1,4 @@
-"""What ranks send each other, behind a small interface, and NCCL as its one carrier on GPUs.
+"""What ranks send each other over NCCL.
 
 Every operation is enqueued on a stream, and all ranks enqueue the same ones in the same order. Only `wait`
 waits: it looks at an event again and again, so that it can end when another rank is gone.
@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any
 
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
@@ -33,37 +33,6 @@ Message = tuple[int, Any]
 
 class NcclMissing(ValueError):
     """NCCL cannot be used here, or not by these ranks."""
-
-
-class Communicator(Protocol):
-    """Carries arrays between the ranks' GPUs. Arrays of one operation have the same dtype."""
-
-    rank: int
-    size: int
-
-    def all_gather(self, own: Any, everyones: Any, stream: Any) -> None:
-        """Put each rank's array behind each other, in rank order; `own` may be a part of `everyones`."""
-        ...
-
-    def exchange(self, sends: Iterable[Message], receives: Iterable[Message], stream: Any) -> None:
-        """Send and receive all of these at once; between two ranks they match in order."""
-        ...
-
-    def smallest(self, rows: Any, own: Any, stream: Any) -> None:
-        """Give every rank the least of all ranks' for its row of `rows`, uint64."""
-        ...
-
-    def wait(self, event: Any) -> None:
-        """Wait for an event; raises RuntimeError when another rank failed or the time limit is over."""
-        ...
-
-    def rest(self) -> None:
-        """Say that nothing is waited for until the next operation."""
-        ...
-
-    def close(self) -> None:
-        """End at once, whatever is still under way."""
-        ...
 
 
 def why_not() -> str | None:
@@ -124,8 +93,10 @@ class Watch:
 
 
 class NcclCommunicator:
-    """One rank on the current device. A thread of its own aborts what hangs, so that no kernel goes on
-    spinning.
+    """Carries arrays between the ranks' GPUs, of which this is one.
+
+    Arrays of one operation have the same dtype. A thread of its own aborts what hangs, so that no kernel goes
+    on spinning.
     """
 
     def __init__(self, raw: Any, rank: int, size: int, *, time_limit: float = BARRIER_SECONDS) -> None:
@@ -176,13 +147,13 @@ class NcclCommunicator:
                 raise RuntimeError(self._watch.problem or f"NCCL lost another rank ({error})") from None
 
     def all_gather(self, own: Any, everyones: Any, stream: Any) -> None:
-        """See `Communicator`."""
+        """Put each rank's array behind each other, in rank order; `own` may be a part of `everyones`."""
         with self._calling():
             kind = self._type(own)
             self._raw.allGather(own.data.ptr, everyones.data.ptr, own.size, kind, stream.ptr)
 
     def exchange(self, sends: Iterable[Message], receives: Iterable[Message], stream: Any) -> None:
-        """See `Communicator`."""
+        """Send and receive all of these at once; between two ranks they match in order."""
         with self._calling():
             self._nccl.groupStart()
             try:
@@ -194,13 +165,13 @@ class NcclCommunicator:
                 self._nccl.groupEnd()
 
     def smallest(self, rows: Any, own: Any, stream: Any) -> None:
-        """See `Communicator`."""
+        """Give every rank the least of all ranks' for its row of `rows`, uint64."""
         with self._calling():
             kind, least = self._type(own), self._nccl.NCCL_MIN
             self._raw.reduceScatter(rows.data.ptr, own.data.ptr, own.size, kind, least, stream.ptr)
 
     def wait(self, event: Any) -> None:
-        """See `Communicator`."""
+        """Wait for an event; raises RuntimeError when another rank failed or the time limit is over."""
         with self._calling():
             pass
         while not event.done:
@@ -215,11 +186,11 @@ class NcclCommunicator:
         self._watch.touch()
 
     def rest(self) -> None:
-        """See `Communicator`."""
+        """Say that nothing is waited for until the next operation."""
         self._watch.rest()
 
     def close(self) -> None:
-        """See `Communicator`."""
+        """End at once, whatever is still under way."""
         self._watch.stop()
         # Unlike `destroy`, this waits for nobody.
         with suppress(Exception):
@@ -228,7 +199,7 @@ class NcclCommunicator:
 
 def connect(
     gang: Gathering, *, time_limit: float = BARRIER_SECONDS, connect_limit: float = CONNECT_LIMIT
-) -> Communicator:
+) -> NcclCommunicator:
     """Connect the gang's ranks, each on the current device of its process or thread.
 
     Rank 0 makes the unique id, which the gang passes along. Raises NcclMissing, in every rank, where one has

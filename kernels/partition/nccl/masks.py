@@ -25,7 +25,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Groups
-from gravel.kernels.partition.nccl.communicator import Communicator, Message
+from gravel.kernels.partition.nccl.communicator import Message, NcclCommunicator
 from gravel.kernels.partition.nccl.launching import Kernels
 from gravel.kernels.partition.nccl.layout import empty, pinned
 from gravel.kernels.partition.options import SearchOptions
@@ -55,7 +55,12 @@ class MaskReduction:
     """
 
     def __init__(
-        self, communicator: Communicator, kernels: Kernels, words: int, options: SearchOptions, stream: Any
+        self,
+        communicator: NcclCommunicator,
+        kernels: Kernels,
+        words: int,
+        options: SearchOptions,
+        stream: Any,
     ) -> None:
         self._communicator, self._kernels, self._stream = communicator, kernels, stream
         self._words = words

@@ -15,7 +15,7 @@ from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
 from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
 from gravel.kernels.partition.nccl.clock import Clock, LevelEvents
-from gravel.kernels.partition.nccl.communicator import Communicator, connect
+from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.launching import Kernels
 from gravel.kernels.partition.nccl.masks import MaskReduction
 from gravel.kernels.partition.nccl.vertices import (
@@ -32,7 +32,7 @@ Record = tuple[tuple[int, int, tuple[str, ...]], int, int, int]
 """Of a level: frontier here, delegates, backward visits; bytes of masks and of vertices that were sent, and
 of those within the group."""
 
-Connect = Callable[[Gathering], Communicator]
+Connect = Callable[[Gathering], NcclCommunicator]
 
 
 class NcclRank:

@@ -20,7 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Groups
-from gravel.kernels.partition.nccl.communicator import Communicator, Message
+from gravel.kernels.partition.nccl.communicator import Message, NcclCommunicator
 from gravel.kernels.partition.nccl.launching import Kernels
 from gravel.kernels.partition.nccl.layout import Regions, empty, pinned
 
@@ -66,7 +66,7 @@ class VertexExchange:
 
     def __init__(
         self,
-        communicator: Communicator,
+        communicator: NcclCommunicator,
         kernels: Kernels,
         capacities: NDArray[numpy.int64],
         bins: Any,

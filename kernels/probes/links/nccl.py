@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.exchange import Gang
-from gravel.kernels.partition.nccl.communicator import Communicator, connect
+from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.communicator import why_not as why_not_here
 from gravel.kernels.partition.waiting import BARRIER_SECONDS
 from gravel.kernels.probes.links import PATTERNS
@@ -45,7 +45,7 @@ class NcclLink:
 
         self._gang, self._total = gang, total
         self._others = [rank for rank in range(gang.size) if rank != gang.rank]
-        self._communicator: Communicator = connect(gang, time_limit=time_limit)
+        self._communicator: NcclCommunicator = connect(gang, time_limit=time_limit)
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._own = cupy.zeros(largest // 8, numpy.uint64)
         self._everyones = cupy.zeros(gang.size * (largest // 8), numpy.uint64)

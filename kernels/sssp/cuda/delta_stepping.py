@@ -27,7 +27,12 @@ FEW_ARCS = 8192
 
 
 def prepare(
-    weighted: WeightedRows, *, predecessor: bool = True, width: float | None = None, block: int = 1024
+    weighted: WeightedRows,
+    *,
+    predecessor: bool = True,
+    width: float | None = None,
+    block: int = 1024,
+    few_arcs: int = FEW_ARCS,
 ) -> DeltaStepping:
     """Make rows ready; see `gravel.kernels.sssp.prepare`.
 
@@ -36,6 +41,7 @@ def prepare(
     width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the mean degree, and
         `WIDTH_SKEWED` where a row is `SKEWED` times as long as the mean one.
     block : threads of a block, a multiple of 32 from 32 to 1024.
+    few_arcs : arcs of a frontier, by the mean degree, up to which one block works alone.
 
     """
     width = default_width(weighted) if width is None else width
@@ -44,7 +50,9 @@ def prepare(
     if block % 32 or not 32 <= block <= 1024:
         raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to 1024")
     started = time.perf_counter()
-    search = DeltaStepping(weighted, predecessor, width, block)
+    if few_arcs < 0:
+        raise ValueError(f"few_arcs is {few_arcs}; it must not be below 0")
+    search = DeltaStepping(weighted, predecessor, width, block, few_arcs)
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search
 
@@ -63,14 +71,16 @@ class DeltaStepping:
     rounds_of_the_grid = 0
     """Rounds and splits of the last search that all blocks worked on; in the others one worked alone."""
 
-    def __init__(self, weighted: WeightedRows, predecessor: bool, width: float, block: int) -> None:
+    def __init__(
+        self, weighted: WeightedRows, predecessor: bool, width: float, block: int, few_arcs: int
+    ) -> None:
         import cupy
 
         rows, n = weighted, weighted.vertices
         self._rows, self._predecessor = rows, predecessor
         self._width = rows.width(width)
         room = room_of(rows.column_indices.dtype.itemsize, rows.words.itemsize)
-        self._few = numpy.uint32(max(1, min(room, FEW_ARCS / rows.mean_degree)))
+        self._few = numpy.uint32(max(1, min(room, few_arcs / rows.mean_degree)))
         index = rows.column_indices.dtype
         module = load(
             SOURCE,

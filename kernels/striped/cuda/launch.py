@@ -87,7 +87,7 @@ class Launch(LevelLaunch):
             words[:, :TIMES].tolist(), words[:, TIMES + place * each :][:, :each].tolist(), strict=True
         ):
             expand, barrier, contract, wait = (time / 1e6 for time in times)
-            frontier, arcs, duplicates, masked, fresh, *sent = counts
+            frontier, arcs, duplicates, masked, claimed, *sent = counts
             records.append(
                 LevelRecord(
                     frontier=frontier,
@@ -96,7 +96,7 @@ class Launch(LevelLaunch):
                     masked=masked,
                     sent=tuple(sent),
                     sent_bytes=(8 if self._tree else 4) * (sum(sent) - sent[rank]),
-                    fresh=fresh,
+                    claimed=claimed,
                     expand_milliseconds=expand,
                     barrier_milliseconds=barrier + wait,
                     exchange_milliseconds=0.0,

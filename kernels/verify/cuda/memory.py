@@ -23,7 +23,7 @@ STAGE_BYTES = 4 << 20
 """Of a pinned buffer, in which a piece of an array is sent."""
 
 MAX_THREADS = 8
-"""That send: one copies about 8 GB/s into pinned memory, and a link takes 50."""
+"""That send: one alone does not fill the link (docs/tuning.md)."""
 
 LEAST_PART = 1 << 20
 """Arcs of the smallest part of the rows that is worth an upload of its own."""

@@ -129,6 +129,9 @@ CASES: dict[str, Case] = {
     "probe": Case("probe", {}, GRAPH, gpu=True),
     "centrality": Case("centrality", {"measure": "harmonic", "vertices": {"random": 1024}}, GRAPH, gpu=True),
     "paths": Case("paths", {"pairs": {"random": 64}}, GRAPH),
+    "betweenness": Case(
+        "centrality", {"measure": "betweenness", "sources": {"random": 128}}, GRAPH, gpu=True
+    ),
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),
     "graph500": Case("graph500", {"scale": "{scale}", "searches": 2}, gpu=True),
