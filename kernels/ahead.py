@@ -21,7 +21,6 @@ def compile_search(job: dict[str, Any]) -> None:
     import numpy
 
     from gravel.kernels import bfs
-    from gravel.kernels.bfs import rows
     from gravel.kernels.layouts import encode
 
     options = dict(job)
@@ -32,7 +31,7 @@ def compile_search(job: dict[str, Any]) -> None:
     if layout == "csr":
         bfs.prepare(offsets, columns, **options).run(0)
     else:
-        rows.prepare(encode(layout, offsets, columns), **options).run(0)
+        bfs.prepare_rows(encode(layout, offsets, columns), **options).run(0)
 
 
 def compile_all(jobs: list[dict[str, Any]], mark: str) -> None:

@@ -37,9 +37,9 @@ COLUMNS, ENCODED = "columns", "encoded"
 class Strategy:
     """One strategy: where it comes from, what it takes and what it gives.
 
-    `cpu` and `cuda` name its function for rows that are columns, and `encoded_cpu` and `encoded_cuda` that
-    for encoded rows, which are decoded first where there is none. `placements` are where rows may lie that a
-    GPU searches; a CPU has them in its memory, or streamed where that is among them.
+    `cpu` and `cuda` name its functions. They take columns, or with `encoded` rows of any layout
+    (`EncodedRows`), columns among them; encoded rows are decoded first for others. `placements` are where
+    rows may lie that a GPU searches; a CPU has them in its memory, or streamed where that is among them.
     """
 
     name: str
@@ -47,20 +47,17 @@ class Strategy:
     source: str  # paper and section, or "gravel"
     cpu: str | None = None
     cuda: str | None = None
-    encoded_cpu: str | None = None
-    encoded_cuda: str | None = None
     directed: bool = True  # whether it accepts graphs that are not symmetric
     outputs: Sequence[str] = ("distance", "predecessor", "both")
     placements: Sequence[str] = ("device", "pinned")
     counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
     automatic: Sequence[str] = ()  # backends where `auto` may stand for it
     queues_arcs: bool = False  # whether its queues hold all arcs of a level
+    encoded: bool = False  # whether its functions take rows of any layout
 
     def on(self, layout: str) -> Strategy:
-        """Return the strategy for rows of a layout: `cpu` and `cuda` are its functions for those."""
-        if layout == COLUMNS:
-            return self
-        return replace(self, cpu=self.encoded_cpu, cuda=self.encoded_cuda, counts=())
+        """Return the strategy for rows of a layout: it has no functions where it does not read those."""
+        return self if layout == COLUMNS or self.encoded else replace(self, cpu=None, cuda=None, counts=())
 
     def target(self, backend: str) -> str | None:
         """Name the implementation for `cpu` or `cuda`, as `module:function`."""

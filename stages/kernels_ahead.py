@@ -100,7 +100,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         if asked.algorithm == "strong_components":
             return ("kernels/strong_components/forward_backward.cu", U32), *around, *back
         if encoded:
-            search: Kernel = ("kernels/components/rows/search.cu", {"BLOCK": "512", **reading})
+            search: Kernel = ("kernels/components/afforest_rows.cu", {"BLOCK": "512", **reading})
         else:
             search = ("kernels/components/afforest.cu", U32)
         return (search, *around, *back)
@@ -110,7 +110,9 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
     if encoded:
-        return (("kernels/bfs/rows/search.cu", {**reading, **tree, "ONE_LANE": "0"}), *around)
+        file = "kernels/bfs/direction_optimizing_encoded.cu"
+        search = (file, {**reading, **tree, "ONE_LANE": "0"})
+        return (search, ("kernels/bfs/measure_rows.cu", reading), *around)
     file = "kernels/bfs/direction_optimizing.cu"
     # The graph decides: large ones with hubs have far rows, small ones have none.
     far, none = ((file, {**U32, **tree, "DEFER_ROWS": each}) for each in ("1", "0"))

@@ -1,19 +1,35 @@
 """Breadth-first search: `prepare` a graph once, `run` it from many sources; `bfs` does both for one.
 
-`gravel.kernels.bfs.strategies` is the table of strategies.
+`prepare_rows` and `bfs_rows` take rows as they are stored, in any layout: each is decoded where it is read,
+and kept nowhere. `gravel.kernels.bfs.strategies` is the table of strategies.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.choice import Choice, choose
+from gravel.kernels.bfs.choice import Choice, choose, choose_for_rows
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
-from gravel.kernels.strategy import backend_of, strategies_in
-from gravel.kernels.tuned import applied
+from gravel.kernels.strategy import Strategy, backend_of, strategies_in
+from gravel.kernels.tuned import Applied, applied
 
-__all__ = ["BFSResult", "BatchResult", "BatchSearch", "Choice", "Search", "bfs", "choose", "prepare"]
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
+__all__ = [
+    "BFSResult",
+    "BatchResult",
+    "BatchSearch",
+    "Choice",
+    "Search",
+    "bfs",
+    "bfs_rows",
+    "choose",
+    "choose_for_rows",
+    "prepare",
+    "prepare_rows",
+]
 
 
 def prepare(
@@ -43,8 +59,7 @@ def prepare(
         them (`gravel.kernels.tuned`), else by default.
 
     """
-    if output not in ("distance", "predecessor", "both"):
-        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
+    _check_output(output)
     choice = strategy
     # Rows that are streamed may be anything that can be sliced.
     if "streamed" not in (choice, getattr(choice, "strategy", None)):
@@ -57,17 +72,78 @@ def prepare(
     chosen = strategies_in("gravel.kernels.bfs")[choice.strategy]
     if statistics and backend in chosen.counts:
         tuning["statistics"] = True
-    measured = applied(choice.strategy, backend)
-    constants = {**measured.values, **tuning}
-    search: Search = chosen.load(backend)(
-        row_offsets, column_indices, output=output, symmetric=symmetric, max_depth=max_depth, **constants
-    )
-    search.strategy, search.reason = choice.strategy, choice.reason
-    search.ran = replace(chosen.ran(backend, constants, search), tuned=measured.record(tuning))
+    graph: tuple[Any, ...] = row_offsets, column_indices
+    if chosen.encoded:
+        from gravel.kernels.layouts import columns_as_rows
+
+        graph = (columns_as_rows(row_offsets, column_indices),)
+    given = {"output": output, "symmetric": symmetric, "max_depth": max_depth}
+    search = _prepared(chosen, backend, choice, graph, given, tuning, applied(choice.strategy, backend))
     search.prepare_milliseconds += choice.milliseconds
     return search
+
+
+def prepare_rows(
+    rows: EncodedRows,
+    *,
+    strategy: str | Choice = "auto",
+    output: str = "both",
+    symmetric: bool,
+    max_depth: int | None = None,
+    **tuning: Any,
+) -> Search:
+    """Make rows ready for searches with one strategy, as they are stored.
+
+    Parameters
+    ----------
+    rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; the result lives where its arrays do, on
+        the device if any of them is CuPy's.
+    strategy : a strategy that reads encoded rows, "auto", or what `choose_for_rows` returned.
+    output, symmetric, max_depth, tuning : as for `prepare`.
+
+    Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
+
+    """
+    _check_output(output)
+    from gravel.kernels.layouts import side_of
+    from gravel.kernels.layouts.units import check_columns
+
+    choice = strategy
+    if isinstance(choice, str):
+        choice = choose_for_rows(symmetric=symmetric, strategy=choice)
+    chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
+    check_columns(rows)
+    given = {"output": output, "symmetric": symmetric, "max_depth": max_depth}
+    # Constants were measured on columns.
+    return _prepared(chosen, side, choice, (rows,), given, tuning, Applied())
 
 
 def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
     """Search a CSR graph from one vertex; see `prepare` for the options."""
     return prepare(row_offsets, column_indices, symmetric=symmetric, **options).run(source)
+
+
+def bfs_rows(rows: EncodedRows, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
+    """Search encoded rows from one vertex; see `prepare_rows` for the options."""
+    return prepare_rows(rows, symmetric=symmetric, **options).run(source)
+
+
+def _check_output(output: str) -> None:
+    if output not in ("distance", "predecessor", "both"):
+        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
+
+
+def _prepared(
+    chosen: Strategy,
+    side: str,
+    choice: Choice,
+    graph: tuple[Any, ...],
+    given: dict[str, Any],
+    tuning: dict[str, Any],
+    measured: Applied,
+) -> Search:
+    constants = {**measured.values, **tuning}
+    search: Search = chosen.load(side)(*graph, **given, **constants)
+    search.strategy, search.reason = choice.strategy, choice.reason
+    search.ran = replace(chosen.ran(side, constants, search), tuned=measured.record(tuning))
+    return search

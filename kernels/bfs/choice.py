@@ -7,7 +7,7 @@ from typing import Any
 
 from gravel.kernels.bfs.shape import Shape, measure
 from gravel.kernels.cuda import multiprocessors
-from gravel.kernels.strategy import backend_of, strategies_in
+from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
 
 # Chosen on an H200, where the named graphs lie on either side; `python -m tests.benchmarks.choice` measures.
 MEASURED_PROCESSORS = 132
@@ -63,6 +63,26 @@ def choose(row_offsets: Any, column_indices: Any, *, symmetric: bool, strategy: 
     else:
         name, reason = on_host(shape)
     return Choice(name, reason, shape.milliseconds)
+
+
+def choose_for_rows(*, symmetric: bool, strategy: str = "auto") -> Choice:
+    """Name the strategy that `auto` stands for on encoded rows, and why; a given name is checked and kept.
+
+    Raises ValueError for a name that does not search encoded rows, or not those of a directed graph.
+    """
+    known = strategies_in("gravel.kernels.bfs", ENCODED)
+    if strategy == "auto":
+        if symmetric:
+            reason = "the graph is symmetric, so levels that pay for it may be searched bottom-up"
+            return Choice("direction_optimizing", reason, 0.0)
+        return Choice("top_down", "the graph is directed, so only out-neighbours are known", 0.0)
+    if strategy not in known:
+        raise ValueError(
+            f"strategy {strategy!r} does not search encoded rows; there are {', '.join(sorted(known))}"
+        )
+    if not symmetric and not known[strategy].directed:
+        raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
+    return Choice(strategy, "asked for", 0.0)
 
 
 def on_host(shape: Shape) -> tuple[str, str]:

@@ -11,20 +11,20 @@
 // on its key, or, with TREE = 0, by its bit in `next`.
 //
 // `heads` holds the first neighbours of every vertex, NO_VERTEX where there are fewer. A bottom-up level looks
-// there first; the vertices that it leaves wait for their rows, read in stretches that grow (see Reach).
+// there first; the vertices that it leaves wait for their rows.
 //
-// Of encoded rows (ROWS_OF_BYTES; kernels/bfs/rows/host_rows.cu) `row_offsets` are those of bytes.
+// Who includes this is compiled with LAYOUT. Of encoded rows `row_offsets` are those of bytes.
 
 #include "kernels/bfs/labels.cuh"
+#include "kernels/layouts/is_columns.cuh"
 
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
-#ifdef ROWS_OF_BYTES
-constexpr u32 LINE = 128;                // bytes
-#else
+#if IS_COLUMNS(LAYOUT)
 constexpr u32 LINE = 32;                 // columns that are read at once: one line of 128 bytes, two of u64
+#else
+constexpr u32 LINE = 128;                // bytes
 #endif
 constexpr u32 LINES = 32;                // of a word of the bitmap
-constexpr u32 HEAD_GROUP = 4;            // heads that are read at once
 constexpr u64 SPAN = u64(LINE) * LINES;  // columns, or bytes, of a word
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
@@ -142,31 +142,6 @@ __device__ __forceinline__ void row_lines(i64 begin, i64 end, u64& from, u64& up
     upto = end > begin ? u64(end - 1) / LINE + 1 : from;
 }
 
-constexpr u64 FEW_LINES = 4096;  // that the link brings in the time of a round with nothing in it, about 10 us
-
-// How far into their rows, in lines, all waiting vertices have read and read in this round. A stretch is twice as long
-// as the one before it, or eight times after a round that read next to nothing: a graph with rows of thousands of lines
-// would take a dozen rounds a level for a few of them.
-struct Reach {
-    u64 before = 0, behind = 1;
-
-    __device__ __forceinline__ void grow(u64 marked) {
-        u64 length = (behind - before) * (marked < FEW_LINES ? 8 : 2);
-        before = behind;
-        behind += length;
-    }
-};
-
-// The stretch of lines that a waiting row reads in a round, none where the row has ended.
-__device__ __forceinline__ void stretch(i64 begin, i64 end, u32 heads, const Reach& reach, u64& from, u64& upto) {
-    from = upto = 0;
-    if (begin + i64(heads) >= end) return;
-    u64 first = u64(begin + heads) / LINE, last = u64(end - 1) / LINE + 1;
-    from = first + reach.before;
-    upto = first + reach.behind < last ? first + reach.behind : last;
-    if (from > upto) from = upto;
-}
-
 // Start: nothing visited but the source, no lines marked.
 __device__ __forceinline__ void begin_search(const HostRows& s, u64 source) {
     for (u64 word = global_thread(); word < s.words; word += global_threads()) {
@@ -197,62 +172,6 @@ __device__ __forceinline__ void mark_frontier(const HostRows& s) {
             row_lines(s.row_offsets[vertex], s.row_offsets[vertex + 1], from, upto);
         }
         mark_lines(s, marked, from, upto);
-    }
-    marked.add(s);
-}
-
-// Bottom-up: look among the heads of all that is unvisited; what has more neighbours waits for its row.
-__device__ __forceinline__ void look_at_heads(const HostRows& s, u32 depth) {
-    Marked marked;
-    for (u64 word = global_thread() / WARP; word < s.words; word += global_threads() / WARP) {
-        u32 open = ~s.visited[word];
-        if (!open) continue;
-        u64 vertex = word * 32 + lane_id();
-        bool mine = open >> lane_id() & 1 && vertex < s.vertices;
-        bool more = mine, hit = false;
-        for (u32 first = 0; first < s.head_count && more; first += HEAD_GROUP) {
-            struct alignas(16) Group { VERTEX neighbour[HEAD_GROUP]; };
-            Group group = reinterpret_cast<const Group*>(s.heads + vertex * s.head_count)[first / HEAD_GROUP];
-            VERTEX predecessor = NO_VERTEX;
-#pragma unroll
-            for (u32 k = 0; k < HEAD_GROUP; ++k)
-                if (predecessor == NO_VERTEX && group.neighbour[k] != NO_VERTEX &&
-                    test_bit(s.visited, group.neighbour[k]))
-                    predecessor = group.neighbour[k];
-            hit = predecessor != NO_VERTEX;
-            more = !hit && group.neighbour[HEAD_GROUP - 1] != NO_VERTEX;
-            if (hit) {
-                if (TREE)
-                    s.keys[vertex] = make_key(depth, predecessor);
-                else
-                    s.distance[vertex] = i32(depth);
-            }
-        }
-        u64 from = 0, upto = 0;
-        if (more) stretch(s.row_offsets[vertex], s.row_offsets[vertex + 1], s.head_count, Reach{}, from, upto);
-        u32 hits = __ballot_sync(ALL_LANES, hit), left = __ballot_sync(ALL_LANES, from < upto);
-        if (lane_id() == 0) {
-            s.next[word] = hits;
-            s.waiting[word] = left;
-        }
-        if (left) mark_lines(s, marked, from, upto);
-    }
-    marked.add(s);
-}
-
-// After a round over waiting rows: those that found nothing and have lines left wait for their next stretch.
-__device__ __forceinline__ void wait_on(const HostRows& s, const Reach& reach) {
-    Marked marked;
-    for (u64 word = global_thread() / WARP; word < s.words; word += global_threads() / WARP) {
-        u32 bits = s.waiting[word];
-        if (!bits) continue;
-        bits &= ~s.next[word];
-        u64 from = 0, upto = 0, vertex = word * 32 + lane_id();
-        if (bits >> lane_id() & 1)
-            stretch(s.row_offsets[vertex], s.row_offsets[vertex + 1], s.head_count, reach, from, upto);
-        u32 left = __ballot_sync(ALL_LANES, from < upto);
-        if (lane_id() == 0) s.waiting[word] = left;
-        if (left) mark_lines(s, marked, from, upto);
     }
     marked.add(s);
 }

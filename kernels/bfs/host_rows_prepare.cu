@@ -2,6 +2,7 @@
 //
 // Contract. row_offsets i64 (vertices + 1) on the device; columns VERTEX, wherever the device can read them.
 //
+// variants LAYOUT: csr
 // variants VERTEX: u32 u64
 // variants TREE: 0
 

@@ -78,17 +78,3 @@ __device__ __forceinline__ void push_lines(const HostRows& s, u64* ticket, u64 f
         if (test_bit(s.frontier, row)) claim(s, neighbour, VERTEX(row), depth);
     });
 }
-
-// Bottom-up: the waiting rows look for a visited column, in the stretch of this round alone, so that the
-// smallest is found.
-__device__ __forceinline__ void pull_lines(const HostRows& s, u64* ticket, u64 first, u64 last, u32 width, u64 base,
-                                           u32 depth, const Reach& reach) {
-    walk(s, ticket, first, last, width, base, [&](VERTEX neighbour, i64 place, u64 low, u64 high) {
-        if (!test_bit(s.visited, neighbour)) return;
-        u64 row = row_of(s, low, high, place);
-        if (!test_bit(s.waiting, row)) return;
-        u64 from, upto;
-        stretch(s.row_offsets[row], s.row_offsets[row + 1], s.head_count, reach, from, upto);
-        if (u64(place) / LINE < upto) claim(s, VERTEX(row), neighbour, depth);
-    });
-}

@@ -17,11 +17,11 @@ STRATEGIES = table(
     ),
     Strategy(
         name="top_down",
-        about="Searches every level from the frontier to its neighbours, on threads.",
+        about="Searches every level from the frontier to its neighbours.",
         source="gravel",
         cpu="gravel.kernels.bfs.cpu.top_down:prepare",
-        encoded_cpu="gravel.kernels.bfs.rows.cpu.top_down:prepare",
-        encoded_cuda="gravel.kernels.bfs.rows.cuda.top_down:prepare",
+        cuda="gravel.kernels.bfs.cuda.top_down:prepare",
+        encoded=True,
         automatic=("cpu",),
     ),
     Strategy(
@@ -30,8 +30,7 @@ STRATEGIES = table(
         source="Beamer, Asanovic, Patterson, SC 2012, sections IV and V; on encoded rows: gravel",
         cpu="gravel.kernels.bfs.cpu.direction_optimizing:prepare",
         cuda="gravel.kernels.bfs.cuda.direction_optimizing:prepare",
-        encoded_cpu="gravel.kernels.bfs.rows.cpu.direction_optimizing:prepare",
-        encoded_cuda="gravel.kernels.bfs.rows.cuda.direction_optimizing:prepare",
+        encoded=True,
         directed=False,
         automatic=("cpu", "cuda"),
     ),
@@ -123,7 +122,7 @@ STRATEGIES = table(
         about="Reads rows in host memory in ascending order, each cache line once a level.",
         source="gravel; merged and aligned reads: Min et al., EMOGI, PVLDB 14(2), 2020, section 4.3",
         cuda="gravel.kernels.bfs.cuda.host_rows:prepare",
-        encoded_cuda="gravel.kernels.bfs.rows.cuda.host_rows:prepare",
+        encoded=True,
         placements=("device", "split", "pinned"),
     ),
     Strategy(
@@ -132,8 +131,7 @@ STRATEGIES = table(
         source="gravel",
         cpu="gravel.kernels.bfs.cpu.streamed:prepare",
         cuda="gravel.kernels.bfs.cuda.streamed:prepare",
-        encoded_cpu="gravel.kernels.bfs.rows.cpu.streamed:prepare",
-        encoded_cuda="gravel.kernels.bfs.rows.cuda.streamed:prepare",
+        encoded=True,
         placements=("streamed",),
     ),
 )

@@ -1,16 +1,21 @@
 """Connected components: the label of a vertex is the smallest vertex of its component.
 
-Arcs are taken as undirected, so a directed graph yields its weakly connected components.
+Arcs are taken as undirected, so a directed graph yields its weakly connected components. Rows come as
+columns, or encoded in any layout.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gravel.kernels.strategy import backend_of, strategies_in
+from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
 
-__all__ = ["ComponentsResult", "components"]
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
+__all__ = ["ComponentsResult", "RowComponents", "components", "components_of_rows", "prepare_rows"]
 
 
 TILES_FROM = 1 << 19
@@ -30,6 +35,29 @@ class ComponentsResult:
     strategy: str
     converged: bool = True
     passes: int | None = None
+
+
+class RowComponents(Protocol):
+    """Rows made ready, whose components may be found any number of times."""
+
+    prepare_milliseconds: float
+
+    def run(self) -> ComponentsResult:
+        """Find the components; the labels are valid until the next call."""
+        ...
+
+
+class Ready:
+    """Rows that a function finds the components of, with nothing to make ready before it."""
+
+    prepare_milliseconds = 0.0
+
+    def __init__(self, find: Callable[[], ComponentsResult]) -> None:
+        self._find = find
+
+    def run(self) -> ComponentsResult:
+        """Find the components."""
+        return self._find()
 
 
 def default_on(backend: str, vertices: int) -> str:
@@ -66,5 +94,42 @@ def components(
         row_offsets, column_indices = sides(row_offsets, column_indices)
     name = default_on(backend_of(row_offsets), len(row_offsets) - 1) if strategy == "auto" else strategy
     run = known[name].load(backend_of(row_offsets))
+    if known[name].encoded:
+        from gravel.kernels.layouts import columns_as_rows
+
+        made: RowComponents = run(columns_as_rows(row_offsets, column_indices), symmetric=symmetric, **tuning)
+        return made.run()
     result: ComponentsResult = run(row_offsets, column_indices, symmetric=symmetric, **tuning)
     return result
+
+
+def prepare_rows(
+    rows: EncodedRows, *, symmetric: bool, strategy: str = "afforest", **tuning: Any
+) -> RowComponents:
+    """Make rows ready as they are stored: each is decoded where it is read, and kept nowhere.
+
+    Parameters
+    ----------
+    rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; labels live where its arrays do.
+    symmetric : whether every arc has its reverse.
+    strategy : one that reads encoded rows, of which `streamed` takes any array that can be sliced.
+    tuning : as the strategy's function takes it.
+
+    Raises ValueError for a name that is none, for a value that a parameter cannot have, and on the CPU for
+    bytes that are no rows.
+
+    """
+    from gravel.kernels.layouts import side_of
+    from gravel.kernels.layouts.units import check_columns
+
+    known = strategies_in("gravel.kernels.components", ENCODED)
+    if strategy not in known:
+        raise ValueError(f"strategy {strategy!r} does not read encoded rows; there are {', '.join(known)}")
+    check_columns(rows)
+    search: RowComponents = known[strategy].load(side_of(rows))(rows, symmetric=symmetric, **tuning)
+    return search
+
+
+def components_of_rows(rows: EncodedRows, *, symmetric: bool, **tuning: Any) -> ComponentsResult:
+    """Label every vertex of encoded rows with the smallest of its component, once; see `prepare_rows`."""
+    return prepare_rows(rows, symmetric=symmetric, **tuning).run()

@@ -148,16 +148,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
     VERTEX* queue = scratch.queue[warp_id()];
     auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, hubs, v, live); };
     u32 step = 0;
-    mark(trace, step);
-    hook_tiles(scratch.tile, rows, vertices, component, linked, roots, &counters[ROOTS]);
-    mark(trace, step);
-    grid_barrier(arrivals);
-    mark(trace, step);
-
-    u64 listed = load_relaxed(&counters[ROOTS]);
-    flatten_roots(forest, roots, listed);
-    if (listed) grid_barrier(arrivals);
-    mark(trace, step);
+    hook_all(forest, scratch.tile, rows, linked, roots, trace, step);
 
     u64 v;
     if (probes && sampled(vertices, v)) {
@@ -181,13 +172,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
         grid_barrier(arrivals);
     }
     forest.once = symmetric && forest.giant == NO_VERTEX;
-    forest.changed = false;
-    mark(trace, step);
-    sweep<true>(forest, linked, queue, join_them);
-    if (forest.changed) counters[CHANGED] = 1;
-    mark(trace, step);
-    grid_barrier(arrivals);
-    mark(trace, step);
+    sweep_first(forest, linked, queue, join_them, trace, step);
 
     u64 split = load_relaxed(&counters[HUBS]);
     // So many blocks for each hub as there are, one at least.
@@ -202,13 +187,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, THREADS / BLOCK)
             if (in_giant(forest, root)) break;
         }
     }
-    if (split) {
-        if (forest.changed) counters[CHANGED] = 1;
-        grid_barrier(arrivals);
-    }
-    mark(trace, step);
-    if (!load_relaxed(&counters[CHANGED])) return;  // no tree has changed since the vertices were pointed at roots
-    if (forest.giant != NO_VERTEX && parent_of(component, forest.giant) != forest.giant) forest.giant = NO_VERTEX;
-    sweep<false>(forest, linked, queue, join_them);
-    mark(trace, step);
+    sweep_again(forest, linked, queue, join_them, split, trace, step);
 }

@@ -1,4 +1,4 @@
-// What passes over all arcs share, however their rows are read: see passes.cu and rows/passes.cu.
+// What passes over all arcs do with an arc, and with all vertices; see passes.cu.
 
 #include "kernels/components/forest.cuh"
 

@@ -165,3 +165,49 @@ __device__ __forceinline__ void mark(u64* trace, u32& step) {
     if (global_thread() == 0 && step < MOST_TRACED) trace[step] = u64(clock64());
     ++step;
 }
+
+// The first phases: tiles are hooked, and the roots that they list pointed at their own.
+template <class Neighbours>
+__device__ __forceinline__ void hook_all(Forest& forest, Tile& tile, const Neighbours& rows, u32* linked, VERTEX* roots,
+                                         u64* trace, u32& step) {
+    u64* arrivals = &forest.counters[ARRIVALS];
+    mark(trace, step);
+    hook_tiles(tile, rows, forest.vertices, forest.component, linked, roots, &forest.counters[ROOTS]);
+    mark(trace, step);
+    grid_barrier(arrivals);
+    mark(trace, step);
+
+    u64 listed = load_relaxed(&forest.counters[ROOTS]);
+    flatten_roots(forest, roots, listed);
+    if (listed) grid_barrier(arrivals);
+    mark(trace, step);
+}
+
+// The sweep that joins the rows of all vertices outside the component that is skipped.
+template <class Join>
+__device__ __forceinline__ void sweep_first(Forest& forest, const u32* linked, VERTEX* queue, const Join& join_rows,
+                                            u64* trace, u32& step) {
+    forest.changed = false;
+    mark(trace, step);
+    sweep<true>(forest, linked, queue, join_rows);
+    if (forest.changed) forest.counters[CHANGED] = 1;
+    mark(trace, step);
+    grid_barrier(&forest.counters[ARRIVALS]);
+    mark(trace, step);
+}
+
+// After `split` rows were joined by the whole grid: vertices are pointed at their roots again, if a tree has changed
+// since they were.
+template <class Join>
+__device__ __forceinline__ void sweep_again(Forest& forest, const u32* linked, VERTEX* queue, const Join& join_rows,
+                                            u64 split, u64* trace, u32& step) {
+    if (split) {
+        if (forest.changed) forest.counters[CHANGED] = 1;
+        grid_barrier(&forest.counters[ARRIVALS]);
+    }
+    mark(trace, step);
+    if (!load_relaxed(&forest.counters[CHANGED])) return;
+    if (forest.giant != NO_VERTEX && parent_of(forest.component, forest.giant) != forest.giant) forest.giant = NO_VERTEX;
+    sweep<false>(forest, linked, queue, join_rows);
+    mark(trace, step);
+}

@@ -26,7 +26,16 @@ from gravel.kernels.layouts.alignment import ALIGNMENT
 from gravel.kernels.layouts.registry import layout_of, layouts
 from gravel.kernels.strategy import backend_of
 
-__all__ = ["ALIGNMENT", "LAYOUTS", "EncodedRows", "decode", "device_rows", "encode"]
+__all__ = [
+    "ALIGNMENT",
+    "LAYOUTS",
+    "EncodedRows",
+    "columns_as_rows",
+    "decode",
+    "device_rows",
+    "encode",
+    "side_of",
+]
 
 LAYOUTS = tuple(layouts())
 """Those that come with gravel."""
@@ -50,6 +59,17 @@ class EncodedRows:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(int(array.nbytes) for array in self.arrays.values())
+
+
+def columns_as_rows(row_offsets: Any, column_indices: Any) -> EncodedRows:
+    """Take columns for rows of the layout `csr`; nothing is checked or copied."""
+    arrays = {"row_offsets": row_offsets, "column_indices": column_indices}
+    return EncodedRows("csr", len(row_offsets) - 1, len(column_indices), column_indices.dtype, arrays)
+
+
+def side_of(rows: EncodedRows) -> str:
+    """`cuda` where an array of the rows is CuPy's, else `cpu`."""
+    return "cuda" if any(backend_of(array) == "cuda" for array in rows.arrays.values()) else "cpu"
 
 
 def _codec(layout: str, array: Any) -> Any:

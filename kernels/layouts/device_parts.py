@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.layouts import EncodedRows, device_rows
-from gravel.kernels.layouts.parts import LONG_BYTES, cut_stream, host_offsets
+from gravel.kernels.layouts.parts import cut_stream, host_offsets, long_rows
 from gravel.kernels.placement.copied import CopiedParts
 
 
@@ -39,9 +39,9 @@ class DeviceParts:
         self.notes = self._copied.notes
         self.byte_offsets = cupy.asarray(rows.arrays["byte_offsets"])
         self.rows = cupy.asarray(parts.rows)
-        long = numpy.flatnonzero(numpy.diff(offsets) > LONG_BYTES)
-        self._before = numpy.searchsorted(long, parts.rows).tolist()
-        self._long = cupy.asarray((long if len(long) else numpy.zeros(1)).astype(rows.dtype))
+        long, before = long_rows(offsets, parts.rows, rows.dtype)
+        self._before = before.tolist()
+        self._long = cupy.asarray(long) if len(long) else cupy.empty(1, rows.dtype)
         self._parts = parts
         self._described = replace(rows, arrays={})
 

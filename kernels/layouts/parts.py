@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy
@@ -17,6 +17,11 @@ LINE = 128
 
 LONG_BYTES = 4096
 """Bytes from which all warps share a row; the constant of the same name in `part.cuh`."""
+
+GROUP = 32  # vertices that no cut divides: a word of their bitmaps
+ROOM = 64 << 20
+"""Bytes of each of the two buffers of rows that lie in host memory: 1.3 ms over the link against a few
+microseconds for a step."""
 
 
 @dataclass(frozen=True)
@@ -96,3 +101,41 @@ def cut_stream(
         cuts.append(last)
         ranges.append((first, min(-(-int(byte_offsets[last]) // LINE) * LINE, stream_bytes)))
     return StreamParts(numpy.array(cuts, numpy.int64), ranges, room)
+
+
+def cut_rows(byte_offsets: NDArray[numpy.int64], room: int) -> tuple[NDArray[numpy.uint64], int]:
+    """Cut rows into parts whose lines fit `room` bytes, or what the largest group of 32 rows takes.
+
+    Parameters
+    ----------
+    byte_offsets : NumPy int64 (rows + 1,), ascending from 0.
+    room : bytes of a buffer.
+
+    Returns the first rows of the parts and the number of rows, uint64 (parts + 1,), and the room that the
+    largest part takes, a multiple of `LINE`.
+
+    """
+    import numpy
+
+    rows = len(byte_offsets) - 1
+    edges = numpy.append(numpy.arange(0, rows, GROUP), rows)
+    at = byte_offsets[edges]
+    first_lines, last_lines = at // LINE, -(-at // LINE)
+    cuts, taken = [0], 0
+    while cuts[-1] < len(edges) - 1:
+        place = cuts[-1]
+        # The first edge whose lines, up to it, no longer fit; at least one group is taken.
+        fitting = int(numpy.searchsorted(last_lines, first_lines[place] + room // LINE, side="right")) - 1
+        cuts.append(max(place + 1, fitting))
+        taken = max(taken, int(last_lines[cuts[-1]] - first_lines[place]))
+    return edges[cuts].astype(numpy.uint64), max(1, taken) * LINE
+
+
+def long_rows(
+    byte_offsets: NDArray[numpy.int64], parts: NDArray[Any], dtype: Any
+) -> tuple[NDArray[Any], NDArray[numpy.uint64]]:
+    """List the rows of more than LONG_BYTES, of `dtype`, and how many lie before each part, uint64."""
+    import numpy
+
+    found = numpy.flatnonzero(numpy.diff(byte_offsets) > LONG_BYTES)
+    return found.astype(dtype), numpy.searchsorted(found, parts.astype(numpy.int64)).astype(numpy.uint64)

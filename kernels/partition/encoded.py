@@ -1,7 +1,7 @@
 """Ranks whose rows are encoded: their searches on the CPU decode a row where they read it.
 
 A subgraph has its row offsets, counted from the encoded rows, and for columns what
-`gravel.kernels.layouts.readers.readable` makes of these; `gravel.kernels.partition.columns` reads both
+`gravel.kernels.layouts.readers.readable` makes of these; `gravel.kernels.layouts.spans` reads both
 kinds.
 """
 

@@ -6,7 +6,7 @@ subgraph for a parent on the frontier and ends at the first, which is the smalle
 Directions give the same finds and the same smallest parents.
 
 `parents` hold the smallest parent found so far, a vertex of the whole graph, `NOBODY` for none. `columns` are
-an array, or encoded rows (`gravel.kernels.partition.columns`).
+an array, or encoded rows (`gravel.kernels.layouts.spans`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.columns import column, span, values_of
+from gravel.kernels.layouts.spans import span, values_of
 
 NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
 """The predecessor that every other one is smaller than."""
@@ -42,7 +42,7 @@ def count_nn(frontier, ranks, offsets, columns, counts):  # type: ignore[no-unty
         local = frontier[position]
         first, last = span(columns, offsets, local, values)
         for arc in range(first, last):
-            counts[numpy.int64(column(columns, values, arc)) % ranks] += 1
+            counts[numpy.int64(values[numpy.uint64(arc)]) % ranks] += 1
 
 
 @serial
@@ -53,7 +53,7 @@ def bin_nn(frontier, ranks, offsets, columns, places, ids, tails):  # type: igno
         local = frontier[position]
         first, last = span(columns, offsets, local, values)
         for arc in range(first, last):
-            v = numpy.int64(column(columns, values, arc))
+            v = numpy.int64(values[numpy.uint64(arc)])
             place = places[v % ranks]
             places[v % ranks] = place + 1
             ids[place] = v // ranks
@@ -71,7 +71,7 @@ def delegates_forward(  # type: ignore[no-untyped-def]
         v = numpy.int64(names[row]) if len(names) else row * ranks + rank
         first, last = span(columns, offsets, row, values)
         for arc in range(first, last):
-            d = numpy.int64(column(columns, values, arc))
+            d = numpy.int64(values[numpy.uint64(arc)])
             if not (seen[d >> 6] >> numpy.uint64(d & 63)) & numpy.uint64(1):
                 found[d >> 6] |= numpy.uint64(1) << numpy.uint64(d & 63)
                 parents[d] = min(parents[d], v)
@@ -90,7 +90,7 @@ def delegates_backward(  # type: ignore[no-untyped-def]
             if bits & numpy.uint64(1):
                 first, last = span(columns, offsets, d, values)
                 for arc in range(first, last):
-                    place = numpy.int64(column(columns, values, arc))
+                    place = numpy.int64(values[numpy.uint64(arc)])
                     if labels[place] == level:
                         v = numpy.int64(names[place]) if len(names) else place * ranks + rank
                         found[word] |= numpy.uint64(1) << numpy.uint64(d & 63)
@@ -111,7 +111,7 @@ def normals_forward(  # type: ignore[no-untyped-def]
         v = numpy.int64(names[x])
         first, last = span(columns, offsets, x, values)
         for arc in range(first, last):
-            local = numpy.int64(column(columns, values, arc))
+            local = numpy.int64(values[numpy.uint64(arc)])
             if distance[local] == -1:
                 distance[local] = level + 1
                 newly[marked] = local
@@ -133,7 +133,7 @@ def normals_backward(  # type: ignore[no-untyped-def]
             continue
         first, last = span(columns, offsets, local, values)
         for arc in range(first, last):
-            d = numpy.int64(column(columns, values, arc))
+            d = numpy.int64(values[numpy.uint64(arc)])
             if labels[d] == level:
                 distance[local] = level + 1
                 parents[local] = min(parents[local], numpy.int64(names[d]))

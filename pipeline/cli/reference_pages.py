@@ -125,13 +125,9 @@ def _backends(strategy: Strategy) -> str:
 
 def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:
     """Yield where a strategy has constants of its own, and those."""
-    from gravel.kernels.strategy import COLUMNS, ENCODED
-
-    for layout, rows in ((COLUMNS, ""), (ENCODED, ", encoded rows")):
-        code = strategy.on(layout)
-        for backend in ("cpu", "cuda"):
-            if code.target(backend) and (found := _constants_of(code, backend)):
-                yield f"{backend.upper()}{rows}", found
+    for backend in ("cpu", "cuda"):
+        if strategy.target(backend) and (found := _constants_of(strategy, backend)):
+            yield backend.upper(), found
 
 
 def _constants_of(strategy: Strategy, backend: str) -> list[str]:

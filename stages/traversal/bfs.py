@@ -168,9 +168,7 @@ def prepare_search(
             constants["batch"] = batch
         given |= {"strategy": choice} | _planned(graph) | constants
         if graph.rows is not None:
-            from gravel.kernels.bfs import rows
-
-            return rows.prepare(graph.rows, **given), notes
+            return bfs.prepare_rows(graph.rows, **given), notes
         search = bfs.prepare(graph.row_offsets, graph.columns, statistics=statistics, **given)
     except ValueError as error:
         raise StageError(str(error)) from None
@@ -191,9 +189,7 @@ def _choice(graph: SearchedGraph, parameters: TraverseParameters) -> Choice:
     if graph.placed is not None and strategy == "auto":
         return bfs.Choice("host_rows", graph.placed.plan.reason, 0.0)
     if graph.rows is not None:
-        from gravel.kernels.bfs import rows
-
-        return rows.choose(symmetric=graph.symmetric, strategy=strategy)
+        return bfs.choose_for_rows(symmetric=graph.symmetric, strategy=strategy)
     return bfs.choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
 
 

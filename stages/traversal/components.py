@@ -152,12 +152,12 @@ def prepared_find(
         constants, notes = checked_tuning("components", name, graph.backend, tuning, layout)
         ran = strategies_for("components", layout)[name].ran(graph.backend, planned | constants)
         if rows is not None:
-            from gravel.kernels.components.rows import prepare
+            from gravel.kernels.components import prepare_rows
 
             given: dict[str, Any] = {"symmetric": graph.symmetric, "strategy": name, **planned, **constants}
             # What compiles while rows are made ready must not count as their preparation.
-            prepare(rows, **given)
-            search = prepare(rows, **given)
+            prepare_rows(rows, **given)
+            search = prepare_rows(rows, **given)
             return search.run, search.prepare_milliseconds, notes + getattr(search, "notes", []), ran
     except ValueError as error:
         raise StageError(str(error)) from None

@@ -44,7 +44,7 @@ COUNTING_BYTES = 16
 """Row offsets of each vertex that is counted at once, and their differences."""
 
 HUB_ARCS = 7 * 32
-"""Arcs that a row has at least which all warps share (gravel.kernels.components.rows.cuda)."""
+"""Arcs that a row has at least which all warps share (gravel.kernels.components.cuda.afforest_rows)."""
 
 UNIT_BYTES = 256
 """Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
@@ -195,7 +195,7 @@ def search_bytes(
 
 
 def encoded_search_bytes(vertices: int, arcs: int, stream: int, *, width: int, labels: int) -> int:
-    """Count what a search of encoded rows takes beside them: `gravel.kernels.bfs.rows.cuda.search`."""
+    """Count what a search of encoded rows takes beside them: `gravel.kernels.bfs.cuda.search`."""
     # Entries of a row's units, and checkpoints of the units; the rest is as for columns.
     units = 8 * vertices + stream // 8
     behind = min(PLANES * PLANE_HEADS * width * vertices, width * arcs // 2)

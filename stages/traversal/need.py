@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.rows.parts import ROOM
+from gravel.kernels.layouts.parts import ROOM
 from gravel.kernels.placement.pinned import PIECE_BYTES
 from gravel.kernels.placement.plan import BUFFERS, DoesNotFit, Limits, Plan, Sizes, row_search_bytes
 from gravel.stages.errors import StageError

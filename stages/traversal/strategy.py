@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
-from gravel.kernels.strategy import COLUMNS, ENCODED, GIVEN, strategies_in
+from gravel.kernels.strategy import COLUMNS, GIVEN, strategies_in
 from gravel.stages.errors import StageError
 from gravel.stages.stage import CannotRun, Fault
 
@@ -404,15 +404,14 @@ def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
 
 @cache
 def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]:
-    """Return the types of each constant by strategy, on either backend, for graphs as arrays and as rows."""
+    """Return the types of each constant by strategy, on either backend."""
     found: dict[str, dict[str, list[Any]]] = {}
-    for layout in (COLUMNS, ENCODED):
-        for name, each in strategies_for(algorithm, layout).items():
-            if strategy not in ("auto", name):
-                continue
-            for backend in ("cpu", "cuda"):
-                for constant, kind in constants(each, backend).items():
-                    found.setdefault(constant, {}).setdefault(name, []).append(kind)
+    for name, each in strategies_for(algorithm).items():
+        if strategy not in ("auto", name):
+            continue
+        for backend in ("cpu", "cuda"):
+            for constant, kind in constants(each, backend).items():
+                found.setdefault(constant, {}).setdefault(name, []).append(kind)
     if strategy == "auto" and algorithm != "sssp":
         for constant, kind in _options_of_ranks():
             if algorithm == "components" and constant != BARRIER_SECONDS:

@@ -24,8 +24,8 @@ import cupy
 
 from gravel.kernels import order
 from gravel.kernels.components import ComponentsResult, components
+from gravel.kernels.components.cuda.afforest import prepare
 from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED, PHASES
-from gravel.kernels.components.rows.cuda import prepare
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.placement.pinned import buffer, pin

@@ -3,9 +3,9 @@
     python -m tests.benchmarks.compressed kron22 kron24 uniform cnr-2000.graph-txt --layouts varint,blocks
 
 A graph is a name or a file as `tests.benchmarks.deep` takes it. Columns are searched by
-`direction_optimizing`, rows by that of `gravel.kernels.bfs.rows` (`--strategies`). Every search of rows is
-compared with the search of columns, distances and predecessors. Times are medians over sources of CUDA events
-around the launch. Bits per arc count the stream, in brackets with the offsets of rows.
+`direction_optimizing`, rows by that of `gravel.kernels.bfs.prepare_rows` (`--strategies`). Every search of
+rows is compared with the search of columns, distances and predecessors. Times are medians over sources of
+CUDA events around the launch. Bits per arc count the stream, in brackets with the offsets of rows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import cupy
 import numpy
 
 from gravel.kernels import order
-from gravel.kernels.bfs import prepare
-from gravel.kernels.bfs.rows import prepare as prepare_rows
+from gravel.kernels.bfs import prepare, prepare_rows
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
 from tests.benchmarks.deep import graph

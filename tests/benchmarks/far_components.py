@@ -49,8 +49,8 @@ def report(order: str, offsets: Any, columns: Any) -> None:
     import cupy
 
     from gravel.kernels.components import components
+    from gravel.kernels.components import prepare_rows as prepare
     from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED
-    from gravel.kernels.components.rows import prepare
     from gravel.kernels.layouts import encode
 
     rows = encode("csr", offsets, columns)

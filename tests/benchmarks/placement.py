@@ -24,13 +24,12 @@ import numpy
 from pydantic import ByteSize, TypeAdapter
 
 from gravel.kernels import csr, order
-from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs import prepare, prepare_rows
 from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
-from gravel.kernels.bfs.rows import prepare as prepare_rows
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate import generate
-from gravel.kernels.layouts import encode
+from gravel.kernels.layouts import columns_as_rows, encode
 from gravel.kernels.order.rcm_cuda import rcm
 from gravel.kernels.placement import Limits, Sizes, on_gpu
 from gravel.kernels.placement.pinned import buffer, fill, pin
@@ -101,7 +100,7 @@ class Bench:
         kept = f"{plan.heads} heads, {search.kept_bytes / 1e6:.0f} MB kept"
         yield f"split, {kept}", search
         if "streamed" in only:
-            yield "streamed", prepare_streamed(self.offsets, self.held, **options)
+            yield "streamed", prepare_streamed(columns_as_rows(self.offsets, self.held), **options)
         for layout, rows in self.encoded.items():
             yield f"{layout} pinned", prepare_rows(rows, strategy="host_rows", **options)
             yield (

@@ -8,8 +8,8 @@ from typing import Any
 import cupy
 import numpy
 
-from gravel.kernels.bfs.rows import prepare as search_rows
-from gravel.kernels.components.rows import prepare as join_rows
+from gravel.kernels.bfs import prepare_rows as search_rows
+from gravel.kernels.components import prepare_rows as join_rows
 from gravel.kernels.layouts import EncodedRows, decode, device_rows, encode
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from gravel.kernels.layouts.visit import first_neighbours, list_units, visit_kernel

@@ -334,4 +334,4 @@ def install(patch: pytest.MonkeyPatch) -> None:
     stand_in(patch, STANDING_IN)
     patch.setattr("gravel.graphs.demand_gpu", lambda: None)
     # Its kernel has a macro for the threads of a block.
-    patch.setattr("gravel.kernels.components.rows.cuda.BLOCK", grid_kernels.THREADS)
+    patch.setattr("gravel.kernels.components.cuda.afforest_rows.BLOCK", grid_kernels.THREADS)

@@ -6,7 +6,7 @@ import sys
 import numpy
 import pytest
 
-from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
@@ -24,8 +24,9 @@ def on_cpu(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)
     for name, stand_in in {
-        "rows.cuda.search.load": strict_cupy.load,
-        "rows.cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.row_sources.load": strict_cupy.load,
+        "cuda.row_sources.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,
     }.items():

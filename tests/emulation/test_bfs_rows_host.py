@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import EncodedRows, encode
 from gravel.kernels.placement.pinned import PinnedRefused
 from tests.emulation import grid_kernels, strict_cupy
@@ -29,14 +29,15 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     for module in (
         "gravel.kernels.cuda",
-        "gravel.kernels.bfs.rows.cuda.streamed",
-        "gravel.kernels.bfs.rows.cuda.host_rows",
+        "gravel.kernels.bfs.cuda.streamed",
+        "gravel.kernels.bfs.cuda.host_rows",
+        "gravel.kernels.bfs.cuda.host_sources",
     ):
         monkeypatch.setattr(f"{module}.load", strict_cupy.load)
     for name, stand_in in {
-        "cuda.host_search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.host_search.event_milliseconds": lambda work: work() or 1.0,
-        "rows.cuda.host_rows.in_host_memory": lambda array: True,
+        "cuda.host_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.host_rows.event_milliseconds": lambda work: work() or 1.0,
+        "cuda.host_rows.in_host_memory": lambda array: True,
     }.items():
         monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
     monkeypatch.setattr(

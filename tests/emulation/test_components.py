@@ -12,6 +12,7 @@ import pytest
 from gravel.kernels.components.cuda import afforest as small
 from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
 from gravel.kernels.csr import build
+from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.emulation.kernel_library import Launch, library
@@ -94,5 +95,9 @@ def test_labels_of_small_graphs(symmetric: bool, rounds: int, monkeypatch: pytes
     for graph in (*ZOO, hubs_apart()):
         csr = fast_csr(graph, symmetric=symmetric)
         placed = [strict_cupy.on_device(array) for array in csr]
-        found = small.components(*placed, symmetric=symmetric, rounds=rounds, block=256).component
+        found = (
+            small.prepare(columns_as_rows(*placed), symmetric=symmetric, rounds=rounds, block=256)
+            .run()
+            .component
+        )
         numpy.testing.assert_array_equal(found.get(), scipy_components(*csr), err_msg=graph.name)

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from gravel.kernels.components import components
-from gravel.kernels.components.rows import prepare
+from gravel.kernels.components import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS
 from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_components import hubs_apart
@@ -33,9 +33,8 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     cupy: Any = strict_cupy.module()
     cupy.ascontiguousarray = lambda array: array
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    for name in ("cuda.passes", "rows.passes_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.components.{name}.load", strict_cupy.load)
-        monkeypatch.setattr(f"gravel.kernels.components.{name}.blocks_for", blocks_for)
+    monkeypatch.setattr("gravel.kernels.components.cuda.passes.load", strict_cupy.load)
+    monkeypatch.setattr("gravel.kernels.components.cuda.passes.blocks_for", blocks_for)
     monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)  # which checkpoints are found with
     monkeypatch.setattr(
         "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.components.rows import prepare
-from gravel.kernels.components.rows.kept import MOST_KEPT, keep_first, most_kept
+from gravel.kernels.components import prepare_rows as prepare
+from gravel.kernels.components.cuda.kept import MOST_KEPT, keep_first, most_kept
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_components import hubs_apart
@@ -27,13 +27,13 @@ BLOCK = 64
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
     for name, stand_in in {
-        "cuda.load": strict_cupy.load,
-        "cuda.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.event_milliseconds": lambda work: work() or 1.0,
-        "cuda.BLOCK": BLOCK,
+        "afforest_rows.load": strict_cupy.load,
+        "afforest_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "afforest_rows.event_milliseconds": lambda work: work() or 1.0,
+        "afforest_rows.BLOCK": BLOCK,
         "kept.load": strict_cupy.load,
     }.items():
-        monkeypatch.setattr(f"gravel.kernels.components.rows.{name}", stand_in)
+        monkeypatch.setattr(f"gravel.kernels.components.cuda.{name}", stand_in)
 
 
 def placed(csr: Any, layout: str) -> EncodedRows:
@@ -61,6 +61,8 @@ def test_labels_whatever_is_kept(given: tuple[str, bool]) -> None:
         keeps = [None, 0, *((budget(csr, most) for most in (3, 40, MOST_KEPT)) if layout == "csr" else ())]
         for keep in keeps:
             for constants in ({"rounds": 1}, {"rounds": 4, "giant": "first"}, {"prune": False}):
+                if (layout, keep, constants) == ("csr", None, {"rounds": 1}):
+                    continue  # rows that are read from their start, as in test_components
                 search = prepare(placed(csr, layout), symmetric=symmetric, keep=keep, **constants)
                 for _ in range(2):
                     found = search.run().component

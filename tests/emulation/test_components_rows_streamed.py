@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.components.rows import prepare
+from gravel.kernels.components import prepare_rows as prepare
 from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    for module in ("gravel.kernels.components.rows.streamed_cuda", "gravel.kernels.components.cuda.streamed"):
+    for module in ("gravel.kernels.components.cuda.streamed",):
         monkeypatch.setattr(f"{module}.load", strict_cupy.load)
     monkeypatch.setattr(
         "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)

@@ -10,6 +10,7 @@ from gravel.kernels.bfs.cuda.direction_optimizing import prepare
 from gravel.kernels.bfs.cuda.far_rows import FarRows, find_far_rows
 from gravel.kernels.csr import build
 from gravel.kernels.generate.rmat import rmat as kronecker
+from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
 from gravel.stages.ingest import read_edges
 from tests.emulation import grid_kernels, strict_cupy
@@ -40,8 +41,8 @@ def on_cpu(monkeypatch) -> None:
         setattr(fake, name, lambda given, name=name: strict_cupy.on_device(getattr(numpy, name)(given)))
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for name, stand_in in {
-        "direction_optimizing.load": strict_cupy.load,
-        "direction_optimizing.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "row_sources.load": strict_cupy.load,
+        "search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "level_loop.event_milliseconds": lambda work: work() or 1.0,
         "far_rows.load": strict_cupy.load,
@@ -53,7 +54,7 @@ def on_cpu(monkeypatch) -> None:
 def search(csr, output, **constants):
     placed = (strict_cupy.on_device(array) for array in csr)
     constants = {"block": grid_kernels.THREADS} | constants
-    made = prepare(*placed, symmetric=True, output=output, **constants)
+    made = prepare(columns_as_rows(*placed), symmetric=True, output=output, **constants)
     for source in sources_of(len(csr[0]) - 1, 2):
         check(made.run(source), csr, source, output)
     return made

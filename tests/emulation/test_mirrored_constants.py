@@ -18,7 +18,7 @@ from tests.emulation import build, grid_kernels
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="kernels are read by g++")
 
-BFS, ROWS, PARTITION = "kernels/bfs", "kernels/bfs/rows", "kernels/partition"
+BFS, PARTITION = "kernels/bfs", "kernels/partition"
 
 
 def same(module: str, names: str) -> list[tuple[str, str, str]]:
@@ -28,7 +28,8 @@ def same(module: str, names: str) -> list[tuple[str, str, str]]:
 
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
-        ("CHUNK", "bfs.cuda.direction_optimizing", "CHUNK"),
+        ("CHUNK", "bfs.cuda.row_sources", "CHUNK"),
+        ("UNEVEN", "bfs.cuda.row_sources", "UNEVEN"),
         ("TRACE", "bfs.cuda.level_loop", "TRACE"),
         ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
         ("MOST_TRACED", "bfs.cuda.level_loop", "MOST_TRACED"),
@@ -48,7 +49,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("CLASSES", "bfs.cuda.by_degree", "CLASSES"),
         ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
     ],
-    f"{ROWS}/search.cu": [
+    f"{BFS}/direction_optimizing_encoded.cu": [
         ("TRACE", "bfs.cuda.level_loop", "TRACE"),
         ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
         ("MOST_TRACED", "bfs.cuda.level_loop", "MOST_TRACED"),
@@ -58,6 +59,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
     ],
+    f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE")],
     f"{BFS}/persistent.cu": [
         ("SIDES * CONTROL_WORDS", "bfs.cuda.persistent", "CONTROL_WORDS"),
         ("NOTICE_WORDS", "bfs.cuda.persistent", "NOTICE_WORDS"),
@@ -92,19 +94,15 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("LOG_FIRST + MOST_CHANGES <= 256", "bfs.cuda.multi_source", "LOG_WORDS == 256"),
     ],
     f"{BFS}/host_rows.cu": [
-        ("HEAD_GROUP", "bfs.cuda.host_rows", "HEAD_GROUP"),
+        ("HEAD_GROUP", "bfs.cuda.host_sources", "HEAD_GROUP"),
         ("SIDES * CONTROL_WORDS", "bfs.cuda.host_rows", "CONTROL_WORDS"),
-        ("SIDES * CONTROL_WORDS", "bfs.rows.cuda.host_rows", "CONTROL_WORDS"),
-        ("LOG_FIRST", "bfs.cuda.host_search", "LOG_FIRST"),
+        ("LOG_FIRST", "bfs.cuda.host_rows", "LOG_FIRST"),
         ("LINE", "bfs.cuda.kept_lines", "LINE"),
         ("LINES", "bfs.cuda.kept_lines", "LINES"),
-        ("LINES", "bfs.rows.cuda.host_rows", "LINES"),
-        ("SPAN", "bfs.cuda.streamed", "SPAN"),
+        ("SPAN", "bfs.cuda.streamed_parts", "SPAN"),
         ("SPAN", "placement.plan", "WORD_COLUMNS"),
         ("CONTROL_WORDS", "bfs.cuda.streamed", "CONTROL_WORDS"),
-        ("CONTROL_WORDS", "bfs.rows.cuda.streamed", "CONTROL_WORDS"),
         ("FOUND", "bfs.cuda.streamed", "FOUND"),
-        ("FOUND", "bfs.rows.cuda.streamed", "FOUND"),
     ],
     f"{BFS}/shape.cu": [
         ("BINS", "bfs.shape", "BINS"),

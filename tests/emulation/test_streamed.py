@@ -49,12 +49,12 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("output", ["both", "distance"])
 def test_searches(output: str) -> None:
     from gravel.kernels.bfs.cuda.streamed import prepare as streamed
+    from gravel.kernels.layouts import columns_as_rows
 
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
         for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
-            made = streamed(
-                strict_cupy.on_device(csr[0]), Sliced(csr[1]), output=output, symmetric=True, **constants
-            )
+            rows = columns_as_rows(strict_cupy.on_device(csr[0]), Sliced(csr[1]))
+            made = streamed(rows, output=output, symmetric=True, **constants)
             for source in sources_of(len(csr[0]) - 1, 2):
                 check(made.run(source), csr, source, output)
 

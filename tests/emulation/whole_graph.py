@@ -53,9 +53,9 @@ def install(patch: pytest.MonkeyPatch) -> None:
     fake.cuda.alloc_pinned_memory = lambda size: numpy.zeros(size, numpy.uint8).view(Pinned)
     fake.cuda.runtime = types.SimpleNamespace(memcpyAsync=_copy, memcpyDeviceToHost=2)
     patch.setitem(sys.modules, "cupy", fake)
-    for module in ("cooperative", "flex", "persistent", "host_rows", "kept_lines"):
+    for module in ("cooperative", "flex", "persistent", "host_rows", "kept_lines", "row_sources"):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.load", strict_cupy.load)
-    for module in ("cooperative", "flex", "host_search"):
+    for module in ("cooperative", "flex", "host_rows"):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.event_milliseconds", lambda work: work() or 1.0)
     patch.setattr("gravel.kernels.bfs.cuda.persistent.shared_bytes", lambda: grid_kernels.SHARED_BYTES)

@@ -10,8 +10,8 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from gravel.kernels.bfs.rows import prepare
-from gravel.kernels.components.rows import prepare as prepare_components
+from gravel.kernels.bfs import prepare_rows as prepare
+from gravel.kernels.components import prepare_rows as prepare_components
 from gravel.kernels.cuda.source import declared_variants, read_source
 from gravel.kernels.layouts import decode, encode
 from gravel.kernels.layouts.readers import readable

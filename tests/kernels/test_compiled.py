@@ -153,11 +153,11 @@ def test_whatever_was_compiled_in_counts(small: TreeCopy):
 
 ROWS = """\
 import numpy
-from gravel.kernels.bfs.rows import prepare
+from gravel.kernels.bfs import prepare_rows
 from gravel.kernels.layouts import encode
 offsets, columns = numpy.array([0, 1, 3, 4]), numpy.array([1, 0, 2, 1], numpy.uint32)
 rows = encode("varint", offsets, columns)
-search = prepare(rows, strategy="direction_optimizing", symmetric=True, alpha=10**9, beta=10**9)
+search = prepare_rows(rows, strategy="direction_optimizing", symmetric=True, alpha=10**9, beta=10**9)
 print(search.run(0).distance.tolist())
 """
 
@@ -169,8 +169,8 @@ def test_what_an_overload_imports_for_its_types_counts(small: TreeCopy):
     entries = small.entries().keys()
     assert small.python("-c", ROWS).strip() == "[0, 1, 2]"
     assert small.entries().keys() == entries
-    small.replace("kernels/bfs/rows/cpu/steps.py", "queue[tail] = v\n", "queue[tail] = u\n")
-    assert small.python("-c", ROWS).strip() == "[1, -1, -1]"
+    small.replace("kernels/layouts/varint/cpu.py", "buffer[count] = value\n", "buffer[count] = 0\n")
+    assert small.python("-c", ROWS).strip() == "[0, -1, -1]"
 
 
 def test_code_of_a_module_that_was_not_foreseen_is_not_kept(small: TreeCopy):

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from gravel.kernels.components import TILES_FROM, components, default_on
-from gravel.kernels.components.cpu import afforest
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import fetch, large_graph, place
 from tests.zoo import scipy_components, zoo
@@ -96,7 +95,7 @@ def test_random_graphs(strategy, backend, data):
 def test_afforest_whatever_its_constants(rounds, samples, threads, monkeypatch):
     monkeypatch.setattr("gravel.kernels.components.cpu.afforest.thread_count", lambda: threads)
     csr = large_graph(rounds)
-    found = afforest.components(*csr, symmetric=True, rounds=rounds, samples=samples)
+    found = components(*csr, symmetric=True, strategy="afforest", rounds=rounds, samples=samples)
     numpy.testing.assert_array_equal(found.component, scipy_components(*csr))
 
 
@@ -105,7 +104,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="afforest"):
         components(*csr, symmetric=True, strategy="afforst")
     with pytest.raises(ValueError, match="rounds"):
-        afforest.components(*csr, symmetric=True, rounds=0)
+        components(*csr, symmetric=True, strategy="afforest", rounds=0)
 
 
 def test_tiles_are_for_large_graphs_on_gpus():

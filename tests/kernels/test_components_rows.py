@@ -3,7 +3,8 @@
 import numpy
 import pytest
 
-from gravel.kernels.components.rows import components, prepare
+from gravel.kernels.components import components_of_rows as components
+from gravel.kernels.components import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.kernels.conformance import fetch, large_graph
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -60,7 +61,8 @@ def test_variants_on_the_cpu(layout, tuning):
 
 def test_rows_of_the_largest_component_are_not_decoded(monkeypatch):
     """A row is decoded only if it is sampled, or outside the largest component."""
-    from gravel.kernels.components.rows import cpu
+    from gravel.kernels.components.cpu import afforest_encoded as cpu
+    from gravel.kernels.components.cpu.afforest import SAMPLED_EVERY
 
     n = 20_000
     hub = numpy.stack([numpy.zeros(n - 1001, int), numpy.arange(1, n - 1000)], axis=1)
@@ -79,7 +81,7 @@ def test_rows_of_the_largest_component_are_not_decoded(monkeypatch):
     monkeypatch.setattr(cpu, "_join_rows", spied)
     found = prepare(encode("varint", *csr), symmetric=True).run()
     numpy.testing.assert_array_equal(found.component, scipy_components(*csr))
-    assert len(read) < n // cpu.SAMPLED_EVERY + 1001
+    assert len(read) < n // SAMPLED_EVERY + 1001
 
 
 def test_damaged_bytes_are_refused_on_the_cpu():
@@ -222,7 +224,7 @@ def test_passes_over_all_arcs(layout, decoder, backend):
 
 
 def test_a_pass_over_rows_that_links_nothing_has_not_converged(monkeypatch):
-    monkeypatch.setattr("gravel.kernels.components.rows.passes_cpu._pass_rows", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
     found = prepare(encode("varint", *large_graph(3)), symmetric=True, strategy="afforest_single_pass").run()
     assert not found.converged
 

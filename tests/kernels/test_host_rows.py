@@ -5,6 +5,7 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.kept_lines import shortest_kept
+from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 from tests.kernels.conformance import (
     GRAPHS,
@@ -181,7 +182,9 @@ def streamed(backend, offsets, columns, **options):
         from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
 
         offsets = cupy.asarray(offsets)
-    return prepare_streamed(offsets, columns, **({"output": "both", "symmetric": True} | options))
+    return prepare_streamed(
+        columns_as_rows(offsets, columns), **({"output": "both", "symmetric": True} | options)
+    )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.kernels.bfs.rows import prepare
-from gravel.kernels.bfs.rows.parts import GROUP, LINE, LONG_BYTES, cut_rows, long_rows
+from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS, encode
+from gravel.kernels.layouts.parts import GROUP, LINE, LONG_BYTES, cut_rows, long_rows
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, hubs, large_graph, sources_of
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as draw
 
-from gravel.kernels.bfs.rows import prepare
-from gravel.kernels.components.rows import components
-from gravel.kernels.components.rows import prepare as prepare_components
+from gravel.kernels.bfs import prepare_rows as prepare
+from gravel.kernels.components import components_of_rows as components
+from gravel.kernels.components import prepare_rows as prepare_components
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from gravel.kernels.layouts.parts import LINE, cut_stream, host_offsets
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, large_graph, place, sources_of

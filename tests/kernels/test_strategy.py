@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from gravel.kernels import bfs
-from gravel.kernels.bfs import choice, rows, strategies
+from gravel.kernels.bfs import choice, strategies
 from gravel.kernels.layouts import encode
 from gravel.kernels.strategy import COLUMNS, ENCODED, Strategy, strategies_in, table
 
@@ -29,13 +29,11 @@ def test_no_two_names_stand_for_one_function(package: str, layout: str, backend:
     assert {target: count for target, count in named.items() if count > 1} == {}
 
 
-@pytest.mark.parametrize("folder", ["cpu", "cuda", "rows.cpu", "rows.cuda"])
+@pytest.mark.parametrize("folder", ["cpu", "cuda"])
 def test_every_search_of_the_package_is_in_the_table(folder: str) -> None:
     package = importlib.import_module(f"gravel.kernels.bfs.{folder}")
     every = strategies.STRATEGIES.values()
-    named = {
-        each.on(layout).target(backend) for each in every for layout in LAYOUTS for backend in ("cpu", "cuda")
-    }
+    named = {each.target(backend) for each in every for backend in ("cpu", "cuda")}
     for module in pkgutil.iter_modules(package.__path__):
         name = f"{package.__name__}.{module.name}"
         if f"{name}:prepare" not in named:
@@ -54,7 +52,7 @@ def test_what_is_not_in_the_table_cannot_run(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ValueError, match="unknown BFS strategy 'top_down'; there are adaptive, "):
         bfs.prepare(*PATH, symmetric=True, strategy="top_down")
     with pytest.raises(ValueError, match="'top_down' does not search encoded rows"):
-        rows.prepare(encode("varint", *PATH), symmetric=True, strategy="top_down")
+        bfs.prepare_rows(encode("varint", *PATH), symmetric=True, strategy="top_down")
 
 
 def test_a_name_stands_once() -> None:
@@ -66,7 +64,7 @@ def test_auto_stands_for_strategies_that_the_table_says() -> None:
     every = strategies.STRATEGIES
     for symmetric in (True, False):
         assert "cpu" in every[choice.choose(*PATH, symmetric=symmetric).strategy].automatic
-        assert "cpu" in every[rows.choose(symmetric=symmetric).strategy].automatic
+        assert "cpu" in every[choice.choose_for_rows(symmetric=symmetric).strategy].automatic
     for name, each in every.items():
         assert all(each.target(backend) for backend in (*each.automatic, *each.counts)), name
 

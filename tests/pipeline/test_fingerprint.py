@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.kernels.strategy import COLUMNS, ENCODED, strategies_in
+from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.core import fingerprint
 from gravel.pipeline.core.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
 from tests.kernels.tree_copy import link_packages
@@ -182,10 +182,9 @@ real_read, real_write = fingerprint.read, fingerprint.write
 )
 def test_traverse_rests_on_the_code_of_every_strategy(package):
     rests_on = set(Sources(fingerprint.ROOT).closure("gravel.stages.traverse"))
-    for layout in (COLUMNS, ENCODED):
-        for strategy in strategies_in(package, layout).values():
-            modules = {each.partition(":")[0] for each in (strategy.cpu, strategy.cuda) if each}
-            assert modules <= rests_on, strategy.name
+    for strategy in strategies_in(package).values():
+        modules = {each.partition(":")[0] for each in (strategy.cpu, strategy.cuda) if each}
+        assert modules <= rests_on, strategy.name
 
 
 def test_versions_are_honest():

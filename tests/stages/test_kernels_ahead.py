@@ -166,14 +166,15 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
         (
             "cuda",
             {
-                *("search", "bytes", "checkpoints", "relabel", "level_statistics", "wake"),
+                *("direction_optimizing_encoded", "measure_rows", "bytes", "checkpoints", "relabel"),
+                *("level_statistics", "wake"),
                 *("rmat", "build", "renumber", "locality", "split", "distributor", "rows", "vertices"),
             },
         ),
     ):
         kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend=backend)))
         assert {Path(path).stem for path, _ in kernels if path.endswith(".cu")} == files
-    assert kernels[0][0] == "kernels/bfs/rows/search.cu"
+    assert kernels[0][0] == "kernels/bfs/direction_optimizing_encoded.cu"
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

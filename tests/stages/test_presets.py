@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from gravel.kernels.partition import SearchOptions
-from gravel.kernels.strategy import COLUMNS, ENCODED, GIVEN, strategies_in
+from gravel.kernels.strategy import GIVEN, strategies_in
 from gravel.stages.compress import CompressParameters
 from gravel.stages.partition import PartitionParameters
 from gravel.stages.presets import PRESETS, TUNING
@@ -106,8 +105,8 @@ def test_every_setting_is_one_that_a_strategy_has(chosen: Any) -> None:
         return
     strategies = [value for each in chosen.settings if each.name == "strategy" for value in each.values]
     known: set[str] = set()
-    for package, layout in product(("gravel.kernels.bfs", "gravel.kernels.components"), (COLUMNS, ENCODED)):
-        for name, strategy in strategies_in(package, layout).items():
+    for package in ("gravel.kernels.bfs", "gravel.kernels.components"):
+        for name, strategy in strategies_in(package).items():
             if name in strategies and strategy.cuda:
                 known |= set(strategy.ran("cuda", {}).options)
     assert names <= known - set(GIVEN)

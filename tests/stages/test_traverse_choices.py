@@ -102,7 +102,7 @@ def test_what_ran_is_told_with_every_constant_in_force():
     assert auto.asked["strategy"] == "auto"
     assert auto.ran == {**asked.ran, "options": {"alpha": 15, "beta": 18, "serial_below": 4096}}
     _, parts = run(graph, algorithm="components")
-    assert parts.ran["function"] == "gravel.kernels.components.cpu.afforest:components"
+    assert parts.ran["function"] == "gravel.kernels.components.cpu.afforest:prepare"
 
 
 def test_a_strategy_without_cpu_code_is_not_replaced_by_another():

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from gravel.kernels.bfs.cpu.search import CPUSearch
+from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    rows: EncodedRows,
     *,
     output: str = "both",
     symmetric: bool = True,
@@ -20,13 +16,13 @@ def prepare(
     beta: int = 18,
     serial_below: int = 4096,
 ) -> CPUSearch:
-    """Make a symmetric CSR graph ready for direction-optimising searches.
+    """Make a symmetric CSR graph ready for direction-optimising searches, its rows in any layout.
 
     Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search, SC 2012, section V.
 
     Parameters
     ----------
-    row_offsets, column_indices, output, max_depth : see `gravel.kernels.bfs.prepare`.
+    rows, output, max_depth : see `gravel.kernels.bfs.prepare_rows`; bytes of encoded rows stand for arcs.
     alpha : go bottom-up when the frontier has more than 1/alpha of the unexplored arcs. 15 is the GAP
         Benchmark Suite's value (Beamer, Asanovic, Patterson, arXiv 1508.03619); the paper has 14.
     beta : go back when the frontier shrinks and has less than 1/beta of the vertices; 18 in GAP, 24 in the
@@ -39,8 +35,7 @@ def prepare(
     if not symmetric:
         raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
     return CPUSearch(
-        row_offsets,
-        column_indices,
+        rows,
         output=output,
         max_depth=max_depth,
         pull=True,

@@ -3,6 +3,8 @@
 The whole search is one call of `member` per thread; see `gravel.kernels.team` for how they share a level. A
 level whose frontier has few arcs runs on the leader alone without atomics, which is what most of the
 thousands of levels of a road network are.
+
+Where the graph's rows are encoded, arcs stand for bytes of rows throughout.
 """
 
 from __future__ import annotations
@@ -13,9 +15,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add
-from gravel.kernels.bfs.cpu.directions import pull_words, push_alone, push_chunk
-from gravel.kernels.bfs.cpu.pull import bitmap_to_queue, queue_to_bitmap
-from gravel.kernels.bfs.cpu.push import STRETCH, commit
+from gravel.kernels.bfs.cpu.pull import bitmap_to_queue, pull_words, queue_to_bitmap
+from gravel.kernels.bfs.cpu.push import STRETCH, commit, push_alone, push_chunk
 from gravel.kernels.jit import serial
 from gravel.kernels.team import (
     KIND,
@@ -61,7 +62,7 @@ def member(
     rank: int,
     state: NDArray[Any],
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     heads: NDArray[Any],
     done_before: NDArray[Any],
     queue: NDArray[Any],
@@ -70,8 +71,8 @@ def member(
     bitmap_1: NDArray[Any],
     distance: NDArray[Any],
     predecessor: NDArray[Any],
-    arcs_through: NDArray[Any],
-    arcs_before: NDArray[Any],
+    weight_through: NDArray[Any],
+    weight_before: NDArray[Any],
     directions: NDArray[Any],
     buffers: NDArray[Any],
 ) -> None:
@@ -91,7 +92,7 @@ def member(
                 last = min(first + PULL_CHUNK, words)
                 now, then = (bitmap_0, bitmap_1) if state[SIDE] == 0 else (bitmap_1, bitmap_0)
                 found, arcs = pull_words(
-                    row_offsets, column_indices, heads, first, last,
+                    row_offsets, columns, heads, first, last,
                     now, then, visited, depth + 1, distance, predecessor,
                 )  # fmt: skip
                 if found:
@@ -101,13 +102,13 @@ def member(
                 first = chunk * PUSH_CHUNK
                 last = min(first + PUSH_CHUNK, state[FRONTIER_ARCS])
                 push_chunk(
-                    row_offsets, column_indices, queue, begin, end, visited, predecessor,
-                    arcs_through, arcs_before, first, last, state, TAIL, buffers[rank],
+                    row_offsets, columns, queue, begin, end, visited, predecessor,
+                    weight_through, weight_before, first, last, state, TAIL, buffers[rank],
                 )  # fmt: skip
             elif kind == COMMIT:
                 commit(
                     row_offsets, queue, begin, end, depth, visited, distance,
-                    arcs_through, arcs_before, chunk, state[MARK] != 0, alone,
+                    weight_through, weight_before, chunk, state[MARK] != 0, alone,
                 )  # fmt: skip
             elif kind == TO_BITMAP:
                 first = begin + chunk * QUEUE_CHUNK
@@ -133,8 +134,8 @@ def member(
         else:
             wait_for_all(state)
             kind, chunks = next_phase(
-                state, row_offsets, column_indices, queue, visited, bitmap_0, distance, predecessor,
-                arcs_through, arcs_before, directions,
+                state, row_offsets, columns, queue, visited, bitmap_0, distance, predecessor,
+                weight_through, weight_before, directions,
             )  # fmt: skip
             if chunks == 0:
                 close(state)
@@ -151,14 +152,14 @@ def _parts(count: int, size: int) -> int:
 def next_phase(
     state: NDArray[Any],
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     queue: NDArray[Any],
     visited: NDArray[Any],
     bitmap_0: NDArray[Any],
     distance: NDArray[Any],
     predecessor: NDArray[Any],
-    arcs_through: NDArray[Any],
-    arcs_before: NDArray[Any],
+    weight_through: NDArray[Any],
+    weight_before: NDArray[Any],
     directions: NDArray[Any],
 ) -> tuple[int, int]:
     """Follow up the phase that has ended, run small levels at once, and name the next phase.
@@ -205,15 +206,15 @@ def next_phase(
         if stretches == 1:
             commit(
                 row_offsets, queue, state[BEGIN], state[END], state[DEPTH], visited, distance,
-                arcs_through, arcs_before, 0, state[MARK] != 0, True,
+                weight_through, weight_before, 0, state[MARK] != 0, True,
             )  # fmt: skip
     while True:
         begin, end = state[BEGIN], state[END]
         size = end - begin
         arcs = 0
         for stretch in range(_parts(size, STRETCH)):
-            own = arcs_before[stretch]
-            arcs_before[stretch] = arcs
+            own = weight_before[stretch]
+            weight_before[stretch] = arcs
             arcs += own
         state[FRONTIER_ARCS] = arcs
         pulled = state[PULLED] != 0
@@ -237,13 +238,13 @@ def next_phase(
         directions[state[DEPTH]] = PUSH_DIRECTION
         if not alone and arcs >= state[SERIAL_BELOW]:
             return PUSH, _parts(arcs, PUSH_CHUNK)
-        state[TAIL] = push_alone(row_offsets, column_indices, queue, begin, end, visited, predecessor)
+        state[TAIL] = push_alone(row_offsets, columns, queue, begin, end, visited, predecessor)
         state[DEPTH] += 1
         state[BEGIN], state[END] = end, state[TAIL]
         for stretch in range(_parts(state[END] - end, STRETCH)):
             commit(
                 row_offsets, queue, end, state[END], state[DEPTH], visited, distance,
-                arcs_through, arcs_before, stretch, len(predecessor) > 0, True,
+                weight_through, weight_before, stretch, len(predecessor) > 0, True,
             )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search, SC 2012, section IV. The frontier is
 a bitmap, and one thread owns the 64 vertices of a word, so nothing is atomic. Lists are ascending: the first
-neighbour found is the smallest predecessor.
+neighbour found is the smallest predecessor. Rows are columns or encoded, as in `push.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gravel.kernels.atomics import fetch_add, fetch_or
 from gravel.kernels.bits import set_bits, trailing_zeros
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts.spans import span, values_of
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)
@@ -25,7 +26,7 @@ _63 = numpy.uint64(63)
 @serial
 def pull_words(
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     heads: NDArray[Any],
     first_word: int,
     last_word: int,
@@ -36,13 +37,14 @@ def pull_words(
     distance: NDArray[Any],
     predecessor: NDArray[Any],
 ) -> tuple[int, int]:
-    """Look for neighbours of the unvisited vertices of some words; returns vertices found and their arcs.
+    """Look for neighbours of the unvisited vertices of some words; returns vertices found and their weight.
 
     `heads[v]` is v's first neighbour: many searches of a list end there, and heads lie side by side.
     """
     hops = len(distance) > 0
     claims = len(predecessor) > 0
-    count, arcs = 0, 0
+    values = values_of(columns)
+    count, weight = 0, 0
     for w in range(numpy.uint64(first_word), numpy.uint64(last_word)):
         unvisited = ~visited[w]
         found = _ZERO
@@ -50,25 +52,26 @@ def pull_words(
             v = (w << _SIX) | trailing_zeros(unvisited)
             bit = unvisited & (_ZERO - unvisited)
             unvisited ^= bit
-            low, high = numpy.uint64(row_offsets[v]), numpy.uint64(row_offsets[v + _ONE])
             u = heads[v]
-            k = low
-            while (frontier[u >> _SIX] >> (u & _63)) & _ONE == _ZERO:
-                k += _ONE
-                if k >= high:
-                    break
-                u = column_indices[k]
-            if k < high:
+            hit = (frontier[u >> _SIX] >> (u & _63)) & _ONE != _ZERO
+            if not hit:
+                low, high = span(columns, row_offsets, v, values)
+                for k in range(low + 1, high):
+                    u = values[numpy.uint64(k)]
+                    if (frontier[u >> _SIX] >> (u & _63)) & _ONE != _ZERO:
+                        hit = True
+                        break
+            if hit:
                 found |= bit
                 count += 1
-                arcs += int(high - low)
+                weight += row_offsets[v + _ONE] - row_offsets[v]
                 if claims:
                     predecessor[v] = u
                 if hops:
                     distance[v] = depth
         following[w] = found
         visited[w] |= found
-    return count, arcs
+    return count, weight
 
 
 @serial

@@ -4,6 +4,9 @@ The queue slides: the frontier is queue[begin:end], and new vertices go behind i
 step stays out of the `visited` bitmap until `commit`, so a predecessor that is none yet (all bits set, the
 largest unsigned number) tells the first claim, and the minimum over all claims of one step is the smallest
 predecessor, whatever order threads come in. Without predecessors the bit itself is the claim.
+
+Rows are columns or encoded, as `gravel.kernels.layouts.spans` reads them. `row_offsets` weigh them: in arcs,
+or in bytes of encoded rows.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add, fetch_min, fetch_or
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts.spans import span, span_between, values_of
 
 STRETCH = 1024
-"""Queue entries that `commit` handles, and sums the arcs of, at a time."""
+"""Queue entries that `commit` handles, and sums the weight of, at a time."""
 
 BUFFER = 1024
 """Vertices that a thread collects before it reserves their places in the queue."""
@@ -41,7 +45,7 @@ def append(queue: NDArray[Any], place: int, buffer: NDArray[Any], count: int) ->
 @serial
 def push_alone(
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     queue: NDArray[Any],
     begin: int,
     end: int,
@@ -51,11 +55,13 @@ def push_alone(
     """Expand queue[begin:end] on one thread; returns the new end of the queue."""
     claims = len(predecessor) > 0
     none = predecessor.dtype.type(numpy.int64(-1))
+    values = values_of(columns)
     tail = end
     for i in range(begin, end):
         u = queue[i]
-        for k in range(row_offsets[u], row_offsets[u + _ONE]):
-            v = column_indices[numpy.uint64(k)]
+        low, high = span(columns, row_offsets, u, values)
+        for k in range(low, high):
+            v = values[numpy.uint64(k)]
             word, bit = v >> _SIX, _ONE << (v & _63)
             if visited[word] & bit:
                 continue
@@ -75,56 +81,55 @@ def push_alone(
 @serial
 def push_chunk(
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     queue: NDArray[Any],
     begin: int,
     end: int,
     visited: NDArray[Any],
     predecessor: NDArray[Any],
-    arcs_through: NDArray[Any],
-    arcs_before: NDArray[Any],
-    first_arc: int,
-    last_arc: int,
+    weight_through: NDArray[Any],
+    weight_before: NDArray[Any],
+    first: int,
+    last: int,
     state: NDArray[Any],
     tail: int,
     buffer: NDArray[Any],
 ) -> None:
-    """Expand the arcs `first_arc` to `last_arc` of the frontier queue[begin:end], beside other threads.
+    """Expand what the frontier queue[begin:end] has from weight `first` to `last`, beside other threads.
 
-    `arcs_through[i]` counts the arcs of frontier entry i and those before it in its stretch, and
-    `arcs_before[s]` the arcs before stretch s, so that a chunk may begin and end inside a long list.
+    `weight_through[i]` is the weight of frontier entry i and of those before it in its stretch, and
+    `weight_before[s]` that before stretch s, so that a chunk may begin and end inside a long list.
     state[tail] is the end of the queue.
     """
     claims = len(predecessor) > 0
     none = predecessor.dtype.type(numpy.int64(-1))
-    stretches = (end - begin + STRETCH - 1) // STRETCH
-    low, high = 0, stretches
+    values = values_of(columns)
+    low, high = 0, (end - begin + STRETCH - 1) // STRETCH
     while high - low > 1:
         middle = (low + high) // 2
-        if arcs_before[middle] <= first_arc:
+        if weight_before[middle] <= first:
             low = middle
         else:
             high = middle
-    base = arcs_before[low]
+    base = weight_before[low]
     i, high = low * STRETCH, min((low + 1) * STRETCH, end - begin)
     while i < high:
         middle = (i + high) // 2
-        if base + arcs_through[middle] <= first_arc:
+        if base + weight_through[middle] <= first:
             i = middle + 1
         else:
             high = middle
-    arc = first_arc
     filled = 0
-    while arc < last_arc:
+    while i < end - begin:
         u = queue[begin + i]
-        row = row_offsets[u]
-        row_end = row_offsets[u + _ONE]
-        start = row
-        if arc == first_arc:
-            start = row_end - (arcs_before[i // STRETCH] + arcs_through[i] - arc)
-        stop = min(row_end, start + (last_arc - arc))
-        for k in range(start, stop):
-            v = column_indices[numpy.uint64(k)]
+        size = row_offsets[u + _ONE] - row_offsets[u]
+        place = weight_before[i // STRETCH] + weight_through[i] - size
+        if place >= last:
+            break
+        i += 1
+        low, high = span_between(columns, row_offsets, u, values, place, first, last)
+        for k in range(low, high):
+            v = values[numpy.uint64(k)]
             word, bit = v >> _SIX, _ONE << (v & _63)
             if visited[word] & bit:
                 continue
@@ -136,14 +141,10 @@ def push_chunk(
             buffer[filled] = v
             filled += 1
             if filled == BUFFER:
-                place = fetch_add(state, tail, filled)
-                append(queue, place, buffer, filled)
+                append(queue, fetch_add(state, tail, filled), buffer, filled)
                 filled = 0
-        arc += stop - start
-        i += 1
     if filled:
-        place = fetch_add(state, tail, filled)
-        append(queue, place, buffer, filled)
+        append(queue, fetch_add(state, tail, filled), buffer, filled)
 
 
 @serial
@@ -155,19 +156,19 @@ def commit(
     depth: int,
     visited: NDArray[Any],
     distance: NDArray[Any],
-    arcs_through: NDArray[Any],
-    arcs_before: NDArray[Any],
+    weight_through: NDArray[Any],
+    weight_before: NDArray[Any],
     stretch: int,
     mark: bool,
     alone: bool,
 ) -> None:
-    """Make one stretch of a new frontier queue[begin:end] known: visited, its distance, its arcs.
+    """Make one stretch of a new frontier queue[begin:end] known: visited, its distance, its weight.
 
-    arcs_before[stretch] receives the stretch's own number of arcs. `mark` says that the vertices are not in
+    weight_before[stretch] receives the stretch's own weight. `mark` says that the vertices are not in
     `visited` yet; `alone` that no other thread writes to it.
     """
     hops = len(distance) > 0
-    arcs = 0
+    weight = 0
     for i in range(begin + stretch * STRETCH, min(begin + (stretch + 1) * STRETCH, end)):
         v = queue[i]
         if mark:
@@ -178,6 +179,6 @@ def commit(
                 fetch_or(visited, word, bit)
         if hops:
             distance[v] = depth
-        arcs += row_offsets[v + _ONE] - row_offsets[v]
-        arcs_through[i - begin] = arcs
-    arcs_before[stretch] = arcs
+        weight += row_offsets[v + _ONE] - row_offsets[v]
+        weight_through[i - begin] = weight
+    weight_before[stretch] = weight

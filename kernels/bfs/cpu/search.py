@@ -12,6 +12,8 @@ from gravel.kernels.bfs.cpu import levels
 from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.spans import readable, span, values_of
 from gravel.kernels.team import KIND, PRIVATE, Team
 from gravel.kernels.threads import thread_count
 
@@ -23,11 +25,7 @@ class CPUSearch:
 
     Parameters
     ----------
-    row_offsets : int64 (vertices + 1,).
-    column_indices : uint32 or uint64 (arcs,); ascending lists. Or rows as
-        `gravel.kernels.layouts.readers` has them, with a field `dtype` that is an empty array of the
-        neighbours' type; `row_offsets` are then the offsets of their bytes, which stand for arcs wherever
-        those are weighed.
+    rows : of a square graph, in any layout; bytes of encoded rows stand for arcs wherever those are weighed.
     output : "distance", "predecessor" or "both".
     max_depth : do not expand beyond this distance.
     pull : whether levels may be searched bottom-up, which needs a symmetric graph.
@@ -41,8 +39,7 @@ class CPUSearch:
 
     def __init__(
         self,
-        row_offsets: NDArray[Any],
-        column_indices: Any,
+        rows: EncodedRows,
         *,
         output: str,
         max_depth: int | None,
@@ -56,11 +53,10 @@ class CPUSearch:
             raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be 1 or more")
+        row_offsets, columns = readable(rows)
         n = len(row_offsets) - 1
-        encoded = isinstance(column_indices, tuple)
-        index = column_indices.dtype.dtype if encoded else column_indices.dtype
-        mark = mark_isolated_rows() if encoded else mark_isolated
-        _compile_marking(mark, row_offsets, column_indices, index)
+        index = numpy.dtype(rows.dtype)
+        _compile_marking(row_offsets, columns, index)
         started = time.perf_counter()
         words = (n + 63) // 64
         narrow = n < 1 << 31
@@ -72,12 +68,12 @@ class CPUSearch:
         threads = threads or thread_count()
         heads = numpy.empty(n if pull else 0, index)
         done_before = numpy.zeros(words, numpy.uint64)
-        active = mark(row_offsets, column_indices, heads, done_before) if pull else n
-        arcs = int(row_offsets[-1]) if encoded else len(column_indices)
+        active = mark_isolated(row_offsets, columns, heads, done_before) if pull else n
+        arcs = int(row_offsets[-1])
         self._directions = numpy.empty(n + 1, numpy.uint8)
         self._arrays = (
             row_offsets,
-            column_indices,
+            columns,
             heads,
             done_before,
             numpy.empty(n + 1, index),
@@ -133,33 +129,29 @@ class CPUSearch:
         )
 
 
-def _compile_marking(mark: Any, row_offsets: NDArray[Any], columns: Any, index: Any) -> None:
+def _compile_marking(row_offsets: NDArray[Any], columns: Any, index: Any) -> None:
     # Kept out of the preparation's time, which is that of a process that has searched before.
     columns = columns if isinstance(columns, tuple) else columns[:0]
-    mark(row_offsets[:1], columns, numpy.empty(0, index), numpy.empty(0, numpy.uint64))
-
-
-def mark_isolated_rows() -> Any:
-    """`mark_isolated` for rows that are decoded where they are read."""
-    from gravel.kernels.bfs.rows.cpu.steps import mark_isolated as of_rows
-
-    return of_rows
+    mark_isolated(row_offsets[:1], columns, numpy.empty(0, index), numpy.empty(0, numpy.uint64))
 
 
 @serial
 def mark_isolated(
-    row_offsets: NDArray[Any], column_indices: NDArray[Any], heads: NDArray[Any], done_before: NDArray[Any]
+    row_offsets: NDArray[Any], columns: Any, heads: NDArray[Any], done_before: NDArray[Any]
 ) -> int:
     """Note every vertex's first neighbour, and what no pull needs to look at; counts the others.
 
     The bits behind the last vertex are set as well, so that a word is never looked at for nothing.
     """
     n = len(heads)
+    values = values_of(columns)
     active = 0
     for v in range(n):
-        first = row_offsets[v]
-        if first < row_offsets[v + 1]:
-            heads[v] = column_indices[first]
+        low = high = 0
+        if row_offsets[v] < row_offsets[v + 1]:
+            low, high = span(columns, row_offsets, v, values)
+        if low < high:
+            heads[v] = values[numpy.uint64(low)]
             active += 1
         else:
             heads[v] = 0

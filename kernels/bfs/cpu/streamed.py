@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.cpu.parted import PartedSearch
+from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
-from gravel.kernels.placement.parts import PartReader
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.host_parts import count_in_part, host_parts, span_in_part, values_of_part
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 _ONE = numpy.uint64(1)
@@ -21,8 +22,7 @@ _63 = numpy.uint64(63)
 
 
 def prepare(
-    row_offsets: NDArray[Any],
-    column_indices: Any,
+    rows: EncodedRows,
     *,
     output: str = "both",
     symmetric: bool = False,
@@ -30,94 +30,102 @@ def prepare(
     buffer_bytes: int = BUFFER_BYTES,
     buffers: int = BUFFERS,
 ) -> StreamedSearch:
-    """Make a graph ready whose columns are read while it is searched.
+    """Make rows ready that are read while they are searched.
 
     Parameters
     ----------
-    row_offsets, output, symmetric, max_depth : see `gravel.kernels.bfs.prepare`; `symmetric` does not matter.
-    column_indices : uint32 or uint64 (arcs,); any array that has a length and a dtype and can be sliced. A
-        slice is read when a level needs it, and may be read again in a later level.
+    rows : of a square graph, in any layout; offsets NumPy. The array that grows with the arcs, columns or a
+        stream, is any that has a length and a dtype and can be sliced. A slice is read when a level needs it,
+        and may be read again in a later level.
+    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare_rows`; `symmetric` does not matter.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2, so that one
-        is filled while another is searched.
+        is filled while another is searched. An encoded row must fit a buffer.
 
-    Raises ValueError for a value that a parameter cannot have.
+    Raises ValueError for a value that a parameter cannot have, for offsets that do not ascend within the
+    stream, and for an encoded row that fits no buffer.
 
     """
-    started = time.perf_counter()
-    search = StreamedSearch(
-        row_offsets,
-        column_indices,
-        output=output,
-        max_depth=max_depth,
-        buffer_bytes=buffer_bytes,
-        buffers=buffers,
+    return StreamedSearch(
+        rows, output=output, max_depth=max_depth, buffer_bytes=buffer_bytes, buffers=buffers
     )
-    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
-    return search
 
 
-def part_length(buffer_bytes: int, buffers: int, item: int) -> int:
-    """Columns of a part; raises ValueError for values that a search cannot run with."""
-    if buffers < 2:
-        raise ValueError(f"buffers is {buffers}; it must be 2 or more")
-    if buffer_bytes < item:
-        raise ValueError(f"buffer_bytes is {buffer_bytes}; a column takes {item}")
-    return buffer_bytes // item
+class StreamedSearch:
+    """Rows made ready: offsets, bitmaps and labels in memory, and buffers for parts of the rest."""
 
-
-class StreamedSearch(PartedSearch):
-    """A prepared graph: offsets, bitmaps and labels in memory, and buffers for columns."""
+    strategy = "streamed"
+    reason = ""
 
     def __init__(
-        self,
-        row_offsets: NDArray[Any],
-        column_indices: Any,
-        *,
-        output: str,
-        max_depth: int | None,
-        buffer_bytes: int,
-        buffers: int,
+        self, rows: EncodedRows, *, output: str, max_depth: int | None, buffer_bytes: int, buffers: int
     ) -> None:
-        length = part_length(buffer_bytes, buffers, column_indices.dtype.itemsize)
-        held = [numpy.empty(min(length, len(column_indices)), column_indices.dtype) for _ in range(buffers)]
-        self._row_offsets = row_offsets
-        self._reader = PartReader(column_indices, length, held)
-        super().__init__(len(row_offsets) - 1, self._reader.count, output=output, max_depth=max_depth)
+        started = time.perf_counter()
+        if max_depth is not None and max_depth < 0:
+            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        self._parts = host_parts(rows, buffer_bytes, buffers)
+        n = self.vertices = rows.vertex_count
+        self.progress: Callable[[int, int], None] | None = None
+        self._max_depth = max_depth
+        self._output = output
+        self._visited, self._frontier, self._next = (
+            numpy.zeros((n + 63) // 64, numpy.uint64) for _ in range(3)
+        )
+        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
+        tree = numpy.int32 if n < 1 << 31 else numpy.int64
+        self._predecessor = numpy.empty(n if output != "distance" else 0, tree)
+        self._needed = numpy.zeros(self._parts.count, numpy.bool_)
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
-    def _mark(self, needed: NDArray[Any]) -> None:
-        mark_parts(self._row_offsets, self._frontier, self._reader.length, needed)
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; the time covers all reading. `progress` is told parts read of each level's.
 
-    def _expand(self, parts: list[int], depth: int) -> Iterator[None]:
-        for part, columns, _ in self._reader.read(parts):
-            first, last = self._reader.bounds(part)
-            low = int(numpy.searchsorted(self._row_offsets, first, side="right")) - 1
-            high = int(numpy.searchsorted(self._row_offsets, last, side="left"))
-            expand_part(
-                self._row_offsets, columns, first, low, high, self._frontier, self._visited, self._next,
+        Raises ValueError for a vertex that does not exist and for a row that is damaged, and whatever reading
+        raises.
+        """
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        started = time.perf_counter()
+        for array in (self._visited, self._frontier, self._next):
+            array[:] = 0
+        self._distance[:] = -1
+        self._predecessor[:] = -1
+        self._distance[source : source + 1] = 0
+        bit = _ONE << numpy.uint64(source & 63)
+        self._visited[source >> 6] = self._frontier[source >> 6] = bit
+        level, found = 0, 1
+        while found and (self._max_depth is None or level < self._max_depth):
+            level += 1
+            self._expand(level)
+            found = turn(self._visited, self._frontier, self._next)
+        return BFSResult(
+            source,
+            self._distance if self._output != "predecessor" else None,
+            self._predecessor if self._output != "distance" else None,
+            (time.perf_counter() - started) * 1e3,
+            ("push",) * level,
+        )
+
+    def _expand(self, depth: int) -> None:
+        """Read the parts that hold rows of the frontier, and search them."""
+        self._needed[:] = False
+        self._parts.mark(self._frontier, self._needed)
+        parts = numpy.flatnonzero(self._needed).tolist()
+        for done, (rows, low, high) in enumerate(self._parts.read(parts), 1):
+            bad = expand_part(
+                rows, low, high, self._frontier, self._visited, self._next,
                 self._distance, self._predecessor, depth,
             )  # fmt: skip
-            yield
+            if bad >= 0:
+                from gravel.kernels.layouts.streams import BROKEN, refuse
 
-
-@serial
-def mark_parts(row_offsets: NDArray[Any], frontier: NDArray[Any], length: int, needed: NDArray[Any]) -> None:
-    """Say which parts of `length` columns hold columns of the frontier's rows."""
-    for word in range(len(frontier)):
-        bits = frontier[word]
-        while bits != 0:
-            v = (numpy.uint64(word) << _SIX) | trailing_zeros(bits)
-            bits &= bits - _ONE
-            first, last = row_offsets[v], row_offsets[v + _ONE]
-            if last > first:
-                for part in range(first // length, (last - 1) // length + 1):
-                    needed[part] = True
+                refuse(bad, BROKEN)
+            if self.progress is not None:
+                self.progress(done, len(parts))
 
 
 @serial
 def expand_part(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    first: int,
+    rows: Any,
     low: int,
     high: int,
     frontier: NDArray[Any],
@@ -126,20 +134,31 @@ def expand_part(
     distance: NDArray[Any],
     predecessor: NDArray[Any],
     depth: int,
-) -> None:
-    """Claim the ends of arcs in `columns`, which begin with arc `first`, of frontier rows `low` to `high`.
+) -> Any:
+    """Claim what a part has of frontier rows `low` to below `high`; returns a row that is damaged, or -1.
 
     Rows ascend here, and parts from call to call, so the first claim is the smallest predecessor.
     """
     hops, claims = len(distance) > 0, len(predecessor) > 0
+    values = values_of_part(rows)
     for word in range(low >> 6, min((high >> 6) + 1, len(frontier))):
         bits = frontier[word]
         while bits != 0:
             v = (numpy.uint64(word) << _SIX) | trailing_zeros(bits)
             bits &= bits - _ONE
-            begin, end = max(row_offsets[v], first), min(row_offsets[v + _ONE], first + len(columns))
+            row = numpy.int64(v)
+            if row < low or row >= high:
+                continue
+            count = count_in_part(rows, row)
+            if count < 0:
+                return row
+            if count > len(values):
+                values = numpy.empty(2 * count, values.dtype)
+            begin, end = span_in_part(rows, row, values)
+            if end - begin < count:
+                return row
             for k in range(begin, end):
-                w = numpy.uint64(columns[k - first])
+                w = numpy.uint64(values[numpy.uint64(k)])
                 place, bit = w >> _SIX, _ONE << (w & _63)
                 if (visited[place] | following[place]) & bit:
                     continue
@@ -148,3 +167,17 @@ def expand_part(
                     distance[w] = depth
                 if claims:
                     predecessor[w] = v
+    return -1
+
+
+@serial
+def turn(visited: NDArray[Any], frontier: NDArray[Any], following: NDArray[Any]) -> bool:
+    """End a level; returns whether it found anything."""
+    some = False
+    for word in range(len(visited)):
+        bits = following[word]
+        some |= bits != 0
+        visited[word] |= bits
+        frontier[word] = bits
+        following[word] = 0
+    return some

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from gravel.kernels.bfs.cpu.search import CPUSearch
+from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    rows: EncodedRows,
     *,
     output: str = "both",
     symmetric: bool = False,
@@ -23,12 +19,11 @@ def prepare(
 
     `serial_below` is as for `gravel.kernels.bfs.cpu.direction_optimizing.prepare`; `threads` is how many
     share a search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many
-    as kernels may use; the others are as for `gravel.kernels.bfs.prepare`. Raises ValueError for fewer than 1
-    thread.
+    as kernels may use; the others are as for `gravel.kernels.bfs.prepare_rows`. Raises ValueError for fewer
+    than 1 thread.
     """
     return CPUSearch(
-        row_offsets,
-        column_indices,
+        rows,
         output=output,
         max_depth=max_depth,
         pull=False,

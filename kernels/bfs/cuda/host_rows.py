@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.cuda.host_search import (
-    CONTROL_WORDS,
-    LOGGED_LEVELS,
-    HostSearch,
-    in_host_memory,
-    resident_grid,
-)
-from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, kept_arguments, start
+from gravel.kernels.bfs.cuda.cooperative import longer
+from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
+from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
 from gravel.kernels.bfs.cuda.level_loop import depth_limit
-from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.layouts.parts import ROOM
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/host_rows.cu"
-HEAD_GROUP = 4  # as in host_rows.cuh
+CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
+LOG_FIRST = 3  # as in host_rows.cu
+LOGGED_LEVELS = 1 << 16
+"""Levels that a log has room for at first; a search with more is repeated with a longer one."""
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
+    rows: EncodedRows,
     *,
     output: str,
     symmetric: bool,
@@ -31,42 +33,46 @@ def prepare(
     heads: int = 0,
     keep: int = 0,
     alpha: float = 4.0,
-    block: int = 512,
+    room: int = ROOM,
+    block: int | None = None,
     blocks_per_processor: int | None = None,
     narrow: int = NARROW,
 ) -> HostRowsSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+    """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these.
 
-    `row_offsets` lie on the device. `column_indices` are a CuPy array as well, whose memory may be pinned
-    host memory (`gravel.kernels.placement`).
+    All arrays are CuPy's. That which grows with the arcs, columns or a stream, may be a view of pinned host
+    memory (`gravel.kernels.placement`).
 
     Parameters
     ----------
-    heads : first neighbours of each vertex that the device keeps, 0 or a multiple of 4. With some, and if the
-        graph is symmetric, levels go bottom-up where that reads less.
-    keep : bytes of columns that the device keeps at most: those of the longest rows, since a search meets
-        these in the levels that it goes top-down and then reads them whole.
-    alpha : go bottom-up when the frontier's arcs times alpha exceed the unvisited ones. Lower than where rows
-        lie on the device, since the rows of vertices that no head leads to come over the link.
-    block, blocks_per_processor : threads of a block, a multiple of 32 up to 512, and how many of them run on
-        a multiprocessor at most; None for as many as fit.
+    heads : first neighbours of each vertex that the device keeps: of columns 0 or a multiple of 4, of encoded
+        rows up to 32. With some, and if the graph is symmetric, levels go bottom-up where that reads less.
+    keep : bytes of columns or of the stream that the device keeps at most: those of the longest rows, since a
+        search meets these in the levels that it goes top-down and then reads them whole.
+    alpha : go bottom-up when the frontier's arcs times alpha exceed the unvisited ones; bytes stand for arcs
+        of encoded rows. Lower than where rows lie on the device, since the rows of vertices that no head
+        leads to come over the link.
+    room : bytes of each of the two buffers through which encoded rows come; more where 32 rows take more.
+    block, blocks_per_processor : threads of a block, a multiple of 32 up to 512 for columns and 256 for
+        encoded rows, by default as many, and how many blocks run on a multiprocessor at most; None for as
+        many as fit.
     narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a value that a parameter cannot have.
 
     """
-    if block % 32 or not 32 <= block <= 512:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to 512")
-    if heads < 0 or heads % HEAD_GROUP:
-        raise ValueError(f"heads is {heads}; it must be 0 or a multiple of {HEAD_GROUP}")
+    made = HostColumns if rows.layout == "csr" else HostStream
+    block = made.MOST_THREADS if block is None else block
+    if block % 32 or not 32 <= block <= made.MOST_THREADS:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 up to {made.MOST_THREADS}")
     started = time.perf_counter()
+    source = made(rows, heads=heads if symmetric else 0, keep=keep, room=room)
     search = HostRowsSearch(
-        row_offsets,
-        column_indices,
+        rows,
+        source,
         output=output,
         max_depth=max_depth,
         heads=heads if symmetric else 0,
-        keep=keep,
         alpha=alpha,
         block=block,
         blocks_per_processor=blocks_per_processor,
@@ -76,18 +82,31 @@ def prepare(
     return search
 
 
-class HostRowsSearch(HostSearch):
-    """A prepared graph: what `kernels/bfs/host_rows.cuh` keeps on the device, beside the columns."""
+def in_host_memory(array: Any) -> bool:
+    """Whether a CuPy array is a view of pinned host memory."""
+    import cupy
+
+    if not array.size:
+        return False
+    runtime = cupy.cuda.runtime
+    return bool(runtime.pointerGetAttributes(array.data.ptr).type == runtime.memoryTypeHost)
+
+
+class HostRowsSearch:
+    """Rows made ready: what `kernels/bfs/host_rows.cuh` keeps on the device, beside the rows themselves."""
+
+    strategy = "host_rows"
+    reason = ""
+    prepare_milliseconds = 0.0
 
     def __init__(
         self,
-        row_offsets: Any,
-        column_indices: Any,
+        rows: EncodedRows,
+        source: HostColumns | HostStream,
         *,
         output: str,
         max_depth: int | None,
         heads: int,
-        keep: int,
         alpha: float,
         block: int,
         blocks_per_processor: int | None,
@@ -97,42 +116,24 @@ class HostRowsSearch(HostSearch):
         import numpy
 
         self.output = output
-        self._row_offsets = cupy.ascontiguousarray(row_offsets)
-        self._columns = column_indices
-        self.vertices, self._arcs = len(row_offsets) - 1, len(column_indices)
-        dtype = column_indices.dtype
-        self._line_bytes = LINE * dtype.itemsize
-        self._over_link = in_host_memory(column_indices)
+        self.vertices = rows.vertex_count
+        self._source = source
+        self._over_link = in_host_memory(source.body)
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        macros = {"VERTEX": vertex_macro(dtype), "TREE": self._labels.tree}
-        self._kernel = load(SOURCE, **macros).get_function("search")
-        self._launch = (resident_grid(self._kernel, block, blocks_per_processor),), (block,)
-
-        words, self._line_words = -(-self.vertices // 32), -(-self._arcs // (LINE * LINES))
-        first_rows = cupy.empty(self._line_words + 1, dtype)
-        sizes = numpy.uint64(self.vertices), numpy.uint64(self._arcs)
-        start(dtype, "find_first_rows", self._line_words + 1, self._row_offsets, *sizes, first_rows)
-        kept = keep_lines(self._row_offsets, column_indices, keep)
-        self.kept_bytes = kept.count * self._line_bytes if kept else 0
-        first_heads = closed = waiting = None
-        if heads:
-            first_heads = cupy.full(self.vertices * heads, numpy.iinfo(dtype).max, dtype)
-            rows = self._row_offsets, self._columns, first_rows
-            ends = numpy.uint64(0), numpy.uint64(self._arcs), numpy.uint64(heads)
-            start(dtype, "find_heads", self._arcs, *rows, *ends, first_heads)
-            closed, waiting = cupy.zeros(words, cupy.uint32), cupy.zeros(words, cupy.uint32)
-            start(dtype, "find_closed", self.vertices, self._row_offsets, numpy.uint64(self.vertices), closed)
+        macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
+        self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
+        self._launch = (_resident_grid(self._kernel, block, blocks_per_processor),), (block,)
+        self.kept_bytes = source.kept.count * source.line_bytes if source.kept else 0
+        words = max(1, -(-self.vertices // 32))
         self._allocate_log(LOGGED_LEVELS)
+        # The kernel's arguments before the log, and those behind it.
         self._tables = (
-            self._row_offsets,
-            self._columns,
-            first_rows,
-            *kept_arguments(kept),
-            _or_nothing(first_heads),
-            _or_nothing(closed),
-            *(cupy.zeros(max(1, words), cupy.uint32) for _ in range(3)),
-            _or_nothing(waiting),
-            cupy.zeros(max(1, self._line_words), cupy.uint32),
+            *source.arguments,
+            *kept_arguments(source.kept),
+            *source.heads,
+            *(cupy.zeros(words, cupy.uint32) for _ in range(3)),
+            cupy.zeros(words, cupy.uint32) if heads else numpy.uint64(0),
+            cupy.zeros(max(1, source.line_words), cupy.uint32),
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
@@ -140,15 +141,55 @@ class HostRowsSearch(HostSearch):
         )
         self._numbers = (
             cupy.zeros(1, cupy.uint64),
-            *sizes,
+            *source.sizes,
             numpy.uint64(heads),
             numpy.float64(alpha),
             numpy.uint64(depth_limit(max_depth)),
         )
         cupy.cuda.Device().synchronize()
 
+    def _allocate_log(self, levels: int) -> None:
+        import cupy
 
-def _or_nothing(array: Any | None) -> Any:
-    import numpy
+        self._logged = levels
+        self._log = cupy.zeros(LOG_FIRST + levels, cupy.uint64)
 
-    return numpy.uint64(0) if array is None else array
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex; `link_bytes` counts the lines that came out of host memory.
+
+        A line that two parts of encoded rows share is counted once, and comes twice. Raises ValueError for
+        a vertex that does not exist.
+        """
+        import numpy
+
+        if not 0 <= source < self.vertices:
+            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        last = numpy.uint64(self._logged), numpy.uint64(source)
+        arguments = (*self._tables, self._log, *self._numbers, *last)
+        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
+        levels, host, _, *pulled = self._log[: LOG_FIRST + 256].get().tolist()
+        if levels > self._logged:
+            self._allocate_log(longer(levels))
+            return self.run(source)
+        if levels > len(pulled):
+            pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
+        distance, predecessor = self._labels.results(self.output)
+        return BFSResult(
+            source,
+            distance,
+            predecessor,
+            taken,
+            tuple("pull" if way else "push" for way in pulled[:levels]),
+            link_bytes=host * self._source.line_bytes if self._over_link else None,
+        )
+
+
+def _resident_grid(kernel: Any, block: int, blocks_per_processor: int | None) -> int:
+    """Blocks that run at the same time, at most so many on a multiprocessor."""
+    import cupy
+
+    grid = resident_blocks(kernel, block)
+    if blocks_per_processor is None:
+        return grid
+    processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    return min(grid, processors * max(1, blocks_per_processor))

@@ -71,7 +71,7 @@ def kept_arguments(kept: KeptLines | None) -> tuple[Any, ...]:
 def start(dtype: Any, name: str, items: int, *arguments: Any) -> None:
     """Run a kernel of `host_rows_prepare.cu` with a thread for each item, or some for all."""
     if items > 0:
-        kernel = load(PREPARATION, VERTEX=vertex_macro(dtype), TREE=0).get_function(name)
+        kernel = load(PREPARATION, LAYOUT="csr", VERTEX=vertex_macro(dtype), TREE=0).get_function(name)
         kernel((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
 
 

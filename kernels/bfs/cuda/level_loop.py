@@ -1,4 +1,4 @@
-"""What the host sides of searches by `kernels/bfs/level_loop.cuh` share, whatever rows are stored as."""
+"""Limits of `kernels/bfs/level_loop.cuh`, and how a search that is made ready runs and is traced."""
 
 from __future__ import annotations
 

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.cpu.streamed import part_length
-from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, start
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.level_loop import depth_limit
+from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import load, vertex_macro
-from gravel.kernels.placement.copied import CopiedParts
-from gravel.kernels.placement.parts import even_ranges
-from gravel.kernels.placement.pinned import Host
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
 SOURCE = "kernels/bfs/streamed.cu"
-SPAN = LINE * LINES  # columns of a word of lines
 CONTROL_WORDS, FOUND = 32, 20  # as in host_rows.cuh
 BLOCK = 256
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
+    rows: EncodedRows,
     *,
     output: str,
     symmetric: bool,
@@ -33,96 +31,75 @@ def prepare(
     buffers: int = BUFFERS,
     narrow: int = NARROW,
 ) -> StreamedSearch:
-    """Make a graph ready whose columns are read while it is searched.
+    """Make rows ready that are read while they are searched.
 
     Parameters
     ----------
-    row_offsets : int64 (vertices + 1,) on the device.
-    column_indices, buffer_bytes, buffers : as for `gravel.kernels.bfs.cpu.streamed.prepare`; each buffer is
-        pinned and has its like on the device, and parts are copied while others are read and searched.
-    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare`; `symmetric` does not matter.
+    rows : of a square graph, in any layout; offsets CuPy. The array that grows with the arcs, columns or a
+        stream, is as for `gravel.kernels.bfs.cpu.streamed.prepare`.
+    buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
+        copied while others are read and searched.
+    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare_rows`; `symmetric` does not matter.
     narrow : vertices from which predecessors take 64 bits.
 
-    Raises ValueError for a value that a parameter cannot have.
+    Raises ValueError as `gravel.kernels.bfs.cpu.streamed.prepare` does.
 
     """
-    started = time.perf_counter()
-    search = StreamedSearch(
-        row_offsets,
-        column_indices,
-        output=output,
-        max_depth=max_depth,
-        buffer_bytes=buffer_bytes,
-        buffers=buffers,
-        narrow=narrow,
+    return StreamedSearch(
+        rows, output=output, max_depth=max_depth, buffer_bytes=buffer_bytes, buffers=buffers, narrow=narrow
     )
-    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
-    return search
 
 
 class StreamedSearch:
-    """A prepared graph: offsets, bitmaps, labels and buffers on the device, and pinned buffers before those.
+    """Rows made ready: offsets, bitmaps, labels and buffers on the device, and pinned buffers before those.
 
     `notes` says what the system refused.
     """
 
     strategy = "streamed"
     reason = ""
-    prepare_milliseconds = 0.0
 
     def __init__(
         self,
-        row_offsets: Any,
-        column_indices: Any,
+        rows: EncodedRows,
         *,
         output: str,
         max_depth: int | None,
         buffer_bytes: int,
         buffers: int,
         narrow: int,
-        host: Host | None = None,
     ) -> None:
         import cupy
         import numpy
 
+        started = time.perf_counter()
         self.output = output
         self.progress: Callable[[int, int], None] | None = None
-        self._depth = (1 << 31) - 1 if max_depth is None else max_depth
-        offsets = cupy.ascontiguousarray(row_offsets)
-        dtype = column_indices.dtype
-        self.vertices, arcs = len(offsets) - 1, len(column_indices)
-        words = max(1, -(-self.vertices // 32))
-        line_words = -(-arcs // SPAN)
-        self._part_words = max(1, part_length(buffer_bytes, buffers, dtype.itemsize) // SPAN)
-        length = self._part_words * SPAN
-        ranges = even_ranges(arcs, length)
-        self._count = len(ranges)
-        self._copied = CopiedParts(column_indices, ranges, min(length, arcs), buffers, host=host)
-        self.notes = self._copied.notes
-
+        self.vertices = rows.vertex_count
+        self._depth = depth_limit(max_depth)
+        made = LineParts if rows.layout == "csr" else RangeParts
+        self._parts = made(rows, buffer_bytes, buffers)
+        self.notes = self._parts.notes
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
-        self._kernels = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=self._labels.tree)
-        sizes = numpy.uint64(self.vertices), numpy.uint64(arcs)
-        first_rows = cupy.empty(line_words + 1, dtype)
-        if self.vertices:
-            start(dtype, "find_first_rows", line_words + 1, offsets, *sizes, first_rows)
+        macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
+        self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
+        words = max(1, -(-self.vertices // 32))
         self._control = cupy.zeros(CONTROL_WORDS, cupy.uint64)
-        self._tickets = cupy.zeros(max(1, self._count), cupy.uint64)
-        self._counts = cupy.zeros(max(1, self._count), cupy.uint32)
+        self._counts = cupy.zeros(max(1, self._parts.count), cupy.uint32)
+        self._tickets = cupy.zeros(max(1, self._parts.count), cupy.uint64)
         self._state = (
-            offsets,
-            first_rows,
+            *self._parts.rows,
             *(cupy.zeros(words, cupy.uint32) for _ in range(3)),
-            cupy.zeros(max(1, line_words), cupy.uint32),
+            *self._parts.lines,
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
             self._control,
-            *sizes,
+            *self._parts.sizes,
         )
-        self._line_words = line_words
         self._grid = int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8
         cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers all reading, and `link_bytes` all parts that were copied.
@@ -141,8 +118,6 @@ class StreamedSearch:
         level, found, copied = 0, 1, 0
         while found and level < self._depth:
             level += 1
-            self._control.fill(0)
-            self._start("mark")
             copied += self._expand(level)
             self._control.fill(0)
             self._start("end_level")
@@ -154,26 +129,21 @@ class StreamedSearch:
         return BFSResult(source, distance, predecessor, taken, ("push",) * level, link_bytes=copied)
 
     def _expand(self, depth: int) -> int:
-        """Read the parts that the level has lines in, copy and walk them; returns the bytes copied."""
+        """Read the parts that the level needs, copy and search them; returns the bytes copied."""
         import numpy
 
-        if not self._count:
+        if not self._parts.count:
             return 0
+        if self._parts.MARKS:
+            self._control.fill(0)
+            self._start("mark")
         self._tickets.fill(0)
-        self._start("count_parts", numpy.uint64(self._part_words), numpy.uint64(self._count), self._counts)
+        self._start("count_parts", *self._parts.counted_by, self._counts)
         counts = self._counts.get()
         parts = numpy.flatnonzero(counts).tolist()
         total = 0
-        for done, (part, there, size) in enumerate(self._copied.each(parts), 1):
-            first = part * self._part_words
-            last = min(first + self._part_words, self._line_words)
-            numbers = (first, last, int(counts[part]), depth)
-            self._start(
-                "push_part",
-                there,
-                *(numpy.uint64(number) for number in numbers),
-                self._tickets[part : part + 1],
-            )
+        for done, (part, arguments, size) in enumerate(self._parts.each(parts, counts), 1):
+            self._start("push_part", *arguments, numpy.uint64(depth), self._tickets[part : part + 1])
             total += size
             if self.progress is not None:
                 self.progress(done, len(parts))

@@ -17,14 +17,16 @@ symmetric nothing is skipped.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, Literal
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components import ComponentsResult, Ready, RowComponents
 from gravel.kernels.components.cpu.forest import compress, link
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.team import (
     KIND,
     PRIVATE,
@@ -52,35 +54,56 @@ _BLOCK = 512  # vertices filtered before any is linked
 _ONE = numpy.uint64(1)
 
 
-def components(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+SAMPLED_EVERY = 64
+"""Encoded rows per row that is joined before the largest component is sought."""
+
+
+def prepare(
+    rows: EncodedRows,
     *,
     symmetric: bool,
     rounds: int = 2,
     samples: int = 1024,
+    sampled_every: int = SAMPLED_EVERY,
     giant: Literal["sampled", "first"] = "sampled",
     prune: bool = True,
-) -> ComponentsResult:
-    """Label every vertex with the smallest vertex of its (weak) component.
+) -> RowComponents:
+    """Make rows ready; see `gravel.kernels.components.prepare_rows`.
 
-    Raises ValueError for `rounds` below 1 and for another `giant`.
+    Before the largest component is sought, first neighbours of columns are linked, and some rows of other
+    layouts.
 
     Parameters
     ----------
-    row_offsets : int64 (vertices + 1,).
-    column_indices : uint32 or uint64 (arcs,).
-    symmetric : whether every arc has its reverse; without it no arc is skipped.
-    rounds : neighbours of each vertex that are linked before the sample, at least 1; the paper takes 2.
-    samples : vertices looked at to find the largest component; 1024 in the GAP Benchmark Suite.
+    rows : of a square graph, in any layout.
+    symmetric : whether every arc has its reverse; without it nothing is skipped.
+    rounds : for columns, neighbours of each vertex that are linked before the sample, at least 1; the paper
+        takes 2.
+    samples : for columns, vertices looked at to find the largest component; 1024 in the GAP Benchmark Suite.
+    sampled_every : every such row of another layout is joined first, at least 1.
     giant : which component is taken for the largest: the sample's most frequent one, or that of vertex 0.
     prune : whether the largest component's vertices are skipped. Only a symmetric graph's are.
+
+    Raises ValueError for a value that a parameter cannot have, and for bytes that are no rows.
 
     """
     if rounds < 1:
         raise ValueError(f"rounds is {rounds}; it must be at least 1")
+    if sampled_every < 1:
+        raise ValueError(f"sampled_every is {sampled_every}; it must be at least 1")
     if giant not in ("sampled", "first"):
         raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+    if rows.layout == "csr":
+        columns = rows.arrays["row_offsets"], rows.arrays["column_indices"]
+        return Ready(partial(_in_columns, *columns, symmetric and prune, rounds, samples, giant))
+    from gravel.kernels.components.cpu.afforest_encoded import RowForest
+
+    return RowForest(rows, symmetric, sampled_every, giant, prune)
+
+
+def _in_columns(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], skip: bool, rounds: int, samples: int, giant: str
+) -> ComponentsResult:
     n = len(row_offsets) - 1
     component = numpy.zeros(n, column_indices.dtype)
     # The same sample in every run; a bad one costs time and never correctness.
@@ -95,7 +118,7 @@ def components(
     _compile(team, arguments)
     component[:] = 0  # touches the pages, which is the allocation's work and not the search's
     team.gather()
-    team.state[PRIVATE:] = (0, -1, rounds, int(symmetric and prune))
+    team.state[PRIVATE:] = (0, -1, rounds, int(skip))
     started = time.perf_counter()
     team.run(*arguments)
     milliseconds = (time.perf_counter() - started) * 1e3

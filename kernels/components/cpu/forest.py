@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import compare_and_swap
 from gravel.kernels.jit import serial
-
-_ONE = numpy.uint64(1)
+from gravel.kernels.layouts.host_parts import count_in_part, span_in_part, values_of_part
 
 
 @serial
@@ -46,27 +45,27 @@ def link(component: NDArray[Any], u: int, v: int) -> None:
 
 
 @serial
-def join_part(
-    row_offsets: NDArray[Any],
-    first_row: int,
-    low: int,
-    high: int,
-    columns: NDArray[Any],
-    first_arc: int,
-    component: NDArray[Any],
-    once: bool,
-) -> None:
-    """Join the arcs of `columns`, which begin with arc `first_arc`, of rows `low` to `high`.
+def join_part(rows: Any, first_row: int, low: int, high: int, component: NDArray[Any], once: bool) -> Any:
+    """Join what a part has of rows `low` to below `high`; returns a row that is damaged, or -1.
 
     Row i is that of vertex first_row + i. With `once` arcs to larger vertices are left out, which
     is right where every arc has its reverse.
     """
-    past = first_arc + len(columns)
-    for row in range(numpy.uint64(low), numpy.uint64(high)):
-        v = numpy.uint64(first_row) + row
-        for k in range(max(row_offsets[row], first_arc), min(row_offsets[row + _ONE], past)):
-            u = columns[k - first_arc]
+    values = values_of_part(rows)
+    for row in range(low, high):
+        count = count_in_part(rows, row)
+        if count < 0:
+            return row
+        if count > len(values):
+            values = numpy.empty(2 * count, values.dtype)
+        begin, end = span_in_part(rows, row, values)
+        if end - begin < count:
+            return row
+        v = numpy.uint64(first_row + row)
+        for k in range(begin, end):
+            u = values[numpy.uint64(k)]
             if once and u >= v:
                 break
             if component[u] != component[v]:
                 link(component, v, u)
+    return -1

@@ -1,5 +1,7 @@
 """Components by passes over all arcs on the CPU, row blocks on threads; the twin of `cuda/passes.py`.
 
+Of encoded rows each pass decodes every row anew.
+
 Moschou, "GPU Acceleration with CUDA: Adaptive BFS & Afforest", section 2.4. Threads lower parents by atomic
 minima, of which some are lost where two threads hook the same root; one thread loses none.
 """
@@ -7,7 +9,6 @@ minima, of which some are lost where two threads hook the same root; one thread 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from gravel.kernels.atomics import fetch_min
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.spans import readable, span, values_of
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 SAMPLES = 256
@@ -23,88 +26,79 @@ ALL_ARCS = (1 << 63) - 1
 """More than any row has."""
 
 
+Giant = Literal["sampled", "first"]
+
+
 def single_pass(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    *,
-    symmetric: bool,
-    giant: Literal["sampled", "first"] = "first",
-    prune: bool = True,
-) -> ComponentsResult:
-    """Link all arcs once; see `gravel.kernels.components.cuda.passes.single_pass`."""
-    return _run("afforest_single_pass", row_offsets, column_indices, giant, prune, most=1)
+    rows: EncodedRows, *, symmetric: bool, giant: Giant = "first", prune: bool = True
+) -> RowPasses:
+    """Make rows ready to have all arcs linked once; see `gravel.kernels.components.cuda.passes.single_pass`.
+
+    Raises ValueError for bytes that are no rows.
+    """
+    return RowPasses(rows, giant, prune, most=1)
 
 
 def multi_pass(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    *,
-    symmetric: bool,
-    giant: Literal["sampled", "first"] = "first",
-    prune: bool = True,
-) -> ComponentsResult:
-    """Link all arcs until a pass changes nothing; see `gravel.kernels.components.cuda.passes.multi_pass`."""
-    return _run("afforest_multi_pass", row_offsets, column_indices, giant, prune, most=None)
+    rows: EncodedRows, *, symmetric: bool, giant: Giant = "first", prune: bool = True
+) -> RowPasses:
+    """Make rows ready to be linked until a pass changes nothing; parameters as those of `single_pass`."""
+    return RowPasses(rows, giant, prune, most=None)
 
 
-def _run(
-    name: str, row_offsets: NDArray[Any], columns: NDArray[Any], giant: str, prune: bool, *, most: int | None
-) -> ComponentsResult:
-    nothing = row_offsets[:1], columns[:0], columns[:0]
-    _pass(0, 0, *nothing, 0, True, 1)
-    component = numpy.zeros(len(row_offsets) - 1, columns.dtype)
-    blocks = row_blocks(row_offsets)
+class RowPasses:
+    """Rows made ready; each run grows the forest anew, by at most so many passes over all arcs."""
 
-    def link(skipped: int, prune: bool, arcs: int) -> bool:
-        return any(
-            run_blocks(
-                lambda a, b: _pass(a, b, row_offsets, columns, component, skipped, prune, arcs), blocks
-            )
+    def __init__(self, rows: EncodedRows, giant: str, prune: bool, *, most: int | None) -> None:
+        if giant not in ("sampled", "first"):
+            raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+        started = time.perf_counter()
+        self._giant, self._prune, self._most = giant, prune, most
+        self._count, self._dtype = rows.vertex_count, numpy.dtype(rows.dtype)
+        self._rows = readable(rows)
+        self._blocks = row_blocks(self._rows[0])
+        nothing = numpy.zeros(0, self._dtype)
+        _pass(0, 0, *self._rows, nothing, 0, True, 1)
+        _apart(0, 0, *self._rows, nothing)
+        compress(0, 0, nothing)
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self) -> ComponentsResult:
+        """Find the components; whether the passes were enough is found out off the clock."""
+        n = self._count
+        component = numpy.zeros(n, self._dtype)
+        started = time.perf_counter()
+        component[:] = numpy.arange(n, dtype=component.dtype)
+        if self._giant == "sampled":
+            self._link(component, 0, False, 1)
+            _flatten(component)
+        passes, changed = 0, True
+        while changed and passes != self._most:
+            skipped = 0
+            if n:
+                skipped = _most_frequent(component) if self._giant == "sampled" else int(component[0])
+            changed = self._link(component, skipped, self._prune, ALL_ARCS)
+            _flatten(component)
+            passes += 1
+        milliseconds = (time.perf_counter() - started) * 1e3
+        name = "afforest_single_pass" if self._most == 1 else "afforest_multi_pass"
+        return ComponentsResult(
+            component, milliseconds, name, not changed or not self._is_apart(component), passes
         )
 
-    def apart() -> bool:
-        return any(run_blocks(lambda a, b: _apart(a, b, row_offsets, columns, component), blocks))
+    def _link(self, component: NDArray[Any], skipped: int, prune: bool, arcs: int) -> bool:
+        """Link up to `arcs` arcs of each row; returns whether that changed anything."""
+        return any(
+            run_blocks(lambda a, b: _pass(a, b, *self._rows, component, skipped, prune, arcs), self._blocks)
+        )
 
-    return by_passes(name, component, link, apart, giant=giant, prune=prune, most=most)
+    def _is_apart(self, component: NDArray[Any]) -> bool:
+        """Whether an arc joins two labels."""
+        return any(run_blocks(lambda a, b: _apart(a, b, *self._rows, component), self._blocks))
 
 
-def by_passes(
-    name: str,
-    component: NDArray[Any],
-    link: Callable[[int, bool, int], bool],
-    apart: Callable[[], bool],
-    *,
-    giant: str,
-    prune: bool,
-    most: int | None,
-) -> ComponentsResult:
-    """Find components by at most so many passes; whether they were enough is found out off the clock.
-
-    `link(skipped, prune, arcs)` links up to `arcs` arcs of each row and says whether that changed anything;
-    `apart()` says whether an arc joins two labels.
-    """
-    if giant not in ("sampled", "first"):
-        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
-    n = len(component)
-    compress(0, 0, component[:0])
-    started = time.perf_counter()
-    component[:] = numpy.arange(n, dtype=component.dtype)
-    blocks = even_blocks(n)
-
-    def flatten() -> None:
-        run_blocks(lambda a, b: compress(a, b, component), blocks)
-
-    if giant == "sampled":
-        link(0, False, 1)
-        flatten()
-    passes, changed = 0, True
-    while changed and passes != most:
-        skipped = (_most_frequent(component) if giant == "sampled" else int(component[0])) if n else 0
-        changed = link(skipped, prune, ALL_ARCS)
-        flatten()
-        passes += 1
-    milliseconds = (time.perf_counter() - started) * 1e3
-    return ComponentsResult(component, milliseconds, name, not changed or not apart(), passes)
+def _flatten(component: NDArray[Any]) -> None:
+    run_blocks(lambda a, b: compress(a, b, component), even_blocks(len(component)))
 
 
 def _most_frequent(component: NDArray[Any]) -> int:
@@ -127,7 +121,7 @@ def _pass(
     first: int,
     last: int,
     row_offsets: NDArray[Any],
-    columns: NDArray[Any],
+    columns: Any,
     component: NDArray[Any],
     giant: int,
     prune: bool,
@@ -135,11 +129,12 @@ def _pass(
 ) -> bool:
     """Link up to `most` arcs of each row; returns whether any parent was lowered."""
     changed = False
+    values = values_of(columns)
     for v in range(numpy.uint64(first), numpy.uint64(last)):
-        begin = row_offsets[v]
-        for k in range(begin, begin + min(row_offsets[v + numpy.uint64(1)] - begin, most)):
+        begin, end = span(columns, row_offsets, v, values)
+        for k in range(begin, begin + min(end - begin, most)):
             p = root(component, numpy.uint64(v))
-            q = root(component, numpy.uint64(columns[k]))
+            q = root(component, numpy.uint64(values[numpy.uint64(k)]))
             if prune and p == giant and q == giant:
                 continue
             low = min(p, q)
@@ -156,11 +151,11 @@ def compress(first: int, last: int, component: NDArray[Any]) -> None:
 
 
 @serial
-def _apart(
-    first: int, last: int, row_offsets: NDArray[Any], columns: NDArray[Any], component: NDArray[Any]
-) -> bool:
-    for v in range(first, last):
-        for k in range(row_offsets[v], row_offsets[v + 1]):
-            if component[columns[k]] != component[v]:
+def _apart(first: int, last: int, row_offsets: NDArray[Any], columns: Any, component: NDArray[Any]) -> bool:
+    values = values_of(columns)
+    for v in range(numpy.uint64(first), numpy.uint64(last)):
+        begin, end = span(columns, row_offsets, v, values)
+        for k in range(begin, end):
+            if component[values[numpy.uint64(k)]] != component[v]:
                 return True
     return False

@@ -11,41 +11,48 @@ from numpy.typing import NDArray
 
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cpu.forest import compress, join_part
-from gravel.kernels.placement.parts import PartReader
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.host_parts import PartOfColumns, host_parts
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 
-def components(
-    row_offsets: NDArray[Any],
-    column_indices: Any,
-    *,
-    symmetric: bool,
-    buffer_bytes: int = BUFFER_BYTES,
-    buffers: int = BUFFERS,
-) -> ComponentsResult:
-    """Label every vertex with the smallest of its component; the time covers all reading.
+def prepare(
+    rows: EncodedRows, *, symmetric: bool, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
+) -> StreamedForest:
+    """Make rows ready that are read while they are joined.
 
     Parameters
     ----------
-    row_offsets : int64 (vertices + 1,).
-    column_indices : uint32 or uint64 (arcs,); any array with a length and a dtype that can be sliced. Each
-        part is read once.
+    rows, buffer_bytes, buffers : as for `gravel.kernels.bfs.cpu.streamed.prepare`. Each part is read once.
     symmetric : whether every arc has its reverse, which halves what is joined.
-    buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2.
 
-    Raises ValueError for a value that a parameter cannot have, and whatever reading raises.
+    Raises ValueError as that function does.
 
     """
-    length = part_length(buffer_bytes, buffers, column_indices.dtype.itemsize)
-    held = [numpy.empty(min(length, len(column_indices)), column_indices.dtype) for _ in range(buffers)]
-    reader = PartReader(column_indices, length, held)
-    forest = ShardForest(len(row_offsets) - 1, column_indices.dtype, symmetric)
-    started = time.perf_counter()
-    for part, columns, _ in reader.read(range(reader.count)):
-        forest.add_arcs(row_offsets, 0, columns, reader.bounds(part)[0])
-    forest.flatten()
-    return ComponentsResult(forest.component, (time.perf_counter() - started) * 1e3, "streamed")
+    return StreamedForest(rows, symmetric, buffer_bytes, buffers)
+
+
+class StreamedForest:
+    """Rows made ready; each run reads all of them once, and grows the forest anew."""
+
+    def __init__(self, rows: EncodedRows, symmetric: bool, buffer_bytes: int, buffers: int) -> None:
+        started = time.perf_counter()
+        self._rows, self._symmetric = rows, symmetric
+        self._parts = host_parts(rows, buffer_bytes, buffers)
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self) -> ComponentsResult:
+        """Find the components; the time covers all reading.
+
+        Raises ValueError for a row that is damaged, and whatever reading raises.
+        """
+        forest = ShardForest(self._rows.vertex_count, self._rows.dtype, self._symmetric)
+        started = time.perf_counter()
+        for part, low, high in self._parts.read(range(self._parts.count)):
+            forest.add(part, 0, low, high)
+        forest.flatten()
+        return ComponentsResult(forest.component, (time.perf_counter() - started) * 1e3, "streamed")
 
 
 def components_of_shards(
@@ -67,18 +74,9 @@ def components_of_shards(
     forest = ShardForest(vertex_count, dtype, symmetric)
     started = time.perf_counter()
     for first_row, row_offsets, columns in shards:
-        forest.add_arcs(row_offsets, first_row, columns, 0)
+        forest.add(PartOfColumns(row_offsets, columns, 0), first_row, 0, len(row_offsets) - 1)
     forest.flatten()
     return ComponentsResult(forest.component, (time.perf_counter() - started) * 1e3, "streamed")
-
-
-def part_length(buffer_bytes: int, buffers: int, item: int) -> int:
-    """Columns of a part; raises ValueError for values that cannot be."""
-    if buffers < 2:
-        raise ValueError(f"buffers is {buffers}; it must be 2 or more")
-    if buffer_bytes < item:
-        raise ValueError(f"buffer_bytes is {buffer_bytes}; a column takes {item}")
-    return buffer_bytes // item
 
 
 class ShardForest:
@@ -87,24 +85,23 @@ class ShardForest:
     def __init__(self, vertex_count: int, dtype: Any, symmetric: bool) -> None:
         self.component = numpy.arange(vertex_count, dtype=dtype)
         self._once = symmetric
-        nothing = numpy.zeros(1, numpy.int64), 0, 0, 0, self.component[:0], 0, self.component[:0], symmetric
-        join_part(*nothing)
         compress(self.component[:0], 0, 0)
 
-    def add_arcs(
-        self, row_offsets: NDArray[Any], first_row: int, columns: NDArray[Any], first_arc: int
-    ) -> None:
-        """Join the arcs first_arc, first_arc + 1, ... of these rows, of which the first is `first_row`'s."""
-        low = int(numpy.searchsorted(row_offsets, first_arc, side="right")) - 1
-        high = int(numpy.searchsorted(row_offsets, first_arc + len(columns), side="left"))
-        blocks = [(low + a, low + b) for a, b in row_blocks(row_offsets[low : high + 1])]
-        run_blocks(
-            lambda a, b: join_part(
-                row_offsets, first_row, a, b, columns, first_arc, self.component, self._once
-            ),
-            blocks,
-        )
+    def add(self, rows: Any, first_row: int, low: int, high: int) -> None:
+        """Join what a part has of rows `low` to below `high`; row 0 is that of vertex `first_row`."""
+        blocks = [(low + a, low + b) for a, b in row_blocks(_offsets_of(rows)[low : high + 1])]
+        bad = run_blocks(lambda a, b: join_part(rows, first_row, a, b, self.component, self._once), blocks)
+        if broken := [row for row in bad if row >= 0]:
+            from gravel.kernels.layouts.streams import BROKEN, refuse
+
+            refuse(min(broken), BROKEN)
 
     def flatten(self) -> None:
         """Point every vertex at its root."""
         run_blocks(lambda a, b: compress(self.component, a, b), even_blocks(len(self.component)))
+
+
+def _offsets_of(rows: Any) -> NDArray[Any]:
+    """The offsets of all rows, which a part has as its first field."""
+    offsets: NDArray[Any] = rows[0]
+    return offsets

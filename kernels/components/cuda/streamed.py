@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy
 
-from gravel.kernels.components import ComponentsResult
-from gravel.kernels.components.cpu.streamed import part_length
+from gravel.kernels.components import ComponentsResult, Ready, RowComponents
 from gravel.kernels.cuda import blocks_for, load, strided_blocks, vertex_macro
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.device_parts import DeviceParts
+from gravel.kernels.layouts.host_parts import part_length
 from gravel.kernels.placement.copied import CopiedParts
 from gravel.kernels.placement.parts import even_ranges
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
@@ -20,20 +23,15 @@ BLOCK = 256
 CHUNK = 1024  # as in arcs.cuh
 
 
-def components(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    symmetric: bool,
-    buffer_bytes: int = BUFFER_BYTES,
-    buffers: int = BUFFERS,
-) -> ComponentsResult:
-    """Label every vertex with the smallest of its component; the time covers all reading.
+def prepare(
+    rows: EncodedRows, *, symmetric: bool, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
+) -> RowComponents:
+    """Make rows ready that are read while they are joined; the time of a run covers all reading.
 
     Parameters
     ----------
-    row_offsets : int64 (vertices + 1,) on the device.
-    column_indices : as for `gravel.kernels.components.cpu.streamed.components`, or on the device.
+    rows : offsets on the device; else as for `gravel.kernels.components.cpu.streamed.prepare`, or on the
+        device.
     symmetric : whether every arc has its reverse, which halves what is joined.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2; each is
         pinned where the system allows it, and has its like on the device, so that parts are copied while
@@ -42,8 +40,42 @@ def components(
     Raises ValueError for a value that a parameter cannot have, and whatever reading raises.
 
     """
+    if rows.layout == "csr":
+        return Ready(partial(_join_columns, rows, symmetric, buffer_bytes, buffers))
+    return StreamedComponents(rows, symmetric, buffer_bytes, buffers)
+
+
+class StreamedComponents:
+    """Encoded rows made ready; each run reads all of them once. `notes` says what the system refused."""
+
+    def __init__(self, rows: EncodedRows, symmetric: bool, buffer_bytes: int, buffers: int) -> None:
+        import cupy
+
+        started = time.perf_counter()
+        self._rows, self._symmetric = rows, symmetric
+        self._parts = DeviceParts(rows, buffer_bytes=buffer_bytes, buffers=buffers)
+        self.notes = self._parts.notes
+        self._tickets = cupy.zeros(max(1, self._parts.count), cupy.uint64)
+        cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+    def run(self) -> ComponentsResult:
+        """Find the components; the time covers all reading. Raises whatever reading raises."""
+        import cupy
+
+        forest = ShardForest(self._rows.vertex_count, self._rows.dtype, self._symmetric, self._rows.layout)
+        cupy.cuda.Device().synchronize()
+        started = time.perf_counter()
+        self._tickets.fill(0)
+        for part, arguments, _ in self._parts.each(range(self._parts.count)):
+            forest.add_rows(arguments, self._tickets[part : part + 1])
+        return forest.result(started)
+
+
+def _join_columns(rows: EncodedRows, symmetric: bool, buffer_bytes: int, buffers: int) -> ComponentsResult:
     import cupy
 
+    row_offsets, column_indices = rows.arrays["row_offsets"], rows.arrays["column_indices"]
     arcs, dtype = len(column_indices), column_indices.dtype
     length = part_length(buffer_bytes, buffers, dtype.itemsize)
     forest = ShardForest(len(row_offsets) - 1, dtype, symmetric)
@@ -62,8 +94,8 @@ def components(
     started = time.perf_counter()
     for part, there, _ in copied.each(range(len(ranges))):
         first, last = ranges[part]
-        rows = int(lows[part]), int(highs[part + 1])
-        forest.add_arcs(row_offsets, 0, there[: last - first], first, rows=rows)
+        within = int(lows[part]), int(highs[part + 1])
+        forest.add_arcs(row_offsets, 0, there[: last - first], first, rows=within)
     return forest.result(started)
 
 
@@ -87,10 +119,11 @@ def components_of_shards(
 class ShardForest:
     """Trees on the device that grow with every shard."""
 
-    def __init__(self, vertex_count: int, dtype: Any, symmetric: bool) -> None:
+    def __init__(self, vertex_count: int, dtype: Any, symmetric: bool, layout: str = "csr") -> None:
         import cupy
 
-        self._module = load(SOURCE, VERTEX=vertex_macro(dtype))
+        dtype = numpy.dtype(dtype)
+        self._module = load(SOURCE, LAYOUT=layout, VERTEX=vertex_macro(dtype))
         self._once = numpy.uint32(symmetric)
         self._vertices = vertex_count
         self.component = cupy.empty(vertex_count, dtype)
@@ -125,6 +158,12 @@ class ShardForest:
             (BLOCK,),
             (row_offsets, first_row_, low_, high_, columns, first_arc_, arcs, self.component, self._once),
         )
+
+    def add_rows(self, part: tuple[Any, ...], ticket: Any) -> None:
+        """Join a part of encoded rows, as `DeviceParts.each` yields it."""
+        blocks = self._most_blocks // 4  # as many as run at the same time: warps take rows from the ticket
+        arguments = *part, ticket, self.component, self._once
+        self._module.get_function("join_part")((blocks,), (BLOCK,), arguments)
 
     def result(self, started: float) -> ComponentsResult:
         """Flatten, wait, and return the labels with the time since `started`."""

@@ -1,21 +1,19 @@
-// Passes over all arcs (kernels/components/passes.cu) of rows in any layout, which are decoded where they are read.
+// Arcs of encoded rows as passes visit them: rows are decoded where they are read.
 //
 // ONE_LANE: a warp takes a row, which its first lane decodes, 32 neighbours at a time, and all lanes join them, as
 // Moschou (section 2.3) has it. Else a warp takes 32 rows, which its lanes decode together; `hubs`, the rows of UNITS
 // units or more, are split over the grid.
 //
-// Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; hubs VERTEX (hub_count), empty with ONE_LANE; component
-// VERTEX (vertices); changed and apart are set to 1, never to 0; `noted` is 0 before note_hubs. Any grid; block: a
-// multiple of 32.
-//
-// variants LAYOUT: kernels/layouts/*/rows.cuh
-// variants VERTEX: u32 u64
-// variants ONE_LANE: 0 1
+// Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; hubs VERTEX (hub_count), empty with ONE_LANE; `noted` is
+// 0 before note_hubs.
 
 #include "kernels/layouts/cursor.cuh"
 #include "kernels/components/passes.cuh"
 
-constexpr u64 UNITS = 8;  // units from which a row is split over the grid, as in search.cu
+#define READS_PARAMETERS ROWS_PARAMETERS, const VERTEX *hubs, u64 hub_count
+#define READS Reads{make_rows(ROWS_ARGUMENTS), hubs, hub_count}
+
+constexpr u64 UNITS = 8;  // units from which a row is split over the grid, as in afforest_rows.cu
 
 // Calls visit(v, neighbour) for the neighbours that the first lane of a warp decodes.
 template <class Visit>
@@ -73,43 +71,23 @@ __device__ __forceinline__ void each_neighbour(const Rows& rows, const VERTEX* h
 #endif
 }
 
-extern "C" __global__ void pass(ROWS_PARAMETERS, const VERTEX* hubs, u64 hub_count, u64 vertices, VERTEX* component,
-                                const VERTEX* giant, u32 prune, u32* changed) {
-    const Rows rows = make_rows(ROWS_ARGUMENTS);
-    VERTEX skipped = prune ? *giant : NO_VERTEX;
-    bool mine = false;
-    each_neighbour(rows, hubs, hub_count, vertices,
-                   [&](u64 v, VERTEX u) { pass_arc(component, VERTEX(v), u, skipped, prune, mine); });
-    if (mine) *changed = 1;
-}
+struct Reads {
+    Rows rows;
+    const VERTEX* hubs;
+    u64 hub_count;
 
-// The same for the first arc of every vertex, so that a largest component is there to be sampled.
-extern "C" __global__ void first_arcs(ROWS_PARAMETERS, const VERTEX* hubs, u64 hub_count, u64 vertices, VERTEX* component) {
-    const Rows rows = make_rows(ROWS_ARGUMENTS);
-    bool changed = false;
-    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        Cursor cursor = open_row(rows, VERTEX(v));
-        VERTEX first = VERTEX(0);
-        if (next_neighbour(rows, cursor, first)) pass_arc(component, VERTEX(v), first, NO_VERTEX, false, changed);
+    template <class Visit>
+    __device__ __forceinline__ void each(u64 vertices, Visit visit) const {
+        each_neighbour(rows, hubs, hub_count, vertices, visit);
     }
-}
 
-// Whether an arc joins two labels.
-extern "C" __global__ void compare(ROWS_PARAMETERS, const VERTEX* hubs, u64 hub_count, u64 vertices,
-                                   const VERTEX* component, u32* apart) {
-    const Rows rows = make_rows(ROWS_ARGUMENTS);
-    bool mine = false;
-    each_neighbour(rows, hubs, hub_count, vertices, [&](u64 v, VERTEX u) { mine |= component[v] != component[u]; });
-    if (mine) *apart = 1;
-}
+    __device__ __forceinline__ bool has_arcs(u64 v) const { return row_weight(rows, v) != 0; }
 
-// The most frequent label of 256 vertices that have arcs, if they are found; one block of 256 threads.
-extern "C" __global__ void sample(ROWS_PARAMETERS, const VERTEX* hubs, u64 hub_count, u64 vertices, const VERTEX* component,
-                                  VERTEX* giant) {
-    const Rows rows = make_rows(ROWS_ARGUMENTS);
-    u64 v = sampled_vertex(vertices, [&](u64 at) { return row_weight(rows, at) != 0; });
-    vote_for_giant(component[v], giant);
-}
+    __device__ __forceinline__ bool first(u64 v, VERTEX& neighbour) const {
+        Cursor cursor = open_row(rows, VERTEX(v));
+        return next_neighbour(rows, cursor, neighbour);
+    }
+};
 
 // Before any pass: list the rows that are split over the grid; those beyond `room` are counted alone.
 extern "C" __global__ void note_hubs(ROWS_PARAMETERS, u64 vertices, VERTEX* hubs, u64 room, u64* noted) {

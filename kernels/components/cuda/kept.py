@@ -1,4 +1,4 @@
-"""First neighbours of columns in host memory, kept on the device; see `kernels/components/rows/kept.cu`."""
+"""First neighbours of columns in host memory, kept on the device; see `kernels/components/kept.cu`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
-SOURCE = "kernels/components/rows/kept.cu"
+SOURCE = "kernels/components/kept.cu"
 BLOCK = 256
 MOST_BLOCKS = 1 << 14
 MOST_KEPT = 4096

@@ -1,56 +1,31 @@
-"""Components of encoded rows on the GPU, in one cooperative launch; see `search.cu` beside this."""
+"""Afforest on rows in any layout, wherever they lie; see `kernels/components/afforest_rows.cu`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
-from gravel.kernels.components.rows.kept import Kept, heads_alone, keep_first, read_kept_heads
+from gravel.kernels.components.cuda.kept import Kept, heads_alone, keep_first, read_kept_heads
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
 from gravel.kernels.layouts import device_rows
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/components/rows/search.cu"
+SOURCE = "kernels/components/afforest_rows.cu"
 BLOCK = 512
 HUB_ARCS = 7 * 32
-"""Arcs that a row of search.cu's UNITS units has at least, each but the last of 32 neighbours or more."""
+"""Arcs of a row of afforest_rows.cu's UNITS units at least, each but the last of 32 neighbours or more."""
 
 
-def prepare(
-    rows: EncodedRows,
-    *,
-    symmetric: bool,
-    rounds: int = 2,
-    keep: int | None = None,
-    giant: Literal["sampled", "first"] = "sampled",
-    prune: bool = True,
-) -> EncodedComponents:
-    """Make rows ready: decode the first neighbours of every vertex.
-
-    Parameters
-    ----------
-    rows : of a square graph, whose arrays the device reads wherever they lie.
-    symmetric : whether every arc has its reverse; without it no row is skipped.
-    rounds : first neighbours of every vertex that are kept on the device and joined before any row is read,
-        1 to 4; Sutton et al. take 2.
-    keep : for rows in host memory: rows all of whose neighbours the device has are then not read again. Of
-        columns (`csr`) it keeps the first ones of every row that fit so many bytes beside the `rounds`, of
-        encoded rows these alone. None where rows lie on the device as well, and are read from their start.
-    giant, prune : as for `gravel.kernels.components.cuda.afforest_tiles.components`.
-
-    Raises ValueError for a value that a parameter cannot have.
-
-    """
-    return EncodedComponents(rows, symmetric, rounds, giant, prune, keep=keep)
-
-
-class EncodedComponents:
+class ForestOfHeads:
     """Rows made ready; `heads` (rounds, vertices) are first neighbours, all ones where there are fewer.
+
+    Parameters are those of `gravel.kernels.components.cuda.afforest.prepare`, and `heads` of rows made ready
+    before.
 
     `kept` is what the device has of rows that lie elsewhere, None where they do not.
     """
@@ -111,12 +86,12 @@ class EncodedComponents:
             self._counters,
         )
 
-    def beside(self, rows: EncodedRows) -> EncodedComponents:
+    def beside(self, rows: EncodedRows) -> ForestOfHeads:
         """Make the same graph ready where its rows lie elsewhere or otherwise, with these first neighbours.
 
         Raises ValueError for rows of another number or type of vertices.
         """
-        return EncodedComponents(rows, *self._made_with, heads=self.heads)
+        return ForestOfHeads(rows, *self._made_with, heads=self.heads)
 
     def _read_heads(self, keep: int | None) -> None:
         if keep and self._rows.layout == "csr":

@@ -7,78 +7,42 @@ its vertices' other rows are skipped, undecoded: an arc out of it is in the row 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.components.cpu.afforest import components as of_columns
 from gravel.kernels.components.cpu.forest import compress, link
 from gravel.kernels.jit import serial
-from gravel.kernels.layouts.readers import columns_of, read_row, readable
+from gravel.kernels.layouts.readers import read_row, readable
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SAMPLED_EVERY = 64
-"""Rows per row that is joined before the largest component is sought."""
-
 SAMPLES = 1024
 """Vertices looked at to find it; as in the GAP Benchmark Suite."""
 
 
-def prepare(
-    rows: EncodedRows,
-    *,
-    symmetric: bool,
-    sampled_every: int = SAMPLED_EVERY,
-    giant: Literal["sampled", "first"] = "sampled",
-    prune: bool = True,
-) -> RowForest:
-    """Make rows ready: their neighbours are counted, which finds damaged ones.
-
-    Parameters
-    ----------
-    rows : of a square graph. Those of layout `csr` are searched as columns.
-    symmetric : whether every arc has its reverse; without it no row is skipped.
-    sampled_every : every such row is joined first, at least 1.
-    giant, prune : as for `gravel.kernels.components.cpu.afforest.components`.
-
-    Raises ValueError for a value that a parameter cannot have, and for bytes that are no rows.
-
-    """
-    if sampled_every < 1:
-        raise ValueError(f"sampled_every is {sampled_every}; it must be at least 1")
-    if giant not in ("sampled", "first"):
-        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
-    started = time.perf_counter()
-    search = RowForest(rows, symmetric, sampled_every, giant, prune)
-    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
-    return search
-
-
 class RowForest:
-    """Rows made ready; each run grows the forest anew."""
+    """Rows made ready: counting their neighbours finds damaged ones. Each run grows the forest anew.
 
-    prepare_milliseconds = 0.0
+    Parameters are those of `gravel.kernels.components.cpu.afforest.prepare`.
+    """
 
     def __init__(self, rows: EncodedRows, symmetric: bool, every: int, giant: str, prune: bool) -> None:
         self._symmetric, self._every, self._giant, self._prune = symmetric, every, giant, prune
+        started = time.perf_counter()
         self._count, self._dtype = rows.vertex_count, rows.dtype
-        self._columns = columns_of(rows) if rows.layout == "csr" else None
-        if self._columns is None:
-            self._rows = readable(rows)
-            self._blocks = row_blocks(self._rows.byte_offsets)
-            nothing = numpy.zeros(0, rows.dtype)
-            _join_rows(self._rows, 0, 0, 1, True, nothing, -1, numpy.zeros(1, rows.dtype))
+        self._rows = readable(rows)
+        self._blocks = row_blocks(self._rows.byte_offsets)
+        nothing = numpy.zeros(0, rows.dtype)
+        _join_rows(self._rows, 0, 0, 1, True, nothing, -1, numpy.zeros(1, rows.dtype))
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self) -> ComponentsResult:
         """Find the components."""
-        if self._columns is not None:
-            given: dict[str, Any] = {"giant": self._giant, "prune": self._prune}
-            return of_columns(*self._columns, symmetric=self._symmetric, **given)
         started = time.perf_counter()
         component = numpy.arange(self._count, dtype=self._dtype)
         self._join(component, sampled=True, giant=-1)

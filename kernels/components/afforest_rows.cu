@@ -17,7 +17,7 @@
 // variants BLOCK: 512
 
 #include "kernels/layouts/cursor.cuh"
-#include "kernels/components/rows/kept.cuh"
+#include "kernels/components/kept.cuh"
 
 constexpr u64 UNITS = 8;  // units from which a row is split over the grid, if there is room to note it
 
@@ -137,16 +137,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     VERTEX* queue = scratch.queue[warp_id()];
     auto join_them = [&](VERTEX v, bool live) { join_rows(forest, rows, kept, hubs, room, v, live); };
     u32 step = 0;
-    mark(trace, step);
-    hook_tiles(scratch.tile, near, vertices, component, linked, roots, &counters[ROOTS]);
-    mark(trace, step);
-    grid_barrier(arrivals);
-    mark(trace, step);
-
-    u64 listed = load_relaxed(&counters[ROOTS]);
-    flatten_roots(forest, roots, listed);
-    if (listed) grid_barrier(arrivals);
-    mark(trace, step);
+    hook_all(forest, scratch.tile, near, linked, roots, trace, step);
 
     // Neighbour rounds: the heads of every vertex are in device memory, its row may be far away. A tile hooks no more
     // than one neighbour outside of each tree, and the first one may be another: it matters where no row is read.
@@ -163,13 +154,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
 
     forest.giant = choose_giant(forest, linked, symmetric ? giant : u64(NONE), scratch.giant);
     forest.once = symmetric && forest.giant == NO_VERTEX;
-    forest.changed = false;
-    mark(trace, step);
-    sweep<true>(forest, linked, queue, join_them);
-    if (forest.changed) counters[CHANGED] = 1;
-    mark(trace, step);
-    grid_barrier(arrivals);
-    mark(trace, step);
+    sweep_first(forest, linked, queue, join_them, trace, step);
 
     u64 noted = load_relaxed(&counters[HUBS]), split = noted < room ? noted : room;
     for (u64 i = 0; i < split; ++i) {
@@ -177,13 +162,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
         for (u64 unit = first_unit(kept) + 1 + global_thread() / WARP; unit < units; unit += global_threads() / WARP)
             if (!join_unit(forest, rows, hubs[i], unit)) break;
     }
-    if (split) {
-        if (forest.changed) counters[CHANGED] = 1;
-        grid_barrier(arrivals);
-    }
-    mark(trace, step);
-    if (!load_relaxed(&counters[CHANGED])) return;  // no tree has changed since the vertices were pointed at roots
-    if (forest.giant != NO_VERTEX && parent_of(component, forest.giant) != forest.giant) forest.giant = NO_VERTEX;
-    sweep<false>(forest, linked, queue, join_them);
-    mark(trace, step);
+    sweep_again(forest, linked, queue, join_them, split, trace, step);
 }

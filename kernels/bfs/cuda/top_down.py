@@ -1,11 +1,11 @@
-"""Top-down search of encoded rows on the GPU."""
+"""Top-down search of rows in any layout; see `kernels/bfs/level_loop.cuh`."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.bfs.rows.cuda.search import RowsSearch, Tuning
+from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
 
 
@@ -25,11 +25,11 @@ def prepare(
 ) -> RowsSearch:
     """Make rows ready for searches along their arcs.
 
-    `decoder` says how a warp reads a row: all lanes together, or `one_lane` for all, as in Moschou's report
-    (section 2.3), for comparison.
-    `team_blocks`, `team_capacity`, `team_limit`, `shared_kilobytes`, `block` and `narrow` are those of
-    `gravel.kernels.bfs.cuda.direction_optimizing.prepare`, the others those of `gravel.kernels.bfs.prepare`.
-    No first neighbours are kept.
+    `decoder` says how a warp reads an encoded row: all lanes together, or `one_lane` for all, as in Moschou's
+    report (section 2.3), for comparison; that one reads varint rows alone. `team_blocks`, `team_capacity`,
+    `team_limit`, `shared_kilobytes`, `block` and `narrow` are those of
+    `gravel.kernels.bfs.cuda.direction_optimizing.prepare`, the others those of
+    `gravel.kernels.bfs.prepare_rows`. No first neighbours are kept.
     """
     return RowsSearch(
         rows,

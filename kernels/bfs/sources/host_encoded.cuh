@@ -1,28 +1,28 @@
-// BFS over encoded rows in host memory that the device reads over its link, in one cooperative launch. What is
-// kept, and the lines of a level, are those of kernels/bfs/host_rows.cuh; but an encoded row is read by its
-// layout alone, so marked lines are first copied to the device, in ascending order, each whole and once.
+// Encoded rows in host memory. A row is read by its layout alone, so marked lines are first copied to the device, in
+// ascending order, each whole and once.
 //
 // A part is a range of vertices whose bytes fit a buffer; there are two, so that in one step part k is copied
 // into one while the rows of part k - 1 are decoded from the other. Lines keep their places, hence a row is read
 // with its offsets, through a pointer moved by the part's first byte.
 //
-// Contract. Rows as in kernels/layouts/rows.cuh, the stream, in whole words of 16 bytes, wherever the device can
-// read; all else on the device. part_vertices u64 (parts + 1), multiples of 32 but the last; long_rows VERTEX, the
-// rows of more than LONG_BYTES, ascending, long_before u64 (parts + 1) how many lie before each part; room bytes
-// of a buffer, a multiple of 128. `kept` and what goes with it are lines that the device has. `heads`, `longer`, `closed` and `waiting` are null, and `head_count` 0, where levels
-// go top-down alone. Block: a multiple of 32. Grid: no more blocks than run at the same time.
-//
-// variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
-// variants VERTEX: u32 u64
-// variants TREE: 0 32 33
+// Contract. Rows as in kernels/layouts/rows.cuh, the stream, in whole words of 16 bytes, wherever the device can read;
+// all else on the device. part_vertices u64 (parts + 1), multiples of 32 but the last; long_rows VERTEX, the rows of
+// more than LONG_BYTES, ascending, long_before u64 (parts + 1) how many lie before each part; room bytes of a buffer, a
+// multiple of 128. `longer` marks the rows that have more neighbours than heads.
 
-#define ROWS_OF_BYTES
 #include "kernels/bfs/host_steps.cuh"
 #include "kernels/layouts/part.cuh"
 
-constexpr u32 LOG_LEVELS = 0, LOG_HOST = 1, LOG_KEPT = 2, LOG_FIRST = 3;  // as in kernels/bfs/host_rows.cu
+constexpr u32 MOST_THREADS = 256;
 constexpr u32 PIECES = LINE / 16; // of a line, one a lane
 constexpr u32 AT_ONCE = 4;        // pieces that a lane has under way
+
+#define SOURCE_PARAMETERS                                                                                              \
+    ROWS_PARAMETERS, u64 stream_bytes, const u64 *part_vertices, const VERTEX *long_rows, const u64 *long_before,      \
+        u8 *buffers, u64 part_count, u64 room
+#define HEADS_PARAMETERS const VERTEX *heads, const u32 *longer, const u32 *closed
+#define SIZES_PARAMETERS u64 vertices
+#define SOURCE make_source(make_rows(ROWS_ARGUMENTS), stream_bytes, {part_vertices, long_rows, long_before, buffers, part_count, room}, longer)
 
 struct Parts {
     const u64* vertices;
@@ -31,6 +31,24 @@ struct Parts {
     u8* buffers;
     u64 count, room;
 };
+
+struct Source {
+    Rows rows;
+    const i64* row_offsets;
+    const VERTEX *columns, *first_rows;  // which these rows have none of
+    u64 stream_bytes;
+    Parts parts;
+    const u32* longer;
+
+    __device__ __forceinline__ u64 weight(u64 vertices) const { return u64(row_offsets[vertices]); }
+    __device__ __forceinline__ void end_level(const HostRows& s) const {
+        for (u64 word = global_thread(); word < s.line_words; word += global_threads()) s.lines[word] = 0;
+    }
+};
+
+__device__ __forceinline__ Source make_source(const Rows& rows, u64 stream_bytes, const Parts& parts, const u32* longer) {
+    return {rows, rows.byte_offsets, nullptr, nullptr, stream_bytes, parts, longer};
+}
 
 // The first line of a part and one more than its last.
 __device__ __forceinline__ void part_lines(const HostRows& s, const Parts& parts, u64 part, u64& first, u64& last) {
@@ -107,21 +125,21 @@ __device__ __forceinline__ void decode_part(const HostRows& s, const Parts& part
 
 // Copy and decode all parts, one step after the other, with one decoded while the next is copied.
 template <class Visit>
-__device__ __forceinline__ void read_rows(HostRows& s, const Parts& parts, const Rows& rows, u64 stream_bytes,
-                                          const u32* chosen, u64 marked, Counted& counted, u64* control, u64* arrivals,
-                                          u32& step, Visit visit) {
+__device__ __forceinline__ void read_rows(Steps& steps, const Source& source, const u32* chosen, u64 marked, Visit visit) {
+    const HostRows& s = steps.s;
+    const Parts& parts = source.parts;
     for (u64 part = 0; part <= parts.count; ++part) {
         // Half of the blocks begin with each of the two, since one waits for the link and the other does not.
         bool copies_first = blockIdx.x % 2 == 0;
-        if (copies_first && part < parts.count) copy_part(s, parts, rows.stream, stream_bytes, part, marked);
-        if (part) decode_part(s, parts, rows, part - 1, chosen, visit);
-        if (!copies_first && part < parts.count) copy_part(s, parts, rows.stream, stream_bytes, part, marked);
-        end_step(s, counted, control, arrivals, step);
+        if (copies_first && part < parts.count) copy_part(s, parts, source.rows.stream, source.stream_bytes, part, marked);
+        if (part) decode_part(s, parts, source.rows, part - 1, chosen, visit);
+        if (!copies_first && part < parts.count) copy_part(s, parts, source.rows.stream, source.stream_bytes, part, marked);
+        steps.end();
     }
 }
 
 // Bottom-up: look among the heads of all that is unvisited; what has more neighbours waits for its row.
-__device__ __forceinline__ void look_at_all_heads(const HostRows& s, const u32* longer, u32 depth) {
+__device__ __forceinline__ void look_at_heads(const HostRows& s, const Source& source, u32 depth) {
     Marked marked;
     for (u64 word = global_thread() / WARP; word < s.words; word += global_threads() / WARP) {
         u32 open = ~s.visited[word];
@@ -140,7 +158,7 @@ __device__ __forceinline__ void look_at_all_heads(const HostRows& s, const u32* 
             else
                 s.distance[vertex] = i32(depth);
         }
-        bool waits = mine && !hit && longer[word] >> lane_id() & 1;
+        bool waits = mine && !hit && source.longer[word] >> lane_id() & 1;
         u32 hits = __ballot_sync(ALL_LANES, hit), left = __ballot_sync(ALL_LANES, waits);
         if (lane_id() == 0) {
             s.next[word] = hits;
@@ -153,58 +171,15 @@ __device__ __forceinline__ void look_at_all_heads(const HostRows& s, const u32* 
     marked.add(s);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2)
-    search(ROWS_PARAMETERS, u64 stream_bytes, const u64* part_vertices, const VERTEX* long_rows, const u64* long_before,
-           u8* buffers, u64 part_count, u64 room, const VERTEX* kept, const u32* kept_lines, const u32* kept_before,
-           const VERTEX* heads, const u32* longer, const u32* closed, u32* visited, u32* frontier, u32* next,
-           u32* waiting, u32* lines, i32* distance, u64* keys, i64* predecessor, u64* control, u64* log, u64* arrivals,
-           u64 vertices, u64 head_count, double alpha, u64 max_depth, u64 logged, u64 source) {
-    __shared__ Counted counted;
-    Rows rows = make_rows(ROWS_ARGUMENTS);
-    u64 bytes = u64(rows.byte_offsets[vertices]);
-    HostRows s{rows.byte_offsets, nullptr, nullptr, kept, kept_lines, kept_before, heads, closed, visited, frontier,
-               next, waiting, lines, distance, keys, control, vertices, (vertices + 31) / 32, bytes,
-               (bytes + SPAN - 1) / SPAN, u32(head_count)};
-    Parts parts{part_vertices, long_rows, long_before, buffers, part_count, room};
-    u32 step = 0;
-    if (blockIdx.x == 0)
-        for (u32 i = threadIdx.x; i < SIDES * CONTROL_WORDS; i += blockDim.x) control[i] = 0;
-    begin_search(s, source);
-    end_step(s, counted, control, arrivals, step);
-
-    u64 found = 1, unseen = bytes, level = 0, host = 0, held = 0;
-    u64 frontier_bytes = u64(rows.byte_offsets[source + 1] - rows.byte_offsets[source]);
-    while (found && level < max_depth) {
-        unseen = unseen > frontier_bytes ? unseen - frontier_bytes : 0;
-        bool pulls = s.head_count && double(frontier_bytes) * alpha > double(unseen);
-        if (global_thread() == 0 && level < logged) log[LOG_FIRST + level] = pulls;
-        u32 depth = u32(level) + 1;
-        if (pulls)
-            look_at_all_heads(s, longer, depth);
-        else
-            mark_frontier(s);
-        end_step(s, counted, control, arrivals, step);
-        u64 marked = counted.marked + counted.kept;
-        host += counted.marked;
-        held += counted.kept;
-        if (marked)
-            read_rows(s, parts, rows, stream_bytes, pulls ? s.waiting : s.frontier, marked, counted, control, arrivals,
-                      step, [&](VERTEX row, VERTEX neighbour, bool valid) {
-                          // Top-down an unvisited neighbour is found, bottom-up a row with a visited one.
-                          if (valid && test_bit(s.visited, neighbour) == pulls)
-                              claim(s, pulls ? row : neighbour, pulls ? neighbour : row, depth);
-                      });
-        turn(s);
-        for (u64 word = global_thread(); word < s.line_words; word += global_threads()) s.lines[word] = 0;
-        end_step(s, counted, control, arrivals, step);
-        found = counted.found;
-        frontier_bytes = counted.arcs;
-        ++level;
-    }
-    write_wide(s.keys, s.distance, predecessor, s.vertices);
-    if (global_thread() == 0) {
-        log[LOG_LEVELS] = level;
-        log[LOG_HOST] = host;
-        log[LOG_KEPT] = held;
-    }
+__device__ __forceinline__ void read_level(Steps& steps, const Source& source, bool pulls, u32 depth, u64& host, u64& held) {
+    HostRows& s = steps.s;
+    u64 marked = steps.counted.marked + steps.counted.kept;
+    host += steps.counted.marked;
+    held += steps.counted.kept;
+    if (!marked) return;
+    read_rows(steps, source, pulls ? s.waiting : s.frontier, marked, [&](VERTEX row, VERTEX neighbour, bool valid) {
+        // Top-down an unvisited neighbour is found, bottom-up a row with a visited one.
+        if (valid && test_bit(s.visited, neighbour) == pulls)
+            claim(s, pulls ? row : neighbour, pulls ? neighbour : row, depth);
+    });
 }

@@ -1,0 +1,165 @@
+// State of a batch of up to 64 searches, a bit of a word each, and how vertices become its frontier.
+//
+// `seen` holds the bits of the searches that have reached a vertex up to this level. Top-down, `other`
+// collects what the frontier offers, and a second step commits it, so that every offer of one level counts
+// for the smallest predecessor. Bottom-up needs a symmetric graph: a neighbour seen by a search that has not
+// seen this vertex is on its frontier, so no frontier is kept; `other` receives the new words, and the two
+// change places. Between levels that go top-down `other` is zero.
+//
+// Queue. One entry per vertex of the frontier, or per CHUNK arcs of a longer row: begin << 10 | length - 1,
+// beside it the bits that are new and the vertex. A level's entries replace those of the level before. What a
+// bottom-up level leaves of long rows becomes entries as well: hubs lie together, and a warp would be alone
+// with 32 of them.
+
+#include "kernels/cuda/grid_barrier.cuh"
+
+#if TREE == 33
+typedef u64 Tree;
+#else
+typedef u32 Tree;
+#endif
+
+constexpr u32 CHUNK = 128;  // arcs of an entry; at most 1024
+constexpr u32 LENGTH_BITS = 10;
+
+// Words of `control`, of which there are SIDES copies: a step counts in its own, which everybody reads after
+// the barrier; it is zeroed one step later and used again one step after that.
+enum Control : u32 { FOUND = 0, ENTRIES = 16, VERTICES = 32, ARCS = 33, LIVE = 34, CONTROL_WORDS = 48 };
+constexpr u32 SIDES = 3;
+
+struct Batch {
+    const i64* row_offsets;
+    const VERTEX* __restrict__ columns;
+    u64* seen;
+    u64* other;
+    i32* distance;
+    Tree* predecessor;
+    VERTEX* found;
+    u64* rows;
+    u64* offers;
+    VERTEX* owners;
+    u64* control;  // this step's copy
+    u64 vertices;
+    u64 full;  // the bits of all searches,
+    u64 live;  // and of those whose frontier is not empty
+    bool hops;
+};
+
+__device__ __forceinline__ u64 warp_or(u64 bits) {
+    u64 high = __reduce_or_sync(ALL_LANES, u32(bits >> 32));
+    return high << 32 | __reduce_or_sync(ALL_LANES, u32(bits));
+}
+
+// The bits of the lanes below.
+__device__ __forceinline__ u64 or_below(u64 bits) {
+    for (u32 step = 1; step < WARP; step *= 2) {
+        u64 below = __shfl_up_sync(ALL_LANES, bits, step);
+        if (lane_id() >= step) bits |= below;
+    }
+    bits = __shfl_up_sync(ALL_LANES, bits, 1);
+    return lane_id() ? bits : 0;
+}
+
+template <class Each>
+__device__ __forceinline__ void each_bit(u64 bits, const Each& each) {
+    for (; bits; bits &= bits - 1) each(u64(__ffsll(i64(bits)) - 1));
+}
+
+// Write a level's distance for every lane's vertex and bits. The vertices of a warp are neighbours, so each
+// search gets one line.
+__device__ __forceinline__ void write_level(const Batch& b, u64 vertex, u64 bits, i32 depth) {
+    if (!b.hops) return;
+    each_bit(warp_or(bits), [&](u64 search) {
+        if (bits >> search & 1) b.distance[search * b.vertices + vertex] = depth;
+    });
+}
+
+// Reserve for a warp; all lanes call it and get the first place.
+__device__ __forceinline__ u64 reserve(u64* tail, u64 count) {
+    u64 base = 0;
+    if (lane_id() == 0) base = atomicAdd(tail, count);
+    return __shfl_sync(ALL_LANES, base, 0);
+}
+
+struct Counts {
+    u64 vertices = 0, arcs = 0, live = 0;
+
+    __device__ __forceinline__ void add_to(u64* control) {
+        vertices = warp_sum(vertices);
+        arcs = warp_sum(arcs);
+        live = warp_or(live);
+        if (lane_id() == 0 && live) {
+            if (vertices) atomicAdd(&control[VERTICES], vertices);
+            if (arcs) atomicAdd(&control[ARCS], arcs);
+            if (live & ~load_relaxed(&control[LIVE])) atomicOr(&control[LIVE], live);
+        }
+    }
+};
+
+// Cut arcs `begin` to `end` of every lane's vertex into entries of `piece` arcs.
+__device__ __forceinline__ void cut(const Batch& b, VERTEX vertex, u64 bits, i64 begin, i64 end, u32 piece) {
+    u64 pieces = (u64(end - begin) + piece - 1) / piece;
+    u64 upto = warp_inclusive_sum(pieces);
+    u64 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
+    if (!total) return;
+    u64 base = reserve(&b.control[ENTRIES], total);
+    for (u64 first = 0; first < total; first += WARP) {
+        u64 k = first + lane_id();
+        u32 from = 0;
+#pragma unroll
+        for (u32 step = WARP / 2; step; step /= 2)
+            if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
+        i64 row = __shfl_sync(ALL_LANES, begin, from) + i64(k - __shfl_sync(ALL_LANES, upto - pieces, from)) * piece;
+        i64 left = __shfl_sync(ALL_LANES, end, from) - row;
+        u64 offer = __shfl_sync(ALL_LANES, bits, from);
+        VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
+        if (k < total) {
+            b.rows[base + k] = u64(row) << LENGTH_BITS | u64((left < piece ? left : piece) - 1);
+            b.offers[base + k] = offer;
+            b.owners[base + k] = owner;
+        }
+    }
+}
+
+// Make the vertices of a warp that have new bits the frontier.
+__device__ __forceinline__ void put_entries(const Batch& b, Counts& counts, VERTEX vertex, u64 bits) {
+    i64 begin = bits ? b.row_offsets[vertex] : 0, end = bits ? b.row_offsets[u64(vertex) + 1] : 0;
+    counts.vertices += bits != 0;
+    counts.arcs += u64(end - begin);
+    counts.live |= bits;
+    cut(b, vertex, bits, begin, end, CHUNK);
+}
+
+// Make what was offered to the found vertices seen, and make them the frontier.
+__device__ __forceinline__ void commit(const Batch& b, u64 count, i32 depth) {
+    Counts counts;
+    for (u64 first = global_thread() - lane_id(); first < count; first += global_threads()) {
+        bool mine = first + lane_id() < count;
+        VERTEX vertex = mine ? b.found[first + lane_id()] : VERTEX(0);
+        u64 bits = 0;
+        if (mine) {
+            bits = b.other[vertex];
+            b.other[vertex] = 0;
+            b.seen[vertex] |= bits;
+            if (b.hops)
+                each_bit(bits, [&](u64 search) { b.distance[search * b.vertices + vertex] = depth; });
+        }
+        put_entries(b, counts, vertex, bits);
+    }
+    counts.add_to(b.control);
+}
+
+// Make the vertices of a bottom-up level the frontier; `other` holds what was seen before it.
+__device__ __forceinline__ void enqueue(const Batch& b) {
+    Counts counts;
+    for (u64 first = global_thread() - lane_id(); first < b.vertices; first += global_threads()) {
+        u64 v = first + lane_id();
+        u64 bits = 0;
+        if (v < b.vertices) {
+            bits = b.seen[v] & ~b.other[v];
+            b.other[v] = 0;
+        }
+        put_entries(b, counts, VERTEX(v), bits);
+    }
+    counts.add_to(b.control);
+}

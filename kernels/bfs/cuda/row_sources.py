@@ -1,0 +1,194 @@
+"""What a search by `kernels/bfs/level_loop.cuh` asks of rows: one class for columns, one for encoded rows.
+
+Each has the kernel's file and the arguments by which it reads rows, measures them, and fills in the first
+neighbours of every vertex, which bottom-up levels look at before any row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
+from gravel.kernels.bfs.cuda.far_rows import find_far_rows
+from gravel.kernels.bfs.cuda.level_loop import IN_PLANE
+from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.layouts import device_rows
+from gravel.kernels.layouts.registry import layout_of
+from gravel.kernels.layouts.units import with_units
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
+CHUNK = 128  # arcs of a queue entry, as in sources/columns.cuh
+LISTED_BEFORE = 64  # neighbours that a warp lists beside those of a unit: expand_encoded.cuh
+UNEVEN = 1024  # arcs by which a block of the team may be behind the others
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Sums over all rows: queue entries, weight, and rows of more than one entry.
+
+    `last` is one more than the last vertex that has arcs, and `linked` how many vertices have.
+    """
+
+    entries: int
+    weight: int
+    hubs: int
+    last: int
+    linked: int
+
+
+class ColumnSource:
+    """Columns; `notes` says how long rows are read, where that is found out."""
+
+    SOURCE = "kernels/bfs/direction_optimizing.cu"
+    ENCODED = False  # whether weights are others than arcs, and entries fewer than they weigh
+
+    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, far_rows: bool | None) -> None:
+        import cupy
+
+        if one_lane:
+            raise ValueError("decoder 'one_lane' reads varint rows; these are csr")
+        self._offsets = cupy.ascontiguousarray(rows.arrays["row_offsets"])
+        self._columns = cupy.ascontiguousarray(rows.arrays["column_indices"])
+        self._vertices, self._arcs, self._tree = rows.vertex_count, rows.arc_count, tree
+        self._far_rows = far_rows
+        self.dtype = self._columns.dtype
+        self.arguments = self._offsets, self._columns
+        self.entry_bytes = 8 + (self.dtype.itemsize if tree else 0)
+        self._classes: Any = None
+        self.notes: list[str] = []
+
+    def measure(self) -> Measured:
+        """Sum up rows."""
+        import cupy
+
+        degrees = cupy.diff(self._offsets)
+        # The first `count_nonzero` of a process compiles for 12 s; `flatnonzero` takes a fraction of one.
+        self._hubs = cupy.flatnonzero(degrees > CHUNK)
+        linked = cupy.flatnonzero(degrees)
+        last = int(linked[-1]) + 1 if len(linked) else 0
+        entries = int((-(-degrees // CHUNK)).sum())
+        return Measured(entries, self._arcs, len(self._hubs), last, len(linked))
+
+    def load(self, *, pull: bool, planes: int) -> Any:
+        """Load the search's kernel, which defers long rows in bottom-up levels where that is worthwhile."""
+        far = self._far_rows
+        if far is None:
+            far = pull and self._has_far_rows(planes)
+        macros = {"VERTEX": vertex_macro(self.dtype), "TREE": self._tree, "DEFER_ROWS": int(far)}
+        self._module = load(self.SOURCE, **macros)
+        return self._module.get_function("search")
+
+    def find_degrees(self) -> bool:
+        """Have `first_neighbours` take those of high degree; False where the graph has no hubs."""
+        self._classes = degree_classes(self._offsets)
+        if self._classes is not None:
+            self.notes.append("bottom-up levels look first at neighbours of high degree")
+        return self._classes is not None
+
+    def _has_far_rows(self, planes: int) -> bool:
+        """Whether bottom-up levels read long rows far, all of which are hubs; says so in `notes`."""
+        found = find_far_rows(self._offsets, self._columns, self._hubs, kept=2 + planes * IN_PLANE)
+        way = "by whole blocks" if found.far else "as all others"
+        self.notes.append(f"bottom-up levels read the longest rows {way}: {found.reason()}")
+        return found.far > 0
+
+    def lists(self, block: int) -> int:
+        """Bytes in which a block lists decoded neighbours: columns are claimed where they lie."""
+        return 0
+
+    def owners(self, entries: int) -> tuple[Any, ...]:
+        """What lies beside queue entries, which do not name their vertex."""
+        import cupy
+
+        return (cupy.empty(entries if self._tree else 1, self.dtype),)
+
+    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any) -> Any:
+        """Fill in the first two neighbours of each vertex, and `planes` of them; returns who has none."""
+        import cupy
+        import numpy
+
+        closed = cupy.empty(places // 32, cupy.uint32)
+        if self._classes is not None:
+            choose_by_degree(*self.arguments, self._classes, first, behind, closed, planes=planes)
+            self._classes = None
+            return closed
+        sizes = numpy.uint64(self._vertices), numpy.uint64(places), numpy.uint64(planes)
+        self._module.get_function("find_first_neighbours")(
+            (blocks_for(places, 256, most=512),), (256,), (*self.arguments, *sizes, first, behind, closed)
+        )
+        return closed
+
+
+class EncodedSource:
+    """Encoded rows, whose arrays lie wherever the device can read."""
+
+    SOURCE = "kernels/bfs/direction_optimizing_encoded.cu"
+    MEASURE = "kernels/bfs/measure_rows.cu"
+    ENCODED = True
+
+    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, far_rows: bool | None) -> None:
+        import numpy
+
+        layout = layout_of(rows.layout)
+        if one_lane:
+            layout.check_one_lane()
+        if far_rows is not None:
+            raise ValueError(f"far_rows is {far_rows}; it is for columns, and these rows are {rows.layout}")
+        self.dtype = numpy.dtype(rows.dtype)
+        self._rows = with_units(rows, cut=not one_lane)  # which keeps the arrays alive
+        self._vertices = rows.vertex_count
+        self._macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(self.dtype)}
+        self._search = {"TREE": tree, "ONE_LANE": int(one_lane)}
+        self._listed = layout.unit_arcs + LISTED_BEFORE
+        self.arguments = device_rows(self._rows)
+        self.entry_bytes = 8
+        self.notes: list[str] = []
+
+    def measure(self) -> Measured:
+        """Sum up rows."""
+        return Measured(*self._measure(self._vertices, 0, None, None)[0])
+
+    def load(self, *, pull: bool, planes: int) -> Any:
+        """Load the search's kernel."""
+        return load(self.SOURCE, **self._macros, **self._search).get_function("search")
+
+    def find_degrees(self) -> bool:
+        """Leave first neighbours as they are: their degrees would have to be decoded."""
+        return False
+
+    def lists(self, block: int) -> int:
+        """Bytes of shared memory in which a block lists decoded neighbours."""
+        return block // 32 * self._listed * (int(self.dtype.itemsize) + 1)
+
+    def owners(self, entries: int) -> tuple[Any, ...]:
+        """What lies beside queue entries: nothing, since they name their vertex."""
+        return ()
+
+    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any) -> Any:
+        """Fill in the first two neighbours of each vertex, and `planes` of them; returns who has none."""
+        return self._measure(places, planes, first, behind)[1]
+
+    def _measure(self, upto: int, planes: int, first: Any, behind: Any) -> tuple[list[int], Any]:
+        """Sum up rows; fill in first neighbours, unless None, and mark vertices without arcs below `upto`."""
+        import cupy
+        import numpy
+
+        kernel = load(self.MEASURE, **self._macros).get_function("measure_rows")
+        places = -(-max(upto, 1) // 32) * 32
+        closed, totals = cupy.empty(places // 32, cupy.uint32), cupy.zeros(5, cupy.uint64)
+        nothing = numpy.uint64(0)
+        kernel(
+            (blocks_for(places, 256, most=resident_blocks(kernel, 256)),),
+            (256,),
+            (
+                *self.arguments,
+                *(numpy.uint64(number) for number in (self._vertices, places, planes)),
+                *((nothing, nothing) if first is None else (first, behind)),
+                closed,
+                totals,
+            ),
+        )
+        return [int(total) for total in totals.get()], closed

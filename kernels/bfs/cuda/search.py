@@ -1,0 +1,169 @@
+"""A search by `kernels/bfs/level_loop.cuh`, one cooperative launch, made ready for rows of any layout."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
+from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.level_loop import (
+    ALPHA,
+    ENCODED_ANY_ORDER,
+    IN_PLANE,
+    MOST_IN_TEAM,
+    MOST_PLANES,
+    MOST_TEAM_WEIGHT,
+    STAGED,
+    WAITING,
+    LevelLoopSearch,
+    bitmap_words,
+    check_shared,
+    depth_limit,
+    shared_room,
+)
+from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource
+from gravel.kernels.cuda import resident_blocks
+from gravel.kernels.layouts.units import offsets_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of a search, as `gravel.kernels.bfs.cuda.direction_optimizing.prepare` describes them."""
+
+    pull: bool
+    alpha: float | None = None
+    beta: float = 0.0
+    floor: float = 0.0
+    flood: float = 1e18  # a search that never goes bottom-up needs every level's queue
+    patience: int = 0
+    team_blocks: int = 64
+    team_capacity: int = 4096
+    team_limit: int = 1 << 16
+    words_per_open: float = 0.0
+    planes: int | None = 0
+    far_rows: bool | None = None
+    by_degree: bool | None = None
+    one_lane: bool = False
+
+
+class RowsSearch(LevelLoopSearch):
+    """Rows made ready for searches: bitmaps, queue, labels and first neighbours lie on the device.
+
+    Parameters
+    ----------
+    rows : of a square graph, in any layout.
+    output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare_rows`.
+    tuning : the strategy's constants.
+    shared_kilobytes, block, narrow : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
+
+    """
+
+    def __init__(
+        self,
+        rows: EncodedRows,
+        *,
+        output: str,
+        symmetric: bool,
+        max_depth: int | None,
+        tuning: Tuning,
+        shared_kilobytes: int = 160,
+        block: int | None = None,
+        narrow: int = NARROW,
+    ) -> None:
+        import cupy
+        import numpy
+
+        started = time.perf_counter()
+        self.vertices = rows.vertex_count
+        self.output = output
+        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        made = EncodedSource if rows.layout != "csr" else ColumnSource
+        source = made(rows, tree=self._labels.tree, one_lane=tuning.one_lane, far_rows=tuning.far_rows)
+        self._source = source  # which keeps the arrays alive
+        measured, item = source.measure(), source.dtype.itemsize
+        # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
+        candidates = measured.linked if symmetric else self.vertices
+        words = bitmap_words(measured.last if symmetric and measured.linked else self.vertices)
+        hubs_first = _hubs_first(rows)
+        planes, by_degree = tuning.planes, tuning.by_degree
+        if by_degree is None:
+            by_degree = planes is None and not hubs_first
+        # A neighbour of high degree is a parent sooner, but not the smallest.
+        by_degree = by_degree and tuning.pull and output == "distance" and source.find_degrees()
+        if planes is None:
+            wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MOST_PLANES
+            planes = min(wanted, rows.arc_count // (2 * IN_PLANE * words * 32))
+
+        self._kernel = source.load(pull=tuning.pull, planes=planes)
+        self.notes = source.notes
+        most_threads = int(self._kernel.max_threads_per_block)
+        block = most_threads if block is None else block
+        if block % 32 or not 32 <= block <= most_threads:
+            raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
+        most_shared, shared = shared_room(shared_kilobytes)
+        lists = source.lists(block)
+        staged = lists + block // 32 * STAGED * source.entry_bytes
+        check_shared(block, max(staged, block // 32 * WAITING * item), shared)
+        # The limit belongs to the kernel, which searches with other settings share.
+        self._kernel.max_dynamic_shared_size_bytes = most_shared
+        grid = resident_blocks(self._kernel, block, shared)
+
+        heads = cupy.empty(words * 32 * 2 if tuning.pull else 0, source.dtype)
+        behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), source.dtype)
+        closed = (
+            source.first_neighbours(words * 32, planes, heads, behind)
+            if tuning.pull
+            else self._padding(words)
+        )
+
+        weight_of_arc = measured.weight / rows.arc_count if rows.arc_count else 1.0
+        alpha = tuning.alpha
+        if alpha is None:
+            alpha = ENCODED_ANY_ORDER if source.ENCODED and not hubs_first else ALPHA
+        self.decided = {"alpha": alpha} if tuning.pull else {}
+        team_blocks = max(1, min(tuning.team_blocks, MOST_IN_TEAM, grid))
+        capacity = min(tuning.team_capacity, (shared - lists) // (2 * source.entry_bytes)) & ~31
+        limit = min(int(tuning.team_limit * weight_of_arc), MOST_TEAM_WEIGHT)
+        uneven: tuple[Any, ...] = (max(1, int(UNEVEN * weight_of_arc)),)
+        scale: tuple[Any, ...] = (weight_of_arc,)
+        kept: tuple[Any, ...] = ()
+        if not source.ENCODED:
+            # No entry weighs less than an arc, and the kernel knows the other two.
+            limit, uneven, scale = min(limit, capacity * team_blocks), (), ()
+            # Neighbours by degree are from anywhere in the row, which is read from its start after them.
+            kept = (numpy.uint64(0 if by_degree else 2 + planes * IN_PLANE),)
+        counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), depth_limit(max_depth))
+        self._launch = (grid,), (block,), shared
+        self._arguments = (
+            *source.arguments,
+            heads,
+            behind,
+            closed,
+            cupy.zeros(2 * words, cupy.uint32),
+            self._labels.distance_argument(),
+            self._labels.keys,
+            self._labels.predecessor_argument(),
+            cupy.empty(max(measured.entries, 1), cupy.uint64),
+            *source.owners(max(measured.entries, 1)),
+            cupy.empty(max(measured.hubs, 1), source.dtype),
+            *self._work_arrays(),
+            *(numpy.uint64(x) for x in counts),
+            *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.flood, *scale)),
+            *(numpy.uint64(x) for x in (tuning.patience, team_blocks, capacity, limit, *uneven, shared)),
+            numpy.float64(tuning.words_per_open),
+            numpy.uint64(planes),
+            *kept,
+        )
+        cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
+
+
+def _hubs_first(rows: EncodedRows) -> bool:
+    """Whether the first 64th of the vertices has at least four times its share of the weight."""
+    offsets = offsets_of(rows)
+    return int(offsets[rows.vertex_count // 64]) * 16 > int(offsets[-1]) if len(offsets) else False
