@@ -26,10 +26,11 @@ import numpy
 
 from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare
-from gravel.kernels.components import components
+from gravel.kernels.components import prepare_rows
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.layouts.varint import bytes as varint
 from gravel.kernels.layouts.varint import cuda as varint_cuda
 from gravel.stages.ingest import read_edges
@@ -225,12 +226,9 @@ class Bench:
             for label, arrays in (("degree order", degree_order), ("natural order", self.natural)):
                 for rounds in (1, 2):
                     trace = cupy.zeros(16, cupy.uint64)
-                    times = [
-                        components(
-                            *arrays, symmetric=True, strategy="afforest", rounds=rounds, trace=trace
-                        ).milliseconds
-                        for _ in range(9)
-                    ]
+                    rows = columns_as_rows(*arrays)
+                    search = prepare_rows(rows, symmetric=True, strategy="afforest", rounds=rounds)
+                    times = [search.run(trace).milliseconds for _ in range(9)]
                     clocks = [int(clock) for clock in trace.get() if clock]
                     phases = " ".join(f"{(b - a) / 1.98e3:.0f}" for a, b in itertools.pairwise(clocks))
                     bytes_moved = self.vertices * (8 + 8 + 8 + 4)
