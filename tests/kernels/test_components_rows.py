@@ -182,9 +182,13 @@ def test_heads_are_shared_and_checked():
     numpy.testing.assert_array_equal(again.run().component.get(), scipy_components(*csr))
     with pytest.raises(ValueError, match="are expected"):
         first.beside(on("cuda", encode("csr", csr[0][:-1], csr[1][: csr[0][-2]])))
-    for tuning, message in (({"rounds": 0}, "1 to 4"), ({"giant": "last"}, "sampled or first")):
+    for layout, tuning, message in (
+        ("varint", {"rounds": 0}, "1 to 4"),
+        ("csr", {"rounds": -1}, "at least 0"),
+        ("csr", {"giant": "last"}, "sampled or first"),
+    ):
         with pytest.raises(ValueError, match=message):
-            prepare(on("cuda", encode("csr", *csr)), symmetric=True, **tuning)
+            prepare(on("cuda", encode(layout, *csr)), symmetric=True, **tuning)
 
 
 WAYS = [

@@ -51,6 +51,8 @@ def prepare(
         block = 512 if block is None else block
         if block % 32 or not 256 <= block <= 1024:
             raise ValueError(f"block is {block}; it must be a multiple of 32 from 256 to 1024")
+        if rounds is not None and rounds < 0:
+            raise ValueError(f"rounds is {rounds}; it must be at least 0")
         return ColumnForest(rows, symmetric, 1 if rounds is None else rounds, block)
     if block is not None:
         raise ValueError(f"block is {block}; it is for columns whose rows are read from their start")
