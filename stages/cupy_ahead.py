@@ -35,7 +35,6 @@ OPERATIONS: dict[str, Operation] = {
     "int64 by a number": lambda cupy, few: few.int64 // 2,
     "minus int64": lambda cupy, few: -few.int64,
     "int64 above a number": lambda cupy, few: few.int64 > 3,
-    "whether one int64 differs from a number": lambda cupy, few: few.int64[0] != 3,
     "which int64 are not 0": lambda cupy, few: cupy.flatnonzero(few.int64),
     "which uint32 are not 0": lambda cupy, few: cupy.flatnonzero(few.uint32),
     "which uint8 are not 0": lambda cupy, few: cupy.flatnonzero(few.uint8),
@@ -57,7 +56,7 @@ OPERATIONS: dict[str, Operation] = {
     "uint64 filled": lambda cupy, few: few.uint64.fill(1),
     "uint64 all alike": lambda cupy, few: _all_alike(cupy),
     "place of int64 from the right": lambda cupy, few: cupy.searchsorted(few.int64, few.int64, side="right"),
-    "whether uint32 differ": lambda cupy, few: few.uint32[1:] != few.uint32[:-1],
+    "which uint32 differ from a number": lambda cupy, few: few.uint32 != 3,
     "bits of flags": lambda cupy, few: cupy.packbits(few.bool, bitorder="little"),
     "difference of uint32": lambda cupy, few: few.uint32[1:] - few.uint32[:-1],
     "flags assigned": lambda cupy, few: few.assigned("bool"),
@@ -70,7 +69,7 @@ OPERATIONS: dict[str, Operation] = {
 LONG_ROWS = ("difference of int64", "int64 above a number", "which are true")
 
 ENCODED = (
-    *("smallest int64", "difference of int64", "whether one int64 differs from a number", "uint64 all alike"),
+    *("smallest int64", "difference of int64", "uint64 all alike"),
     *("int64 above a number", "which are true", "sums of int64", "int64 plus a number", "int64 assigned"),
 )
 """Of rows that become bytes, or whose lengths are counted in them."""
@@ -83,8 +82,8 @@ OF_STAGES: dict[str, tuple[str, ...]] = {
     ),
     "partition": (
         *("sums of int64", "every other int64", "sums of uint32", "which uint32 are not 0"),
-        *("uint32 of int64", "whether uint32 differ", "flags assigned", "bits of flags", "largest int64"),
-        "difference of int64",
+        *("uint32 of int64", "flags assigned", "bits of flags", "largest int64"),
+        *("difference of int64", "which uint32 differ from a number"),
     ),
     "compress": (*ENCODED, "largest int64"),
     "traverse": (

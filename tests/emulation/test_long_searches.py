@@ -161,7 +161,7 @@ def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> 
         found, wanted = search.run(source), on_cpu.run(source)
         assert found.directions == wanted.directions
         for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
-            for name in ("frontier", "arcs", "fresh", "sent_bytes"):
+            for name in ("frontier", "arcs", "claimed", "sent_bytes"):
                 every = [getattr(record, name) for record in theirs.levels]
                 assert [getattr(record, name) for record in mine.levels] == every
             assert all(record.expand_milliseconds > 0 for record in mine.levels)

@@ -102,5 +102,5 @@ def test_the_disk_is_measured_both_ways_once(tmp_path: Path, monkeypatch: pytest
 def test_only_stages_that_are_deterministic_say_so() -> None:
     """Predecessors of a search may differ, and measurements do."""
     declared = {name for name, stage in all_stages().items() if stage.deterministic}
-    assert declared == {"ingest", "saved", "symmetrize", "reorder", "partition", "compress"}
+    assert declared == {"ingest", "saved", "symmetrize", "reorder", "partition", "compress", "paths"}
     assert not any(all_stages()[name].measures for name in declared)

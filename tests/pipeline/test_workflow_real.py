@@ -37,6 +37,7 @@ def test_the_quickstart_goes_through_all_eight_stages() -> None:
         "distribute",
         "saved",
         "centrality",
+        "paths",
     }
     assert len(workflow.stages) == 8
     assert workflow.parameters == {"scale": 16, "sources": 8}
