@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gravel.pipeline.plugins.samples import GRAPHS, entries_for, giver_of, sample
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented
 from gravel.stages.stage import Machine, Need, Parameters, Stage
 

@@ -68,7 +68,8 @@ def _read(
     from gravel.rows import called, context_for
     from gravel.stages.ingest import ingest
     from gravel.stages.ingest_parameters import IngestParameters
-    from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+    from gravel.stages.symmetrize import symmetrize
+    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     machine = this_machine(backend, host_memory)
     edges, ids = called(ingest, context_for(machine), IngestParameters(file=location))

@@ -218,7 +218,7 @@ def drawn(
 def fitting(work: Callable[[], Any]) -> Any:
     """Call what refuses memory by ValueError with its numbers."""
     from gravel.errors import NotEnoughMemory
-    from gravel.kernels.distances.many import TooNarrow
+    from gravel.kernels.distances.interface import TooNarrow
 
     try:
         return work()

@@ -15,7 +15,7 @@ from gravel.searches import Search
 if TYPE_CHECKING:
     from gravel.graphs import Graph
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
     from gravel.vertex_ids import Ids
 
 
@@ -78,8 +78,8 @@ def searched_with(graph: Graph, **asked: Any) -> tuple[SearchedGraph, TraversePa
 def _parameters(graph: Graph, **asked: Any) -> TraverseParameters:
     from pydantic import ValidationError
 
+    from gravel.stages.traversal.parameters import TraverseParameters, VertexSources
     from gravel.stages.traversal.placing import MOST_SEARCHES
-    from gravel.stages.traverse import TraverseParameters, VertexSources
 
     placement = "auto" if graph._placement == "host" else graph._placement
     if placement == "auto" and graph._machine.backend == "cpu" and asked["strategy"] != "streamed":

@@ -39,7 +39,8 @@ def from_edges(converted: Edges, directed: bool, machine: Machine, host_memory: 
     Raises `NotEnoughMemory` where they do not fit.
     """
     from gravel.kernels.strategy import backend_of
-    from gravel.stages.symmetrize import WORKING_BYTES, SymmetrizeParameters, symmetrize
+    from gravel.stages.symmetrize import WORKING_BYTES, symmetrize
+    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     count, edges = converted.ids.count, len(converted.source)
     source, target = converted.source, converted.target

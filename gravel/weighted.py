@@ -99,7 +99,8 @@ def from_weighted(
     Raises ValueError for duplicates with `merge` "error", and `NotEnoughMemory`.
     """
     from gravel.rows import called, context_for
-    from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+    from gravel.stages.symmetrize import symmetrize
+    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
     from gravel.stages.weights import weighted_bytes
 
     if merge not in MERGES:

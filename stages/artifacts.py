@@ -14,51 +14,13 @@ This module imports neither NumPy nor Zarr, so that planning a cached run stays 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gravel.stages.artifact import Array, ArrayGroup, Artifact, Json
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
-Json: TypeAlias = Any
-"""None, bool, int, float, str, and lists and string-keyed dicts of those."""
-
-
-class Array(Protocol):
-    """What a stage may assume of an array field: slices read only what they need."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The length of each axis."""
-        ...
-
-    @property
-    def dtype(self) -> numpy.dtype[Any]:
-        """The type of the elements."""
-        ...
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, key: Any, /) -> NDArray[Any]: ...
-    def __array__(self, dtype: Any = None, /, *, copy: bool | None = None) -> NDArray[Any]: ...
-
-
-ArrayGroup: TypeAlias = Mapping[str, Array]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Artifact:
-    """Base of everything a stage reads or writes."""
-
-    kinds: ClassVar[dict[str, type[Artifact]]] = {}
-    added: ClassVar[dict[str, Any]] = {}
-    """Fields that came later, with their defaults: they are not stored while they have those, so that equal
-    content keeps its id. Artifacts from before have the defaults."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        Artifact.kinds[cls.__name__] = cls
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)

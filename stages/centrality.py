@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from pydantic import ByteSize, Field, model_validator
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.betweenness import sizes as betweenness_sizes
 from gravel.kernels.distances.sizes import device_bytes, queue_bytes, widest
 from gravel.stages.artifacts import Graph
-from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.traverse import RandomSources, VertexSources
+from gravel.stages.measuring.parameters import CentralityParameters
+from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
+from gravel.stages.traversal.parameters import RandomSources, VertexSources
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Batches, Centrality
@@ -30,45 +29,6 @@ BOUNDS = 96
 """Bytes of a vertex for one search and for the bounds of eccentricities, with copies while they change."""
 
 
-class CentralityParameters(Parameters):
-    """What to compute, and for which vertices."""
-
-    measure: Literal["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"]
-    """`closeness` is the reciprocal of the mean distance, times the share of vertices that are reached.
-    `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance within the
-    component. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
-    `betweenness` is the share of shortest paths between two others that go through the vertex."""
-    vertices: Literal["all"] | RandomSources | VertexSources = "all"
-    """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`."""
-    hops: Annotated[int, Field(ge=0)] | None = None
-    """The distance up to which `neighbourhood` counts."""
-    sources: Literal["all"] | RandomSources = "all"
-    """From which vertices `betweenness` searches: `all`, or `{random: k, seed: s}` for an estimate."""
-    normalized: bool = True
-    """Divide `betweenness` by the number of pairs of other vertices."""
-    endpoints: bool = False
-    """Count a path for its ends, too, in `betweenness`."""
-    memory: ByteSize | None = Field(default=None, gt=0)
-    """The most memory that a batch of searches may take beside the graph; by default all that is there."""
-
-    @model_validator(mode="after")
-    def _fit_together(self) -> CentralityParameters:
-        if (self.hops is None) == (self.measure == "neighbourhood"):
-            told = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
-            raise ValueError(f"{self.measure} {told}")
-        if self.measure == "betweenness" and self.vertices != "all":
-            raise ValueError("betweenness is computed for all vertices; sources says from which to search")
-        own = {"sources", "normalized", "endpoints"} & self.model_fields_set
-        if self.measure != "betweenness" and own:
-            raise ValueError(f"{self.measure} takes no {min(own)}; only betweenness does")
-        if isinstance(self.vertices, VertexSources):
-            listed = self.vertices.vertices
-            twice = next((each for i, each in enumerate(listed) if each in listed[:i]), None)
-            if twice is not None:
-                raise ValueError(f"vertex {twice} is listed twice")
-        return self
-
-
 def centrality(
     context: Context,
     parameters: CentralityParameters,
@@ -85,7 +45,7 @@ def centrality(
     import numpy
 
     from gravel.kernels.betweenness.interface import TooManyPaths
-    from gravel.kernels.distances.many import TooNarrow
+    from gravel.kernels.distances.interface import TooNarrow
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.errors import StageError

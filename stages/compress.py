@@ -22,9 +22,9 @@ from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
     from gravel.kernels.advice.decide import Advice
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
     from gravel.stages.compressing.writing import Writer
-    from gravel.stages.context import Context
+    from gravel.stages.context import Context, PlainContext
 
 COMPILED = 92 << 20
 """Measured: what Numba takes to compile all encoders, for `auto`."""
@@ -97,6 +97,11 @@ def compress(
     except ValueError as error:
         raise StageError(str(error), hint="symmetrize sorts lists; use its result") from None
     raise AssertionError("rows are encoded on the host, if nowhere else")
+
+
+def packed_as(context: PlainContext, codec: str, graph: Graph) -> CompressedGraph:
+    """Compress a graph by a codec, for who tries what searches of it take."""
+    return compress(context, CompressParameters(codec=codec), input=graph)
 
 
 def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str, ...]:
@@ -204,7 +209,8 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
         symmetric=stored.symmetric,
     )
     if parameters.advice.measure:
-        advice = try_choices(context, stored, advice, parameters.advice, lambda order: stored, field="layout")
+        given = parameters.advice
+        advice = try_choices(context, stored, advice, given, lambda order: stored, packed_as, field="layout")
     context.log(told("codec", advice))
     return advice
 

@@ -17,7 +17,7 @@ from gravel.stages.stage import Machine
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from gravel.stages.artifacts import Array
+    from gravel.stages.artifact import Array
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from gravel.kernels.verify.edge_list import ListCheck
     from gravel.stages.artifacts import Measurement, Verification
     from gravel.stages.context import Context
-    from gravel.stages.graph500 import Graph500Parameters
+    from gravel.stages.graph500_parameters import Graph500Parameters
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 Result = TypeVar("Result")
 

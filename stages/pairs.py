@@ -10,7 +10,7 @@ from gravel.stages.weights import unusable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gravel.kernels.point_to_point import PairQueries, Paths
+    from gravel.kernels.point_to_point.interface import PairQueries, Paths
     from gravel.stages.traversal.graph import SearchedGraph
 
 HOST_BYTES = 90
@@ -78,7 +78,7 @@ def find_between(
     """Search between pairs; vertices of paths come back in the numbering that the pairs have."""
     import numpy
 
-    from gravel.kernels.point_to_point import Paths
+    from gravel.kernels.point_to_point.interface import Paths
     from gravel.kernels.relabel import invert
 
     ends = numpy.asarray(sources, numpy.int64), numpy.asarray(targets, numpy.int64)

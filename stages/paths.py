@@ -11,7 +11,7 @@ from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.errors import StageError
 from gravel.stages.pairs import pair_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.traverse import MAX_ID, FileId
+from gravel.stages.traversal.parameters import MAX_ID, FileId
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gravel.kernels.probes.timed import Probes, Timed
     from gravel.stages.artifacts import Probe
     from gravel.stages.context import Context
-    from gravel.stages.probe import ProbeParameters
+    from gravel.stages.probe_parameters import ProbeParameters
     from gravel.stages.traversal.graph import SearchedGraph
 
 ON_CPU = "the parts were played on the CPU, thread after thread, so their times say nothing of a GPU"

@@ -197,6 +197,7 @@ def _advised(
 
 
 def _measured(context: Context, parameters: ReorderParameters, graph: Graph, advice: Advice) -> Advice:
+    from gravel.stages.compress import packed_as
     from gravel.stages.context import PlainContext
 
     def ordered(order: str) -> Graph:
@@ -207,7 +208,7 @@ def _measured(context: Context, parameters: ReorderParameters, graph: Graph, adv
         return reorder(there, asked, input=graph)
 
     assert parameters.advice is not None
-    return try_choices(context, graph, advice, parameters.advice, ordered, field="order")
+    return try_choices(context, graph, advice, parameters.advice, ordered, packed_as, field="order")
 
 
 def _described(measured: OrderStatistics) -> dict[str, float]:

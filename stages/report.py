@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:

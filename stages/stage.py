@@ -20,7 +20,7 @@ from gravel.stages.sizes import Machine as Machine
 from gravel.stages.sizes import Need as Need
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 
 class Parameters(BaseModel):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY, give_free_blocks_back
 from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
-from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.store_buffers import sink_bytes
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 if TYPE_CHECKING:
     import numpy
@@ -35,25 +36,6 @@ when that is free again."""
 
 DEVICE_BYTES_PER_ROW = 8
 """Its offset."""
-
-
-class SymmetrizeParameters(Parameters):
-    """Which arcs an edge makes, and which are kept."""
-
-    direction: Literal["both", "as_given", "reverse"] = "both"
-    """`both` makes two arcs of each edge. For directed searches, `as_given` (source to target) and `reverse`
-    make one. A list that is declared undirected always makes both."""
-
-    duplicates: Literal["remove", "keep"] = "remove"
-    """Arcs that occur more than once."""
-
-    self_loops: Literal["remove", "keep"] = "remove"
-    """Arcs from a vertex to itself; a kept loop is one arc."""
-
-    weights: Literal["leave_out", "minimum", "sum", "error"] = "leave_out"
-    """Keep the weights of the edges for `algorithm: sssp`. An arc that occurs more than once gets the
-    `minimum` or the `sum` of its weights, or is an `error` if they differ. Integers are stored as such, other
-    weights as float32. With `duplicates: keep` each arc keeps its own weight."""
 
 
 class _Output:

@@ -17,8 +17,8 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.kernels.advice.decide import Advice
     from gravel.stages.advice import AdviceParameters
-    from gravel.stages.artifacts import Graph
-    from gravel.stages.context import Context
+    from gravel.stages.artifacts import CompressedGraph, Graph
+    from gravel.stages.context import Context, PlainContext
 
 MOST_ARCS = 1 << 27
 """Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
@@ -63,6 +63,7 @@ def try_choices(
     advice: Advice,
     parameters: AdviceParameters,
     ordered: Callable[[str], Graph],
+    packed: Callable[[PlainContext, str, Graph], CompressedGraph],
     *,
     field: str,
 ) -> Advice:
@@ -72,6 +73,7 @@ def try_choices(
     ----------
     graph : what was advised on.
     ordered : gives the graph in an order.
+    packed : compresses a graph by a codec.
     field : what is chosen, "order" or "layout".
 
     Returns the advice with `measured_milliseconds` in the records of what was tried, or as it was, with a
@@ -88,7 +90,7 @@ def try_choices(
     budget = min(MOST_SECONDS, SHARE * searches * least / 1e3)
     if budget < LEAST_SECONDS:
         return replace(advice, reason=f"{advice.reason}; too few searches to try any")
-    trial = _run(context, _likely(records, least), parameters, ordered, budget)
+    trial = _run(context, _likely(records, least), parameters, ordered, packed, budget)
     if not trial.taken:
         return replace(advice, reason=f"{advice.reason}; nothing likely could be tried")
     return _chosen(advice, trial, searches, field)
@@ -109,6 +111,7 @@ def _run(
     likely: Mapping[str, list[str]],
     parameters: AdviceParameters,
     ordered: Callable[[str], Graph],
+    packed: Callable[[PlainContext, str, Graph], CompressedGraph],
     budget: float,
 ) -> _Trial:
     began, done = time.perf_counter(), 0
@@ -122,7 +125,7 @@ def _run(
                 break
             try:
                 rows = ordered(order) if rows is None else rows
-                milliseconds = _milliseconds(context, rows, layout, parameters)
+                milliseconds = _milliseconds(context, packed, rows, layout, parameters)
             except StageError as error:
                 context.log(f"tried {layout} in the {order} order: {error}")
             else:
@@ -133,18 +136,24 @@ def _run(
     return _Trial(taken, time.perf_counter() - began)
 
 
-def _milliseconds(context: Context, rows: Graph, layout: str, parameters: AdviceParameters) -> float:
+def _milliseconds(
+    context: Context,
+    packed: Callable[[PlainContext, str, Graph], CompressedGraph],
+    rows: Graph,
+    layout: str,
+    parameters: AdviceParameters,
+) -> float:
     """Median time of a search, or of finding components, as `traverse` measures it."""
-    from gravel.stages.compress import CompressParameters, compress
     from gravel.stages.context import PlainContext
-    from gravel.stages.traverse import TraverseParameters, traverse
+    from gravel.stages.traversal.parameters import TraverseParameters
+    from gravel.stages.traverse import traverse
 
     there = PlainContext(context.machine, context.scratch)
-    packed = compress(there, CompressParameters(codec=layout), input=rows)
+    found = packed(there, layout, rows)
     asked: dict[str, Any] = {"placement": parameters.placement, "device_memory": parameters.device_memory}
     if parameters.algorithm == "bfs":
         asked |= {"sources": {"random": SOURCES}, "output": "distance"}
-    _, measured = traverse(there, TraverseParameters(algorithm=parameters.algorithm, **asked), input=packed)
+    _, measured = traverse(there, TraverseParameters(algorithm=parameters.algorithm, **asked), input=found)
     return float(statistics.median(search["milliseconds"] for search in measured.searches))
 
 

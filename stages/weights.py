@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.context import Context
-    from gravel.stages.symmetrize import SymmetrizeParameters
+    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 MOST_VERTICES = 1 << 32
 """Columns and weights are sorted together in 64 bits."""

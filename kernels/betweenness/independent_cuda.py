@@ -9,7 +9,7 @@ from gravel.kernels.betweenness.interface import Rows, TooManyPaths
 from gravel.kernels.betweenness.sizes import block_bytes
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
-from gravel.kernels.distances.many import refuse_width
+from gravel.kernels.distances.interface import refuse_width
 
 SOURCE = "kernels/betweenness/independent.cu"
 NONE = (1 << 32) - 1

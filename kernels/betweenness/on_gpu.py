@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.betweenness.interface import Rows, Sums
-from gravel.kernels.distances.many import DEEP, aggregate, is_deep
+from gravel.kernels.distances.interface import DEEP, is_deep
+from gravel.kernels.distances.many import aggregate
 from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, free_bytes
 
 

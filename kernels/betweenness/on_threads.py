@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gravel.kernels.betweenness.brandes import Workspace, search_each
 from gravel.kernels.betweenness.interface import Rows, Sums, TooManyPaths
 from gravel.kernels.betweenness.sizes import thread_bytes
-from gravel.kernels.distances.many import refuse_width
+from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.threads import thread_count
 
 MAX_SHARED = 32

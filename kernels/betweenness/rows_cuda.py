@@ -11,7 +11,7 @@ from gravel.kernels.betweenness.interface import Rows, TooManyPaths
 from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS, PIECE, row_bytes
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.pieces import Pieces
-from gravel.kernels.distances.many import refuse_width
+from gravel.kernels.distances.interface import refuse_width
 
 SOURCE = "kernels/betweenness/rows.cu"
 KERNELS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.kernels.bfs.shape import Shape, measure
+from gravel.kernels.bfs.shape import Shape
 from gravel.kernels.cuda import multiprocessors
 from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
 
@@ -124,3 +124,14 @@ def on_device(shape: Shape, processors: int = MEASURED_PROCESSORS) -> tuple[str,
     if levels > SHALLOW and even and per_level >= LARGE * filling:
         return "expand_contract", f"{seen}: {side}, large and even ones, so each goes top-down in one step"
     return "hybrid", f"{seen}: {side}, so each goes top-down, in one or two steps by its size"
+
+
+def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
+    """Measure a CSR graph where it lives; arrays as for `gravel.kernels.bfs.prepare`."""
+    if backend_of(row_offsets) == "cuda":
+        from gravel.kernels.bfs.cuda.shape import measure as on_device
+
+        return on_device(row_offsets, column_indices, symmetric=symmetric)
+    from gravel.kernels.bfs.cpu.shape import measure as on_host
+
+    return on_host(row_offsets, column_indices, symmetric=symmetric)

@@ -8,9 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from gravel.kernels.strategy import backend_of
 
 TOP = 0.01
 """The share of the vertices whose arcs tell how skewed the degrees are."""
@@ -71,17 +68,6 @@ class Shape:
     def skew(self) -> str:
         """Say how the arcs are spread."""
         return f"the largest {TOP:.0%} of the vertices hold {self.top_share:.0%} of the arcs"
-
-
-def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
-    """Measure a CSR graph where it lives; arrays as for `gravel.kernels.bfs.prepare`."""
-    if backend_of(row_offsets) == "cuda":
-        from gravel.kernels.bfs.cuda.shape import measure as on_device
-
-        return on_device(row_offsets, column_indices, symmetric=symmetric)
-    from gravel.kernels.bfs.cpu.shape import measure as on_host
-
-    return on_host(row_offsets, column_indices, symmetric=symmetric)
 
 
 def top_share(vertices: Sequence[int], arcs: Sequence[int]) -> float:

@@ -9,8 +9,8 @@ import numpy
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
-from gravel.kernels.distances.many import refuse_width
-from gravel.kernels.distances.many_cuda import Outputs
+from gravel.kernels.distances.interface import refuse_width
+from gravel.kernels.distances.outputs_cuda import Outputs
 
 SOURCE = "kernels/distances/bit_parallel.cu"
 WORDS = (2, 8, 32, 64, 128)

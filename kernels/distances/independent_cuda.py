@@ -8,8 +8,8 @@ import numpy
 
 from gravel.kernels.cuda import event_milliseconds, load, vertex_macro
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
-from gravel.kernels.distances.many import refuse_width
-from gravel.kernels.distances.many_cuda import Outputs
+from gravel.kernels.distances.interface import refuse_width
+from gravel.kernels.distances.outputs_cuda import Outputs
 
 SOURCE = "kernels/distances/independent.cu"
 BLOCK = 512

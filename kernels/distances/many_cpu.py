@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gravel.kernels.distances import bit_parallel
 from gravel.kernels.distances import independent as one_by_one
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
-from gravel.kernels.distances.many import DEEP, Searches, is_deep, refuse_width
+from gravel.kernels.distances.interface import DEEP, Searches, is_deep, refuse_width
 from gravel.kernels.distances.sizes import WORD, queue_bytes, widest
 from gravel.kernels.threads import thread_count
 

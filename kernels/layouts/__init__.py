@@ -18,11 +18,10 @@ a kernel takes `ROWS_PARAMETERS`, for which `device_rows` gives the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gravel.kernels.layouts.alignment import ALIGNMENT
+from gravel.kernels.layouts.layout import EncodedRows
 from gravel.kernels.layouts.registry import layout_of, layouts
 from gravel.kernels.strategy import backend_of
 
@@ -39,26 +38,6 @@ __all__ = [
 
 LAYOUTS = tuple(layouts())
 """Those that come with gravel."""
-
-
-@dataclass(frozen=True)
-class EncodedRows:
-    """Rows in a layout; the arrays are all NumPy, or all CuPy.
-
-    `dtype` is that of a neighbour, uint32 or uint64.
-    """
-
-    layout: str
-    vertex_count: int  # rows
-    arc_count: int
-    dtype: Any
-    arrays: Mapping[str, Any]
-    first_row: int = 0  # the first row's number in the whole graph
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(int(array.nbytes) for array in self.arrays.values())
 
 
 def columns_as_rows(row_offsets: Any, column_indices: Any) -> EncodedRows:

@@ -6,13 +6,30 @@ import importlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from gravel.kernels.layouts import EncodedRows
+from typing import Any, Protocol
 
 Kernel = tuple[str, Mapping[str, str]]
 """A kernel file and its macros."""
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows in a layout; the arrays are all NumPy, or all CuPy.
+
+    `dtype` is that of a neighbour, uint32 or uint64.
+    """
+
+    layout: str
+    vertex_count: int  # rows
+    arc_count: int
+    dtype: Any
+    arrays: Mapping[str, Any]
+    first_row: int = 0  # the first row's number in the whole graph
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(int(array.nbytes) for array in self.arrays.values())
 
 
 class Codec(Protocol):

@@ -10,44 +10,20 @@ was found from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 
+from gravel.kernels.point_to_point.interface import PairQueries
 from gravel.kernels.sssp.weights import WeightedRows, checked
 from gravel.kernels.strategy import backend_of
 
-__all__ = ["WIDTH", "PairQueries", "Paths", "prepare", "reversed_rows"]
+__all__ = ["WIDTH", "prepare", "reversed_rows"]
 
 WIDTH = 8.0
 """Mean weights over the square of the mean degree that a bucket is wide: narrow buckets end a search soon.
 A pair of Kronecker 16 (degree 28) took 0.37 ms with a hundredth of a mean weight, 2 with a twentieth and 34
 with a quarter. One of USA-road-NY (degree 2.8) took 7.4 to 8 ms with any from half a mean weight to 8."""
-
-
-@dataclass(frozen=True)
-class Paths:
-    """Answers on the host: `length` int64 or float64 (pairs,), and, unless left out, the ways.
-
-    Path i is `vertices[offsets[i]:offsets[i + 1]]`, both ends included; empty where there is none.
-    """
-
-    length: Any
-    offsets: Any | None
-    vertices: Any | None
-    milliseconds: float
-
-
-class PairQueries(Protocol):
-    """Rows made ready for many pairs."""
-
-    at_once: int
-    """Pairs that are searched side by side."""
-
-    def run(self, sources: Any, targets: Any, *, path: bool = True) -> Paths:
-        """Search between sources[i] and targets[i]; raises ValueError for one that is no vertex."""
-        ...
 
 
 def prepare(
@@ -100,18 +76,6 @@ def prepare(
     from gravel.kernels.point_to_point.cpu import CpuPairs
 
     return CpuPairs(rows[0], rows[1], factor, at_once, **tuning)
-
-
-def checked_pairs(vertices: int, sources: Any, targets: Any) -> tuple[Any, Any]:
-    """Return both ends as int64; raises ValueError where they do not fit together or the graph."""
-    ends = numpy.asarray(sources, numpy.int64), numpy.asarray(targets, numpy.int64)
-    if ends[0].shape != ends[1].shape or ends[0].ndim != 1:
-        raise ValueError(f"there are {ends[0].size} sources and {ends[1].size} targets")
-    for name, array in zip(("source", "target"), ends, strict=True):
-        outside = numpy.flatnonzero((array < 0) | (array >= vertices))
-        if len(outside):
-            raise ValueError(f"{name} {array[outside[0]]} is not a vertex; there are {vertices}")
-    return ends
 
 
 def reversed_rows(row_offsets: Any, column_indices: Any, weights: Any = None) -> tuple[Any, Any, Any]:

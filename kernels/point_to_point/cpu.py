@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.point_to_point import Paths, checked_pairs
+from gravel.kernels.point_to_point.interface import Paths, checked_pairs
 from gravel.kernels.row_blocks import run_blocks
 from gravel.kernels.sssp.cpu.words import joined, lengthened
 from gravel.kernels.sssp.weights import INFINITY, WeightedRows

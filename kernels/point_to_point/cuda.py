@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
-from gravel.kernels.point_to_point import Paths, checked_pairs
+from gravel.kernels.point_to_point.interface import Paths, checked_pairs
 from gravel.kernels.sssp.cuda.memory import HUB
 from gravel.kernels.sssp.weights import WeightedRows
 

@@ -11,7 +11,7 @@ from gravel.pipeline.records.profile import WHAT, brought, profiles
 from gravel.pipeline.records.whole_run import WholeRun, whole_run
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 HEADS = ("stage", "s", "waited", *WHAT, "result", "written at")
 

@@ -108,7 +108,7 @@ def _environment() -> Environment:
 
 
 def _first_sentence(kind: str) -> str:
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
     text = " ".join((inspect.getdoc(Artifact.kinds[kind]) or "").split("\n\n")[0].split())
     return text if text.endswith((".", ":")) else f"{text}."

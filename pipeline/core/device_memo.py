@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gravel.kernels.compiled.folder import Folder, folder_path
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 BOOT = "/proc/sys/kernel/random/boot_id"
 DRIVER = "/proc/driver/nvidia/version"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NAMES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.devices import Device, find_devices
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 
 @cache

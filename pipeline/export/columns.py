@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import RequestError
 
 if TYPE_CHECKING:
+    from gravel.stages.artifact import Artifact
     from gravel.stages.artifacts import (
-        Artifact,
         Centrality,
         EdgeList,
         Graph,

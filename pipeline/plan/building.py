@@ -12,7 +12,7 @@ from gravel.pipeline.workflow.combinations import Combinations, choices, count_c
 from gravel.pipeline.workflow.entries import REPEAT
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow, stronger
 from gravel.pipeline.workflow.values import MAX_RUNS
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters
 
 __all__ = ["build_plan"]

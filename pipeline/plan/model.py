@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.workflow.model import Keep, Workflow
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.stage import Need, Parameters, Stage
 
 

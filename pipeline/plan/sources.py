@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from gravel.stages.artifacts import Array, VertexIds
+from gravel.stages.artifact import Array
+from gravel.stages.artifacts import VertexIds
 from gravel.stages.errors import StageError
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store

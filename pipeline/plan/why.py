@@ -17,7 +17,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 __all__ = ["History", "show_value"]
 

@@ -9,15 +9,14 @@ from typing import Any
 
 from gravel.pipeline.plugins.reserved_keys import RESERVED
 from gravel.stages import artifacts
+from gravel.stages.artifact import Artifact
 from gravel.stages.stage import Parameters, Slot, Stage
 
 __all__ = ["KINDS", "faults_of"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
-KINDS = tuple(
-    name for name, kind in artifacts.Artifact.kinds.items() if kind.__module__ == artifacts.__name__
-)
+KINDS = tuple(name for name, kind in Artifact.kinds.items() if kind.__module__ == artifacts.__name__)
 """The kinds of artifact that there are; a cache is read without the plugins that filled it."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 
 __all__ = ["CHAIN", "GRAPHS", "entries_for", "giver_of", "sample"]
 

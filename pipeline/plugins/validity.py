@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from gravel.stages.artifacts import Artifact, EdgeList, Graph, Ordering, Traversal, VertexIds
-from gravel.stages.traversal.strategy import PACKAGES, either
+from gravel.kernels.strategy import PACKAGES
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import EdgeList, Graph, Ordering, Traversal, VertexIds
+from gravel.stages.traversal.names import either
 
 __all__ = ["broken_promises"]
 

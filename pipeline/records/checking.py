@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 __all__ = ["is_record"]
 

@@ -18,7 +18,7 @@ from gravel.pipeline.records.checking import is_record, is_stage
 from gravel.pipeline.store.obstacles import open_regular
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 LOG = "events.jsonl"
 

@@ -11,7 +11,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.reading import read_run, run_folders, still_runs
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.records.whole_run import BESIDE
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 WHAT = ("read", "compile", "compute", "copy", "digest", "write")
 """Spans in the order of a table; `compute` is without what was compiled and brought meanwhile."""

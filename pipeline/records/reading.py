@@ -18,7 +18,7 @@ from gravel.pipeline.store.sharing import is_own
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 HEAD_BYTES = 1 << 18

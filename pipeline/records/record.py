@@ -30,7 +30,7 @@ from gravel.pipeline.store.sharing import keep_own
 from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 FORMAT = 2
 """Of the record; one of format 1 was rewritten as its run went, and has no log."""

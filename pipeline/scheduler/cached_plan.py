@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.core.trace import DependencyTrace
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.machine import RunEnvironment
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 __all__ = ["cached_listing", "save_plan"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 __all__ = ["run_cached", "save_run"]
 

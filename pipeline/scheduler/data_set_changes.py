@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:

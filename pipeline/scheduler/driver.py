@@ -47,7 +47,7 @@ from gravel.pipeline.workers.kinds import is_address
 from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Made, Progress, Written
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_task import StageOutcome
-from gravel.stages.artifacts import Artifact, Json
+from gravel.stages.artifact import Artifact, Json
 
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.file_digest import FileDigests

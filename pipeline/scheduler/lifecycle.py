@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.scheduler.messages import RunMessages
     from gravel.pipeline.store.cache import Cache
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")

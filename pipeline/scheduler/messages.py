@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Reporter
     from gravel.pipeline.records.record import RunRecord
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 class RunMessages:

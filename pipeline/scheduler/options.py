@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Reporter
     from gravel.pipeline.records.record import RunRecord
     from gravel.pipeline.workers.security import Tls
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 RETRIES = 2
 """How often a stage is tried again whose worker died or ran out of memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.scheduler.node import Node
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 if TYPE_CHECKING:
     from gravel.pipeline.workers.stage_task import StageOutcome

@@ -23,7 +23,7 @@ from gravel.stages.stage import Need
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 class RunReport(RunMessages):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.workers.protocol import Written
     from gravel.pipeline.workers.stage_task import StageOutcome
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 class Results:

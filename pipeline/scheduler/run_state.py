@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.recipe_locks import RecipeLocks
     from gravel.pipeline.workers.protocol import Cluster
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
     from gravel.stages.stage import Need
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.remote import Remote
     from gravel.pipeline.store.write_threads import WriteThreads
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 
 FOLDERS = ("recipes", "artifacts", "data", "locks", "leases", "runs", "scratch", "quarantine", "digests")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, plain
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Array, Artifact
+    from gravel.stages.artifact import Array, Artifact
 
 
 def split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:

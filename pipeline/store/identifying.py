@@ -18,7 +18,7 @@ from gravel.pipeline.store.layout import DTYPES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.stages.artifacts import Array, Artifact
+    from gravel.stages.artifact import Array, Artifact
 
 PIECE_BYTES = 16 << 20
 """Bytes that a thread digests at a time: 16 leaves, about 4 ms."""

@@ -15,7 +15,7 @@ from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.obstacles import open_regular
-from gravel.stages.artifacts import Array, ArrayGroup, Artifact
+from gravel.stages.artifact import Array, ArrayGroup, Artifact
 from gravel.stages.stage import Extent
 
 if TYPE_CHECKING:

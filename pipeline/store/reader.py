@@ -12,7 +12,7 @@ from gravel.pipeline.store.identity import WrongContent, check_id
 from gravel.pipeline.store.layout import Layout, read_layout
 from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
 from gravel.pipeline.store.records import ArtifactRecord
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.stored import StoredArray

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from gravel.pipeline.store.folder import CacheFolder
-    from gravel.stages.artifacts import Array, Artifact
+    from gravel.stages.artifact import Array, Artifact
 
 COPY_BYTES = 8 << 20
 """Rows that are read at a time from an array that is not in memory."""

@@ -26,7 +26,7 @@ from gravel.pipeline.workers.protocol import (
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.software import SAME
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 
 REPLACE_LIMIT = 90.0
 """Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""

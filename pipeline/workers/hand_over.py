@@ -26,7 +26,7 @@ from gravel.pipeline.workers.process_memory import ReadRefused
 from gravel.pipeline.workers.resident import extent_in_memory, keep_resident, read_resident
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 SAMPLE_BYTES = 32 << 20
 """Bytes by which the ways between two hosts are measured; results below this are sent."""

@@ -17,7 +17,7 @@ from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 from gravel.stages.rank_group import run_in_threads
 from gravel.stages.threads import map_threads
 

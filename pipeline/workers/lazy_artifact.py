@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 Fetch = Callable[[str], Any]
 """Brings the value of a field, by its name."""

@@ -25,7 +25,7 @@ from gravel.pipeline.workers.resident import read_resident, when_released
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 MIN_BYTES = 64 << 10
 """Arrays below this are pickled with the rest: mapping takes as long as copying them."""

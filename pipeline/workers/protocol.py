@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-    from gravel.stages.artifacts import Artifact, Json
+    from gravel.stages.artifact import Artifact, Json
     from gravel.stages.stage import Extent
 
 

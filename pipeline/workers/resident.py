@@ -12,7 +12,7 @@ from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.stages.stage import Extent
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 PREFIX = "recipe:"
 """How the pseudo-ids of results begin that are not kept: `recipe:<digest>:<output>`."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.hand_over import Submit
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
     from gravel.stages.stage import Extent
 
 DEVICE_SHARE = 0.5

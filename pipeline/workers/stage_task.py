@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.not_written import NotWritten, Terms
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from gravel.pipeline.workers.stage_log import StageLog
 if TYPE_CHECKING:
     from gravel.pipeline.store.write_threads import WriteThreads
     from gravel.pipeline.workers.stage_task import StageTask
-    from gravel.stages.artifacts import Artifact
+    from gravel.stages.artifact import Artifact
 
 AT_ONCE = 8
 """Results that are written at the same time. One set of threads writes the shards of all, the oldest first: a

@@ -15,7 +15,7 @@ from gravel.pipeline.workflow.nodes import MapNode, Node, parse
 from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url
 
 __all__ = ["CATALOGUE", "FIELDS", "absolute", "described", "is_catalogue", "read_catalogue"]

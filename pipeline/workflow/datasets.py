@@ -21,7 +21,7 @@ from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, 
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import references
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url, shown
 
 __all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]

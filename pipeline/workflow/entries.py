@@ -13,7 +13,7 @@ from gravel.pipeline.workflow.model import Keep, StageEntry
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.stage import Stage
 
 __all__ = ["LIMIT", "MAX_REPETITIONS", "REPEAT", "Draft", "Named", "about_of", "read_entry"]

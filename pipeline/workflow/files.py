@@ -11,7 +11,7 @@ from gravel.pipeline.core.trace import note_there
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.substitution import references
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters
 from gravel.stages.urls import is_url
 

@@ -14,7 +14,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import Filled
 from gravel.pipeline.workflow.values import Choice
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 __all__ = ["Axis", "Combiner"]
 

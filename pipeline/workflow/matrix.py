@@ -11,7 +11,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import MERGE, Filled
 from gravel.pipeline.workflow.values import MAX_VALUES, Varying
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
 
 __all__ = ["SPECIAL", "read_matrix"]

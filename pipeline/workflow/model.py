@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.workflow.combinations import Combinations
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters, Stage
 
 Keep: TypeAlias = Literal["auto", True, False]

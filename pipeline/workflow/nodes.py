@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.scalars import plain_value
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "is_null", "parse"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 _WORDS: dict[str, Json] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),

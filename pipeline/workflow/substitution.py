@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.urls import REFERENCE, is_url
 
 __all__ = ["MERGE", "Filled", "Reference", "fill", "references"]

@@ -15,7 +15,7 @@ from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.substitution import MERGE
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters, Stage
 
 __all__ = ["validate"]

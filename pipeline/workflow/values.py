@@ -13,7 +13,7 @@ from gravel.pipeline.workflow.combinations import Combinations, choices, count_c
 from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text
 from gravel.pipeline.workflow.substitution import Filled, fill, references
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 __all__ = ["MAX_RUNS", "MAX_VALUES", "NAME", "Axes", "Choice", "Origin", "Values", "Varying"]
 

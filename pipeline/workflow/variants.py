@@ -13,7 +13,7 @@ from gravel.pipeline.workflow.model import Variant
 from gravel.pipeline.workflow.substitution import fill, references
 from gravel.pipeline.workflow.validation import validate
 from gravel.pipeline.workflow.values import MAX_RUNS, MAX_VALUES
-from gravel.stages.artifacts import Json
+from gravel.stages.artifact import Json
 
 __all__ = ["axes_of", "make_variants"]
 

@@ -8,7 +8,7 @@ from gravel.stages.compressing.writing import Writer, encoded_arrays, row_ranges
 from gravel.stages.device_rows import tried
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Array
+    from gravel.stages.artifact import Array
     from gravel.stages.context import Context
 
 

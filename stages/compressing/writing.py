@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from gravel.stages.artifacts import Array
+    from gravel.stages.artifact import Array
     from gravel.stages.context import Context
 
 ROWS_AT_ONCE = 1 << 20

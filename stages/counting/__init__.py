@@ -31,7 +31,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Counters, Graph, Measurement
     from gravel.stages.context import Context
-    from gravel.stages.counters import CountersParameters
+    from gravel.stages.counting.parameters import CountersParameters
 
 ON_CPU = "the searches ran on the CPU, whose counters are not read"
 NOT_ASKED = "no tool was asked for (`tool: none`)"

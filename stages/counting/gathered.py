@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
+from gravel.stages.traversal.encoded import columns_on_host
 from gravel.stages.traversal.records import add_statistics
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_gathered(
         return []
     from gravel.kernels.pulled import pulled_arcs
 
-    offsets, columns = on_host(graph.row_offsets), graph.host_columns()
+    offsets, columns = on_host(graph.row_offsets), columns_on_host(graph)
     for start, record in pulled:
         distance = on_host(search.run(start).distance)
         if distance is None:

@@ -7,7 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.artifacts import Artifact, CompressedGraph, Graph
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import CompressedGraph, Graph
 
 if TYPE_CHECKING:
     import numpy

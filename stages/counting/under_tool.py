@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.counters import CountersParameters
+from gravel.stages.counting.parameters import CountersParameters
 from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, read_stored
 from gravel.stages.stage import Machine
 

@@ -10,8 +10,8 @@ from gravel.stages.measuring.batches import Arrays, Batches
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.stages.centrality import CentralityParameters
     from gravel.stages.context import Context
+    from gravel.stages.measuring.parameters import CentralityParameters
     from gravel.stages.traversal.graph import SearchedGraph
 
 

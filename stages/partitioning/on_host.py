@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from gravel.kernels.partition import RankSize
     from gravel.kernels.partition.census import Census
-    from gravel.stages.artifacts import Array, Graph
+    from gravel.stages.artifact import Array
+    from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
 
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from gravel.kernels.partition import RankSize
     from gravel.kernels.partition.shares import Share
-    from gravel.stages.artifacts import Array, Graph
+    from gravel.stages.artifact import Array
+    from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context, Sink
     from gravel.stages.partitioning.ranges import Rows
 

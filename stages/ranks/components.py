@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 Answer = TypeVar("Answer")
 

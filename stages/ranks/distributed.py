@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gravel.stages.artifacts import DistributedGraph, Measurement, Traversal
     from gravel.stages.context import Context
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 CHECKED_AT_ONCE = 8
 """Sources of one call of the gang when no labels come back; between calls progress is told."""
@@ -49,7 +49,7 @@ def search_distributed(
 
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.records import told
+    from gravel.stages.traversal.records import asked_of, told
     from gravel.stages.traversal.strategy import machine_name
 
     task, notes = _task_of(context, parameters, graph)
@@ -102,7 +102,7 @@ def search_distributed(
         searches=records,
         notes=notes,
         graph=described(graph),
-        asked=parameters.asked(),
+        asked=asked_of(parameters),
         ran=told(Ran(f"{work_as_rank.__module__}:work_as_rank", asdict(task.options)), task.backend),
     )
     return traversal, measurement
@@ -164,7 +164,7 @@ def _sources(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph, task: RankTask
 ) -> NDArray[Any]:
     from gravel.stages.traversal.opening import check_sources
-    from gravel.stages.traverse import RandomSources, VertexSources
+    from gravel.stages.traversal.parameters import RandomSources, VertexSources
 
     asked = parameters.sources
     if isinstance(asked, RandomSources):
@@ -248,7 +248,7 @@ def find_distributed(
     from gravel.stages.ranks.components import told_by_ranks
     from gravel.stages.ranks.distributed_rank import ready_as_rank
     from gravel.stages.traversal.components import RUNS
-    from gravel.stages.traversal.records import told
+    from gravel.stages.traversal.records import asked_of, told
     from gravel.stages.traversal.strategy import backend_of_search, barrier_limit, machine_name
 
     backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
@@ -299,7 +299,7 @@ def find_distributed(
         searches=[record | {"milliseconds": milliseconds} for milliseconds in times[1:]],
         notes=notes,
         graph=described(graph),
-        asked=parameters.asked(),
+        asked=asked_of(parameters),
         ran=told(Ran(f"{find_as_rank.__module__}:find_as_rank", {}), backend),
     )
     return traversal, measurement

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition import PartitionedGraph
     from gravel.kernels.partition.layout import RankGraph
     from gravel.stages.stage import Machine
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 ON_CPU = "the partition was searched on the CPU; `backend: cuda` asks for GPUs"
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition import PartitionedGraph, SearchOptions
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 Options = TypeVar("Options")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from gravel.kernels.strategy import COLUMNS, ENCODED
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.placing import batch_of
-from gravel.stages.traversal.records import encoded_record, executed, placement_record
+from gravel.stages.traversal.records import asked_of, encoded_record, executed, placement_record
 from gravel.stages.traversal.strategy import checked_tuning, machine_name
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.labels import LabelWriter
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 
 @runtime_checkable
@@ -107,7 +107,7 @@ def described_search(
         "prepare_milliseconds": search.prepare_milliseconds,
         "graph": graph.described(),
         "ran": executed(search, backend),
-        "asked": parameters.asked() | placement_record(graph) | encoded_record(graph) | ranks,
+        "asked": asked_of(parameters) | placement_record(graph) | encoded_record(graph) | ranks,
     }
 
 

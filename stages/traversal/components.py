@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import COLUMNS, ENCODED
+from gravel.kernels.strategy import COLUMNS, ENCODED, strategies_for
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.records import encoded_record, executed, placement_record, told
-from gravel.stages.traversal.strategy import checked_tuning, machine_name, strategies_for
+from gravel.stages.traversal.records import asked_of, encoded_record, executed, placement_record, told
+from gravel.stages.traversal.strategy import checked_tuning, machine_name
 from gravel.stages.traversal.strong import prepared_strong
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 RUNS = 3
 """How often components are found and timed, after one run that compiles."""
@@ -95,7 +95,7 @@ def find_components(
         notes=[*graph.notes, *notes],
         graph=graph.described(),
         ran=ran,
-        asked=parameters.asked() | placement_record(graph) | encoded_record(graph),
+        asked=asked_of(parameters) | placement_record(graph) | encoded_record(graph),
     )
     return traversal, measurement
 

@@ -14,7 +14,7 @@ from gravel.stages.traversal.placing import COUNTED_AT_ONCE, batch_of, device_la
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Extent
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 
 ENTRY_ARCS = 128

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.device_copies import on_host
-from gravel.kernels.strategy import ENCODED, backend_of
+from gravel.kernels.strategy import ENCODED, backend_of, strategies_for
 from gravel.stages.errors import StageError
+from gravel.stages.traversal import placing as places
 from gravel.stages.traversal.graph import SearchedGraph, extra_ends, first_offsets, has_loops_or_duplicates
-from gravel.stages.traversal.strategy import strategies_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gravel.kernels.placement import Placed
     from gravel.stages.artifacts import CompressedGraph
     from gravel.stages.stage import Machine
+    from gravel.stages.traversal.parameters import TraverseParameters
     from gravel.stages.traversal.placing import Placing
-    from gravel.stages.traverse import TraverseParameters
 
 DECODED = "decoded before the search"
 COLUMNS = "rows of codec csr are columns, and were searched as such"
@@ -183,11 +183,16 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     return rows
 
 
-def decoded_columns(stored: CompressedGraph) -> NDArray[Any]:
-    """Decode a compressed graph's columns on the host."""
-    from gravel.kernels.layouts import decode
+def columns_on_host(graph: SearchedGraph) -> NDArray[Any]:
+    """Return a graph's columns in host memory, copied or decoded where they are not there."""
+    if graph.compressed is not None:
+        from gravel.kernels.layouts import decode
 
-    columns: NDArray[Any] = decode(read_rows(stored))[1]
+        columns: NDArray[Any] = decode(read_rows(graph.compressed))[1]
+    elif graph.placed is not None and places.COLUMNS in graph.placed.pinned:
+        columns = graph.placed.pinned[places.COLUMNS].array
+    else:
+        columns = on_host(graph.columns)
     return columns
 
 

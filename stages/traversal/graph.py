@@ -98,17 +98,6 @@ class SearchedGraph:
         """Whether it is a partition without delegates, whose vertices are dealt in turn."""
         return self.stored is not None and self.stored.scheme == "striped"
 
-    def host_columns(self) -> NDArray[Any]:
-        """Return the columns in host memory, copied from the device or decoded where they are there alone."""
-        if self.compressed is not None:
-            from gravel.stages.traversal.encoded import decoded_columns
-
-            return decoded_columns(self.compressed)
-        if self.placed is not None and COLUMNS in self.placed.pinned:
-            return self.placed.pinned[COLUMNS].array
-        columns: NDArray[Any] = self.columns.get() if self.backend == "cuda" else self.columns
-        return columns
-
 
 def read_columns(
     plain: Graph,

@@ -37,12 +37,12 @@ from gravel.stages.traversal.placing import (
     search_count,
     width_of,
 )
-from gravel.stages.traversal.spread import Spreading, plan_spreading
+from gravel.stages.traversal.spreading import Spreading, plan_spreading
 from gravel.stages.traversal.strategy import backend_of_search, directed_refusal, placements_of
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Graph, Partition
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 COMPILED_BFS, COMPILED_COMPONENTS, COMPILED_RANKS = 100 << 20, 84 << 20, 74 << 20
 COMPILED_ROWS, COMPILED_ROW_COMPONENTS, COMPILED_ROW_RANKS = 132 << 20, 88 << 20, 84 << 20

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traversal.parameters import TraverseParameters
     from gravel.stages.traversal.placing import Placing
-    from gravel.stages.traverse import TraverseParameters
 
 SHOWN = 10
 """Sources that an error names; one more would not help to find the fault."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.strategy import OF_ALL_VERTICES, placements_of
+from gravel.stages.traversal.names import OF_ALL_VERTICES
+from gravel.stages.traversal.strategy import placements_of
 
 if TYPE_CHECKING:
     from gravel.kernels.partition import PartitionedGraph
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gravel.kernels.placement import Limits, Placed, Plan, Sizes
     from gravel.stages.artifacts import CompressedGraph, Graph, Partition
     from gravel.stages.stage import Extent, Machine
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 
 COLUMNS = "columns"

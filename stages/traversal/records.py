@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gravel.kernels.placement.device_copies import on_host
 from gravel.kernels.strategy import Ran, strategies_in
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.traversal.encoded import columns_on_host
 from gravel.stages.traversal.placing import COUNTED_AT_ONCE
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.cuda import Level
     from gravel.kernels.partition.program import RankLabels
     from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 
 def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
@@ -42,6 +44,17 @@ def prepared(stored: Graph | CompressedGraph | Partition) -> dict[str, Any]:
     if isinstance(stored, Partition):
         found["partition"] = {"ranks": stored.ranks, "threshold": stored.threshold, **stored.statistics}
     return found
+
+
+def asked_of(parameters: TraverseParameters) -> dict[str, Any]:
+    """Return what distinguishes one way of searching a graph from another, for reports."""
+    named = {"strategy", "tuning", "backend", "threads", "output"}
+    limits = parameters.model_fields_set & {"device_memory", "host_memory", "sources_over"}
+    if parameters.transport != "auto":
+        named.add("transport")
+    if parameters.paper is not None:
+        named |= {"paper"} | ({"sources"} if parameters.algorithm == "bfs" else set())
+    return parameters.model_dump(include=named | limits)
 
 
 def placement_record(graph: SearchedGraph) -> dict[str, Any]:
@@ -205,7 +218,7 @@ def _distinct(graph: SearchedGraph, start: int, result: BFSResult) -> list[int]:
     distance = numpy.ascontiguousarray(distance)
     counts = numpy.zeros(int(distance.max()) + 1, numpy.int64)
     order = numpy.argsort(distance, kind="stable")[int((distance < 0).sum()) :]
-    offsets, columns = on_host(graph.row_offsets), graph.host_columns()
+    offsets, columns = on_host(graph.row_offsets), columns_on_host(graph)
     distinct_neighbours(order, distance, offsets, columns, counts)
     return counts.tolist()
 

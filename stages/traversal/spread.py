@@ -6,7 +6,6 @@ at a time, as many as their labels have room for, and at last to let go.
 
 from __future__ import annotations
 
-import math
 import time
 import uuid
 from dataclasses import dataclass
@@ -20,35 +19,9 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Partition, Traversal
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
-    from gravel.stages.stage import Extent, Machine
+    from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
-
-
-MOST_WORKERS = 16
-"""Workers that sources are dealt to."""
-
-START_SECONDS = 3.0
-"""Of a worker that has not searched yet: to load and compile kernels; assumed."""
-
-LOAD_RATE = 1e9
-"""Bytes a second that a worker reads a stored graph with and brings it to its GPU; assumed."""
-
-LABELS_RATE = 4e9
-"""Bytes a second of labels that a GPU's host copies and counts; assumed."""
-
-WIRE_RATE = 1e9
-"""Bytes a second of labels from one worker to another; measured with Dask between two of one host, 0.9 to 1.1
-GB/s for arrays of 64 and 256 MiB."""
-
-LEVELS = 8
-"""Of a search; Kronecker, uniform and social graphs have up to 9."""
-
-LOOKED_AT = 0.1
-"""Share of the arcs that a search looks at that may go bottom-up: 3 to 5 % of a Kronecker graph."""
-
-GAIN = 1.2
-"""Predicted gain from which on spreading is chosen, since the rates are rough."""
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 
 def workers_for(
@@ -68,7 +41,7 @@ def workers_for(
     if parameters.algorithm != "bfs":
         return 1, ""
     try:
-        found: Spreading = spreading_of(parameters, extent, context.machine)
+        found = spreading_of(parameters, extent, context.machine)
     except DoesNotFit:
         return 1, ""  # reading it says so, with what would fit
     if found.reason:
@@ -247,77 +220,3 @@ def told_of_workers(ready: list[Ready], why: str) -> str:
         f"sources were dealt to {len(ready)} workers that each hold the whole graph, {why}; "
         f"they were ready after {load:.1f} s; {names}"
     )
-
-
-@dataclass(frozen=True)
-class Spreading:
-    """How many workers sources may be dealt to: at most `most`, 1 for none; with fewer than `least` none."""
-
-    most: int
-    least: int
-    reason: str
-
-
-def batched(parameters: TraverseParameters) -> bool:
-    """Tell whether many sources are searched at once, in one pass over the arcs."""
-    return parameters.strategy == "multi_source"
-
-
-def plan_spreading(
-    parameters: TraverseParameters,
-    graph: Extent,
-    *,
-    sources: int,
-    backend: str,
-    label_bytes: int,
-    whole: bool,
-) -> Spreading:
-    """Decide for a graph that is not a partition.
-
-    Parameters
-    ----------
-    sources : how many, at most.
-    label_bytes : of one search.
-    whole : whether the rows lie whole where a search runs.
-
-    """
-    asked = parameters.sources_over
-    most = min(sources, MOST_WORKERS)
-    if most < 2 or parameters.algorithm != "bfs":
-        return Spreading(1, 1, "there is nothing to deal out")
-    if asked == "workers":
-        return Spreading(most, 2, "asked for")
-    if asked == "one":
-        return Spreading(1, 1, "asked for")
-    if batched(parameters) or parameters.statistics:
-        return Spreading(1, 1, "searches that go together, or are counted, stay together")
-    if backend == "cpu":
-        return Spreading(1, 1, "workers without GPUs share their processors")
-    if not whole:
-        return Spreading(1, 1, "the graph does not fit the memory of one GPU")
-    search = predicted_seconds(graph) + label_bytes / LABELS_RATE
-    alone = sources * search
-    for workers in range(2, most + 1):
-        spread = spread_seconds(graph, sources, workers, search, label_bytes)
-        if alone > GAIN * spread:
-            told = (
-                f"{sources} searches predicted to take {alone:.1f} s on one GPU, {spread:.1f} s on {workers}"
-            )
-            return Spreading(most, workers, told)
-    best = spread_seconds(graph, sources, most, search, label_bytes)
-    told = f"{sources} searches predicted to take {alone:.1f} s on one GPU, {best:.1f} s on {most}"
-    return Spreading(1, 1, f"{told}, with loading the graph there and bringing labels back")
-
-
-def predicted_seconds(graph: Extent) -> float:
-    """Predict one search on a GPU that holds the graph, after `gravel.kernels.advice.model`."""
-    from gravel.kernels.advice.model import LEVEL, LOOKS, MEMORY, STATE_BYTES
-
-    looked_at = graph.arcs * (1.0 if graph.directed else LOOKED_AT)
-    return LEVELS * LEVEL + STATE_BYTES * graph.vertices / MEMORY + looked_at / LOOKS
-
-
-def spread_seconds(graph: Extent, sources: int, workers: int, search: float, label_bytes: int) -> float:
-    """Predict all searches over `workers`, with what they take to load the graph and to send labels."""
-    load = START_SECONDS + graph.bytes / LOAD_RATE
-    return load + math.ceil(sources / workers) * search + sources * label_bytes / WIRE_RATE

@@ -12,7 +12,7 @@ from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.placing import search_count, width_of
-from gravel.stages.traversal.records import placement_record, prepared
+from gravel.stages.traversal.records import asked_of, placement_record
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
 from gravel.stages.weights import unusable
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.sssp import ShortestPaths, SSSPResult
-    from gravel.stages.artifacts import DistributedGraph, Measurement, Partition, Traversal
+    from gravel.stages.artifacts import Measurement, Partition, Traversal
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 COMPILED = 110 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""
@@ -32,38 +32,33 @@ NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"
 NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, from edges that have weights"
 
 
-def refuse_parameters(parameters: TraverseParameters) -> None:
-    """Raise ValueError for what only a breadth-first search takes."""
-    given = parameters.model_fields_set & {"max_depth", "statistics", "sources_over", "transport", "paper"}
-    if given:
-        raise ValueError(f"sssp takes no {', '.join(sorted(given))}; only a bfs does")
-    if parameters.output == "checks":
-        raise ValueError("sssp has no output checks; it has distance or both")
+def weights_of(stored: Graph | CompressedGraph | Partition) -> Any:
+    """Return the weights of a graph's arcs; raises `StageError` for a graph without."""
+    assert isinstance(stored, Graph | CompressedGraph)
+    if stored.weights is None:
+        raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)
+    return unpacked_weights(stored.weights)
 
 
 def find_paths(
     context: Context,
+    graph: SearchedGraph,
+    weights: Any,
+    sources: NDArray[Any],
     parameters: TraverseParameters,
-    stored: Graph | CompressedGraph | Partition | DistributedGraph,
 ) -> tuple[Traversal, Measurement]:
     """Search from every source, once to warm up and then on the clock.
 
-    Raises `StageError` for a graph without weights, for weights that are negative or NaN, and for a strategy
-    or constant that does not exist.
+    Raises `StageError` for weights that are negative or NaN, and for a strategy or constant that does not
+    exist.
     """
     import numpy
 
     from gravel.kernels.cuda.wake import wake
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.records import executed
 
-    assert isinstance(stored, Graph | CompressedGraph)
-    if stored.weights is None:
-        raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)
-    graph = open_graph(parameters, stored, context.machine)
-    sources = sources_of(parameters, graph)
-    search, notes = prepare_paths(graph, unpacked_weights(stored.weights), parameters)
+    search, notes = prepare_paths(graph, weights, parameters)
     starts = sources if graph.permutation is None else graph.permutation[sources]
     labels = _Labels(context, graph, len(sources))
     if len(starts):
@@ -93,9 +88,9 @@ def find_paths(
         prepare_milliseconds=search.prepare_milliseconds,
         searches=records,
         notes=[*graph.notes, *notes],
-        graph={**graph.described(), **prepared(stored)},
+        graph=graph.described(),
         ran=executed(search, graph.backend),
-        asked=parameters.asked() | placement_record(graph),
+        asked=asked_of(parameters) | placement_record(graph),
     )
     return traversal, measurement
 

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import inspect
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import COLUMNS, GIVEN, strategies_in
+from gravel.kernels.strategy import COLUMNS, GIVEN, strategies_for, taken_by
 from gravel.stages.errors import StageError
-from gravel.stages.stage import CannotRun, Fault
+from gravel.stages.stage import CannotRun
+from gravel.stages.traversal.names import either, nearest_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gravel.kernels.strategy import Strategy
     from gravel.stages.stage import Machine
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
-
-PACKAGES = {
-    "bfs": "gravel.kernels.bfs",
-    "sssp": "gravel.kernels.sssp",
-    "components": "gravel.kernels.components",
-    "strong_components": "gravel.kernels.strong_components",
-}
-"""Where each algorithm's strategies live."""
-
-OF_ALL_VERTICES = ("components", "strong_components")
-"""Algorithms that label all vertices at once, without sources."""
 
 BARRIER_SECONDS = "barrier_seconds"
 """The option of ranks that components take, too."""
@@ -42,58 +27,9 @@ NEEDS_GPU = "needs a GPU"
 """How each reason begins for which something does not run on a CPU."""
 
 
-def strategies_for(algorithm: str, layout: str = COLUMNS) -> dict[str, Strategy]:
-    """Return the strategies of an algorithm that search rows of a layout, by name."""
-    return strategies_in(PACKAGES[algorithm], layout)
-
-
-def strategy_names(*algorithms: str) -> list[str]:
-    """List what the parameter `strategy` may be for these algorithms."""
-    return ["auto", *sorted({name for algorithm in algorithms for name in strategies_for(algorithm)})]
-
-
-def checked_strategy(algorithm: str, name: str) -> str:
-    """Return the name if it is `auto` or a strategy of the algorithm; raises ValueError with the nearest."""
-    known = strategy_names(algorithm)
-    if name not in known:
-        raise ValueError(
-            f"there is no {algorithm} strategy {name!r}{nearest_text(name, known)}; "
-            f"there are {', '.join(known)}"
-        )
-    return name
-
-
 def placements_of(parameters: TraverseParameters) -> tuple[str, ...]:
     """Return where rows may lie for the strategy, `auto` left out; those of all strategies with `auto`."""
-    return _taken(parameters, "placements")
-
-
-def _taken(parameters: TraverseParameters, what: str) -> tuple[str, ...]:
-    known = strategies_for(parameters.algorithm)
-    chosen = known.values() if parameters.strategy == "auto" else [known[parameters.strategy]]
-    return tuple(dict.fromkeys(value for each in chosen for value in getattr(each, what)))
-
-
-def check_together(parameters: TraverseParameters) -> None:
-    """Raise ValueError for a placement or an output that the strategy does not take, naming what fits."""
-    _check(parameters, "placement", parameters.placement)
-    # Components have labels of their own, and ranks check theirs whatever they are.
-    if parameters.algorithm not in OF_ALL_VERTICES and parameters.output != "checks":
-        _check(parameters, "output", parameters.output)
-
-
-def _check(parameters: TraverseParameters, name: str, asked: str) -> None:
-    taken = _taken(parameters, f"{name}s")
-    if asked == "auto" or asked in taken:
-        return
-    given = parameters.strategy
-    who = f"algorithm {parameters.algorithm}" if given == "auto" else f"strategy {given}"
-    known = strategies_for(parameters.algorithm)
-    able = [each.name for each in known.values() if asked in getattr(each, f"{name}s")]
-    fits = f"{who} takes {name} {either(['auto', *taken] if name == 'placement' else taken)}"
-    if able:
-        fits += f", and {name} {asked} is for strategy {either(['auto', *able])}"
-    raise ValueError(f"{who} and {name} {asked} do not go together; {fits}")
+    return taken_by(parameters.algorithm, parameters.strategy, "placements")
 
 
 @dataclass(frozen=True)
@@ -158,14 +94,6 @@ def directed_refusal(parameters: TraverseParameters, directed: bool) -> str:
     return f"strategy {chosen.name} needs a symmetric graph; a directed one takes {either(['auto', *able])}"
 
 
-def kind_faults(parameters: TraverseParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
-    """Yield what does not go with the kind of graph that a workflow gives a traversal."""
-    for kind in kinds.get("input", ()):
-        for refusal in refusals(parameters, kind):
-            value = getattr(parameters, refusal.name)
-            yield Fault((refusal.name,), value, f"{refusal.why}; {refusal.hint}")
-
-
 def refuse(parameters: TraverseParameters, stored: Any) -> None:
     """Raise `StageError` for what the parameters ask and a stored graph does not have."""
     compressed = getattr(stored, "subgraphs", None) is not None
@@ -188,12 +116,6 @@ def _kept_by_none(kind: str, what: str) -> tuple[str, str] | None:
     if kind not in stages:
         return None
     return f"{stages[kind]} keeps no {what}", "traverse the graph that symmetrize or reorder made"
-
-
-def either(names: Sequence[str]) -> str:
-    """Write alternatives as a sentence has them."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
 
 
 def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
@@ -310,12 +232,6 @@ def _kind_name(kind: Any) -> str:
     )
 
 
-def nearest_text(name: str, known: list[str]) -> str:
-    """Ask for the nearest of the known names, in brackets; nothing where none is near."""
-    close = difflib.get_close_matches(name, known, 1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
 def machine_name(machine: Machine, backend: str, threads: int | None = None) -> str:
     """Name the processor that was measured; `threads` is the most CPU threads that were asked for."""
     if backend == "cuda":
@@ -331,47 +247,6 @@ def machine_name(machine: Machine, backend: str, threads: int | None = None) -> 
     return f"{models[0] if models else 'CPU'}, {count} thread{'s' if count > 1 else ''}"
 
 
-class Searching(Protocol):
-    """Parameters that choose a strategy and its constants."""
-
-    strategy: str
-    tuning: dict[str, bool | int | float | str]
-
-
-def tuning_faults(parameters: Searching) -> Iterator[Fault]:
-    """Yield each constant that no search with these parameters has, and each value that none takes."""
-    if not parameters.tuning:
-        return
-    algorithm = getattr(parameters, "algorithm", "bfs")
-    known = _constants(algorithm, parameters.strategy)
-    if parameters.strategy == "auto":
-        whose, listed = "no strategy has a", "docs/strategies.md lists them"
-    else:
-        whose = f"strategy {parameters.strategy!r} has no"
-        listed = f"it has {', '.join(known) or 'none'}"
-    for name, value in parameters.tuning.items():
-        if name in known:
-            why = _unfit(name, value, known[name]) or _out_of_range(name, value)
-            if why is not None:
-                yield Fault(("tuning", name), value, why)
-        else:
-            near = nearest_text(name, list(known))
-            yield Fault(("tuning", name), value, f"{whose} constant {name!r}{near}; {listed}")
-
-
-def _out_of_range(name: str, value: Any) -> str | None:
-    """Say why ranks cannot wait for so long; None for another constant."""
-    if name != BARRIER_SECONDS:
-        return None
-    from gravel.kernels.partition.waiting import check_barrier_seconds
-
-    try:
-        check_barrier_seconds(float(value))
-    except ValueError as error:
-        return str(error).partition("; ")[2]
-    return None
-
-
 def barrier_limit(tuning: Mapping[str, Any]) -> float:
     """Read how long ranks wait for each other; raises `StageError` for a limit that cannot be."""
     from gravel.kernels.partition import waiting
@@ -382,50 +257,3 @@ def barrier_limit(tuning: Mapping[str, Any]) -> float:
     except ValueError as error:
         raise StageError(str(error)) from None
     return seconds
-
-
-def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
-    """Say why no strategy takes a value; None if one does."""
-    refusals = []
-    told = {strategy: [kind for kind in each if kind is not None] for strategy, each in kinds.items()}
-    if not any(told.values()):
-        return None
-    for strategy, each in told.items():
-        for kind in each:
-            try:
-                checked_value(strategy, name, value, kind)
-            except ValueError as error:
-                refusals.append(str(error))
-            else:
-                return None
-    first = next(strategy for strategy, each in told.items() if each)
-    return f"strategy {first!r} takes {refusals[0].rpartition('; it is ')[2]}"
-
-
-@cache
-def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]:
-    """Return the types of each constant by strategy, on either backend."""
-    found: dict[str, dict[str, list[Any]]] = {}
-    for name, each in strategies_for(algorithm).items():
-        if strategy not in ("auto", name):
-            continue
-        for backend in ("cpu", "cuda"):
-            for constant, kind in constants(each, backend).items():
-                found.setdefault(constant, {}).setdefault(name, []).append(kind)
-    if strategy == "auto" and algorithm != "sssp":
-        for constant, kind in _options_of_ranks():
-            if algorithm == "components" and constant != BARRIER_SECONDS:
-                continue
-            found.setdefault(constant, {}).setdefault("auto", []).append(kind)
-    return found
-
-
-def _options_of_ranks() -> Iterator[tuple[str, Any]]:
-    """Yield the options of searches of partitions, which are not chosen by a strategy."""
-    from gravel.kernels.partition.options import SearchOptions
-    from gravel.kernels.striped.options import StripedOptions
-
-    for options in (SearchOptions, StripedOptions):
-        kinds = get_type_hints(options)
-        for field in dataclasses.fields(options):
-            yield field.name, kinds[field.name]

@@ -7,24 +7,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.strategy import strategies_for
 from gravel.kernels.strong_components import default_on
 from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.symmetrize import device_bytes as building_bytes
 from gravel.stages.traversal.placing import width_of
-from gravel.stages.traversal.strategy import (
-    backend_of_search,
-    checked_tuning,
-    strategies_for,
-    without_columns,
-)
+from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, without_columns
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
     from gravel.kernels.strategy import Ran
     from gravel.stages.traversal.graph import SearchedGraph
-    from gravel.stages.traverse import TraverseParameters
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 ALGORITHM = "strong_components"
 

@@ -21,8 +21,8 @@ from gravel.pipeline.store.cache import Cache
 from gravel.stages.sections.dealt import busy
 from gravel.stages.sections.rates import harmonic_mean, rates
 from gravel.stages.stage import Extent
-from gravel.stages.traversal.spread import LABELS_RATE, plan_spreading, predicted_seconds
-from gravel.stages.traverse import TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traversal.spreading import LABELS_RATE, plan_spreading, predicted_seconds
 
 WORKFLOW = """
 workflow: dealt

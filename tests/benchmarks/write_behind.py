@@ -32,7 +32,8 @@ from gravel.pipeline.store.disk import Disk, write_rate
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifacts import Artifact, Ordering, Partition, Traversal
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Ordering, Partition, Traversal
 
 
 class Busy:

@@ -22,7 +22,8 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Machine
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, grid_kernels, numpy_as_cupy
 

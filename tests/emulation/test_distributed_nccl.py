@@ -16,7 +16,8 @@ from gravel.stages.partitioning import resident
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE, traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network

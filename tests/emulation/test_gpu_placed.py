@@ -13,7 +13,8 @@ from gravel.stages.ranks import rank
 from gravel.stages.sections.ranks import rank_sections
 from gravel.stages.sections.ranks.host_columns import host_column_sections
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.emulation.test_placed import Pinned
 from tests.stages.test_partitioned import search, split

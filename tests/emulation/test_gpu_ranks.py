@@ -14,7 +14,8 @@ from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.ranks import rank
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.emulation import fake_cupy
 from tests.stages.test_partitioned import search, split

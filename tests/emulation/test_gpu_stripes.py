@@ -14,7 +14,8 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_partitioned import graph_of, search

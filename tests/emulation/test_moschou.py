@@ -11,7 +11,8 @@ from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.cuda_case import fast_csr, rmat

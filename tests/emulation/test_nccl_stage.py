@@ -21,7 +21,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from gravel.stages.ranks import rank
 from gravel.stages.stage import Machine
-from gravel.stages.traverse import TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.stages.test_partitioned import search, split

@@ -16,7 +16,8 @@ from gravel.kernels.partition.cuda.components_memory import FIELDS
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.kernels.cuda_case import fast_csr, rmat

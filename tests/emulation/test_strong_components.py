@@ -12,7 +12,8 @@ from gravel.kernels.strong_components import strong_components
 from gravel.stages.context import PlainContext
 from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.stage import Machine
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device

@@ -10,7 +10,7 @@ from gravel.kernels.betweenness import on_threads
 from gravel.kernels.betweenness.interface import TooManyPaths
 from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.betweenness.sums import betweenness, prepare, scale
-from gravel.kernels.distances.many import TooNarrow
+from gravel.kernels.distances.interface import TooNarrow
 from tests.emulation.test_betweenness import reverse
 from tests.kernels.cuda_case import on_device
 from tests.kernels.test_many_sources import random_rows, scipy_all

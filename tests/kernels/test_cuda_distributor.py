@@ -130,7 +130,8 @@ def test_one_gpu_makes_searches_and_checks() -> None:
     from gravel.stages.context import PlainContext
     from gravel.stages.distribute import DistributeParameters, distribute
     from gravel.stages.stage import Machine
-    from gravel.stages.traverse import TraverseParameters, traverse
+    from gravel.stages.traversal.parameters import TraverseParameters
+    from gravel.stages.traverse import traverse
     from gravel.stages.verify import VerifyParameters, verify
 
     gpu = Machine(backend="cuda", threads=2, host_memory=1 << 33, device_memory=1 << 33)
@@ -156,7 +157,8 @@ def test_one_gpu_finds_components_and_checks_them(edge_factor: int) -> None:
     from gravel.stages.context import PlainContext
     from gravel.stages.distribute import DistributeParameters, distribute
     from gravel.stages.stage import Machine
-    from gravel.stages.traverse import TraverseParameters, traverse
+    from gravel.stages.traversal.parameters import TraverseParameters
+    from gravel.stages.traverse import traverse
     from gravel.stages.verify import VerifyParameters, verify
 
     gpu = Machine(backend="cuda", threads=2, host_memory=1 << 33, device_memory=1 << 33)

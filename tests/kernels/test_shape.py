@@ -4,9 +4,9 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import choose, prepare
-from gravel.kernels.bfs.choice import MEASURED_PROCESSORS
+from gravel.kernels.bfs.choice import MEASURED_PROCESSORS, measure
 from gravel.kernels.bfs.choice import on_device as choose_on_device
-from gravel.kernels.bfs.shape import Growth, Shape, measure, top_share
+from gravel.kernels.bfs.shape import Growth, Shape, top_share
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo

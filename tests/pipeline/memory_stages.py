@@ -15,7 +15,8 @@ import numpy
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.plan.model import InputRef, StageRun
 from gravel.pipeline.workflow.model import Keep
-from gravel.stages.artifacts import Graph, Json, Measurement
+from gravel.stages.artifact import Json
+from gravel.stages.artifacts import Graph, Measurement
 from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
 from tests.pipeline.tiny_stages import Tiny, mark
 

@@ -21,7 +21,8 @@ from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.loading import load_workflow
-from gravel.stages.artifacts import Artifact, Report, VertexIds
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Report, VertexIds
 
 INNER = """\
 parameters: {seed: 3}

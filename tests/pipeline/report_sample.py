@@ -10,7 +10,8 @@ import numpy
 
 from gravel.pipeline.report.page import write_run_report
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.artifacts import Artifact, CompressedGraph, Graph, Measurement, Ordering, Traversal
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Ordering, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched

@@ -9,8 +9,8 @@ import numpy
 from gravel.pipeline.core.hashing import Recipe, digest
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import ArtifactRecord
+from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import (
-    Artifact,
     CompressedGraph,
     Counters,
     DistributedGraph,

@@ -14,7 +14,8 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.codecs import decode, encode
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.stages.artifacts import Artifact, Traversal
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Traversal
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 
 

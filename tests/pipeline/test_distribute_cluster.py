@@ -24,9 +24,11 @@ from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.ranks.distributed_rank import find_as_rank
 from gravel.stages.stage import all_stages
-from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.symmetrize import symmetrize
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traverse import traverse
 from tests.pipeline.test_cluster import children
 from tests.pipeline.test_partition_cluster import gravel
 

@@ -13,7 +13,8 @@ import gravel.pipeline.export.columns
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.export.columns import columns_of
 from gravel.pipeline.export.writers import write_file
-from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import EdgeList, Graph, Measurement, Ordering, Traversal, VertexIds
 
 GAPS = VertexIds(ids=numpy.array([3, 7, 1 << 40]), vertex_count=3)
 FROM_ONE = VertexIds(first=1, vertex_count=3)

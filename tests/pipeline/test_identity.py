@@ -13,7 +13,8 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.faults import find_fault, find_faults
 from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.stages.artifacts import Artifact, Partition, Traversal
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Partition, Traversal
 from tests.pipeline.samples import each_kind, graph
 
 

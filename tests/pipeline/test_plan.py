@@ -19,7 +19,8 @@ from gravel.pipeline.plan.sources import BLOCK, find_vertices
 from gravel.pipeline.plan.status import plan_status
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.loading import load_workflow
-from gravel.stages.artifacts import Artifact, Report, VertexIds
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Report, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine
 from tests.pipeline.fake_stages import FAKES, ORDERINGS

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.report.page import SIZE_LIMIT
-from gravel.stages.artifacts import Artifact, Verification
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Verification
 from tests.pipeline.browser import DARK, LIGHT, ask, needs_browser
 from tests.pipeline.report_sample import write_report, write_sample
 from tests.stages.measured import searched

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.report.page import SIZE_LIMIT
-from gravel.stages.artifacts import Artifact, Measurement, Verification
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.pipeline.report_sample import write_report

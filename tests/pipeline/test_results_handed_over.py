@@ -15,7 +15,8 @@ import pytest
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.workers import mapped, process_memory, resident
 from gravel.pipeline.workers.hand_over import HOST, IPC, MAPPED, HandOver
-from gravel.stages.artifacts import Artifact, Graph, Partition
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Graph, Partition
 from tests.pipeline.memory_case import graph
 
 

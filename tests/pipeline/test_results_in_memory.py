@@ -19,7 +19,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.pipeline.workers import inline, resident, write_behind
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 from tests.pipeline.memory_case import Kept, whole
 from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, sized
 from tests.pipeline.tiny_stages import count, plan_of

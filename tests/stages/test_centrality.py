@@ -11,12 +11,14 @@ import pytest
 from pydantic import ValidationError
 
 from gravel.stages.artifacts import EdgeList, Graph
-from gravel.stages.centrality import STAGE, CentralityParameters, centrality
+from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.symmetrize import symmetrize
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 VERTICES = 300
 

@@ -10,7 +10,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.stage import Machine
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.stages.placement_case import symmetric_graph
 from tests.zoo import scipy_components

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from gravel.stages.artifacts import Counters, Graph, Ordering
 from gravel.stages.context import PlainContext
-from gravel.stages.counters import STAGE, CountersParameters, counters
+from gravel.stages.counters import STAGE, counters
 from gravel.stages.counting import read_counters, tool
 from gravel.stages.counting.metrics import (
     DRAM_READ,
@@ -27,6 +27,7 @@ from gravel.stages.counting.metrics import (
     METRICS,
     NVLINK_SENT,
 )
+from gravel.stages.counting.parameters import CountersParameters
 from gravel.stages.counting.stored import read_stored, write_stored
 from gravel.stages.counting.tool import NoCounters, Said, fault_of, find_tool, unknown_metrics
 from gravel.stages.errors import StageError

@@ -10,7 +10,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.encoded import edge_ends_of, read_rows, row_offsets_of
-from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE
 from tests.stages.traverse_case import BACKENDS, GRAPHS, as_graph, check_tree, plain, renumbered, run
 from tests.zoo import scipy_distances
 

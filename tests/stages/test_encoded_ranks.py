@@ -14,7 +14,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE, traverse
 from tests.stages.test_partitioned import GangContext, search, split
 
 CODECS = [

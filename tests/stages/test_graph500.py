@@ -16,7 +16,8 @@ from gravel.kernels.generate import generate
 from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
-from gravel.stages.graph500 import STAGE, Graph500Parameters, graph500
+from gravel.stages.graph500 import STAGE, graph500
+from gravel.stages.graph500_parameters import Graph500Parameters
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.sections.graph500.block import Run, fields, lines
 from gravel.stages.sections.graph500.rules import lacking, told_rules

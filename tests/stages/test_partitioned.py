@@ -16,7 +16,8 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.ranks import rank, searches
 from gravel.stages.ranks.searches import search_options
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE, traverse
 from tests.parameters import slow_among
 from tests.zoo import zoo
 

@@ -13,7 +13,8 @@ from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.need import plan_for
-from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE
 from tests.stages.placement_case import (
     CPU,
     GB,

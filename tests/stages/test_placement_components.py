@@ -5,8 +5,8 @@ import pytest
 
 from gravel.stages.stage import Machine
 from gravel.stages.traversal.need import plan_for
+from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.placing import extent_of
-from gravel.stages.traverse import TraverseParameters
 from tests.stages.placement_case import (
     CODECS,
     FRIENDSTER,

@@ -14,7 +14,8 @@ from gravel.stages.compress import CompressParameters
 from gravel.stages.partition import PartitionParameters
 from gravel.stages.presets import PRESETS, TUNING
 from gravel.stages.sections.preset import preset_table
-from gravel.stages.traverse import TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traversal.records import asked_of
 from tests.stages.measured import searched
 
 
@@ -121,7 +122,7 @@ def test_without_a_paper_parameters_stay_as_they_are() -> None:
 def test_a_page_says_whose_each_setting_is() -> None:
     parameters = TraverseParameters(paper="merrill2012", strategy="two_phase", sources={"random": 2})
     options = {**parameters.tuning, "block": 256, "blocks": 1056, "least": 256}
-    one = searched("two_phase", 1.0, asked=parameters.asked())
+    one = searched("two_phase", 1.0, asked=asked_of(parameters))
     one = replace(one, ran={"function": "f", "backend": "cuda", "options": options})
     table = preset_table([("bfs", one), ("other", searched("serial", 1.0))])
     assert table is not None

@@ -15,7 +15,8 @@ from gravel.kernels.probes.timed import Timed
 from gravel.stages.artifacts import Graph, Ordering, Probe
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import VerificationFailed
-from gravel.stages.probe import STAGE, ProbeParameters, probe
+from gravel.stages.probe import STAGE, probe
+from gravel.stages.probe_parameters import ProbeParameters
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
 from tests.stages.traverse_case import GRAPHS, as_graph, plain, renumbered

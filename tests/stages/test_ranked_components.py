@@ -9,7 +9,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.traversal.components import RUNS
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
 
 ASKED = TraverseParameters(algorithm="components")

@@ -14,7 +14,8 @@ from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.workflow.loading import load_workflow
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Extent
-from gravel.stages.traverse import STAGE, TraverseParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE
 
 PLACEMENTS = ("device", "split", "pinned", "streamed")
 OUTPUTS = ("distance", "predecessor", "both")

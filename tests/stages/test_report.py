@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import (
-    Artifact,
     CompressedGraph,
     EdgeList,
     Graph,

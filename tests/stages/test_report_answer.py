@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.stages.artifacts import Artifact, Graph, Measurement, Traversal, Verification
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Graph, Measurement, Traversal, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched

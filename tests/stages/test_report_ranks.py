@@ -12,7 +12,8 @@ import pytest
 from gravel.kernels.partition import Division, predict, suggest_threshold
 from gravel.kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER, P100_RAY
 from gravel.kernels.partition.model import Searching, calibrated
-from gravel.stages.artifacts import Artifact, EdgeList, Graph, Measurement, Partition
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import EdgeList, Graph, Measurement, Partition
 from gravel.stages.charts import Chart
 from gravel.stages.context import PlainContext
 from gravel.stages.partition import PartitionParameters, partition
@@ -31,7 +32,8 @@ from gravel.stages.sections.ranks.thousand import (
 )
 from gravel.stages.sections.ranks.thresholds import allowed
 from gravel.stages.sections.ranks.times import typical_search
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from tests.kernels.cuda_case import fast_csr, rmat
 
 Sections = dict[str, dict[str, Any]]

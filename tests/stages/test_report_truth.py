@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gravel.stages.artifacts import Artifact, Measurement, Verification
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched

@@ -15,8 +15,9 @@ from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.sections.dealt import dealt_sections
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal import spread
-from gravel.stages.traversal.spread import plan_spreading
-from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traversal.spreading import plan_spreading
+from gravel.stages.traverse import STAGE, traverse
 from tests.stages.test_partitioned import GangContext, graph_of, split
 
 TIMES = {"milliseconds", "map_back_milliseconds", "worker"}

@@ -18,8 +18,8 @@ from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
 from gravel.stages.ranks import rank, searches
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
-from gravel.stages.traverse import TraverseParameters
 from gravel.stages.verify import VerifyParameters, verify
 from tests.parameters import slow_among
 from tests.stages.test_partitioned import GangContext, graph_of, search

@@ -13,8 +13,10 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
-from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.symmetrize import symmetrize
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE, traverse
 from gravel.stages.verify import STAGE as VERIFY
 from gravel.stages.verify import VerifyParameters, verify
 from tests.kernels.test_strong_components import expected

@@ -11,7 +11,8 @@ from gravel.stages.artifacts import EdgeList
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import STAGE, WORKING_BYTES, SymmetrizeParameters
+from gravel.stages.symmetrize import STAGE, WORKING_BYTES
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 from tests.stages.fake_device import fake_device
 from tests.zoo import zoo
 

@@ -11,7 +11,8 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.labels import smallest_type
-from gravel.stages.traverse import STAGE, TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import STAGE, traverse
 from tests.stages.traverse_case import (
     BACKENDS,
     GRAPHS,

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine
+from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning
-from gravel.stages.traverse import TraverseParameters
 from tests.stages.traverse_case import (
     GRAPHS,
     partitioned,

@@ -11,7 +11,7 @@ from gravel.stages import trials
 from gravel.stages.advice import AdviceParameters, OrderAdviceParameters
 from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
-from gravel.stages.compress import CompressParameters
+from gravel.stages.compress import CompressParameters, packed_as
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.reorder import STAGE as REORDER
@@ -59,7 +59,7 @@ def tried(monkeypatch, graph, times, *, searches=MANY, records=RECORDS, field="o
     """The advice after choices that take so many milliseconds, or fail; and the choices in their order."""
     asked = []
 
-    def milliseconds(context, rows, layout, parameters):
+    def milliseconds(context, packed, rows, layout, parameters):
         asked.append((rows, layout))
         taken = times[rows, layout]
         if isinstance(taken, str):
@@ -70,7 +70,7 @@ def tried(monkeypatch, graph, times, *, searches=MANY, records=RECORDS, field="o
     advice = Advice(Workload(searches=searches), records[0][field], "it was likely", records)
     parameters = AdviceParameters(searches=searches, measure=True)
     there = context()
-    found = trials.try_choices(there, graph, advice, parameters, lambda order: order, field=field)
+    found = trials.try_choices(there, graph, advice, parameters, lambda order: order, packed_as, field=field)
     return found, asked, there
 
 
@@ -163,7 +163,9 @@ def test_reorder_tries_orders_with_the_stages_themselves(graph, algorithm):
 
 def test_compress_tries_layouts(monkeypatch, graph):
     times = {"csr": 2.0, "varint": 1.0, "blocks": 3.0, "elias_fano": 4.0}
-    monkeypatch.setattr(trials, "_milliseconds", lambda context, rows, layout, parameters: times[layout])
+    monkeypatch.setattr(
+        trials, "_milliseconds", lambda context, packed, rows, layout, parameters: times[layout]
+    )
     advice = AdviceParameters(searches=MANY, measure=True)
     packed = COMPRESS.run(context(), CompressParameters(codec="auto", advice=advice), input=graph)
     assert packed.codec == "varint"

@@ -15,7 +15,8 @@ from gravel.stages.artifacts import CompressedGraph, Graph, Partition
 from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.partition import PartitionParameters, partition
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from tests.zoo import zoo
 
 STAGES, KERNELS = str(ROOT / "stages"), str(ROOT / "kernels")

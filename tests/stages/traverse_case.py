@@ -9,7 +9,8 @@ from gravel.kernels.partition.layout import to_arrays
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine
-from gravel.stages.traverse import TraverseParameters, traverse
+from gravel.stages.traversal.parameters import TraverseParameters
+from gravel.stages.traverse import traverse
 from tests.zoo import ZooGraph, zoo
 
 GRAPHS = {graph.name: graph for graph in zoo()}

@@ -10,7 +10,7 @@ import pytest
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.workers import stage_run
-from gravel.stages.artifacts import Artifact
+from gravel.stages.artifact import Artifact
 from tests.drills.gravel import PROGRAM, call_inside
 from tests.workflows.memory_runs import all_stages_on
 

@@ -6,7 +6,8 @@ import pytest
 from gravel.kernels.generate import generate
 from gravel.stages.artifacts import EdgeList
 from gravel.stages.context import PlainContext
-from gravel.stages.symmetrize import STAGE, SymmetrizeParameters
+from gravel.stages.symmetrize import STAGE
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 SCALE, EDGE_FACTOR = 15, 16
 

@@ -17,7 +17,7 @@ from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 
 if TYPE_CHECKING:
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 __all__ = ["load_entry", "save_entry", "why_stale"]
 

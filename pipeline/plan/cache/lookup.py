@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-    from gravel.stages.artifacts import Json
+    from gravel.stages.artifact import Json
 
 __all__ = ["Found", "find_all"]
 

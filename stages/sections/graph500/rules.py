@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from gravel.stages.graph500 import EDGE_FACTOR, KEYS
+from gravel.stages.graph500_parameters import EDGE_FACTOR, KEYS
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
