@@ -119,7 +119,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     # First neighbours by degree, of distances in another order than by degree.
     by_degree: list[Kernel] = [("kernels/bfs/by_degree.cu", U32)] if asked.output == "distance" else []
     shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (far, *shape, ("kernels/bfs/far_rows.cu", U32), *by_degree, *around, none, *named(SHAPE))
+    return (far, *shape, ("kernels/bfs/deferred_rows.cu", U32), *by_degree, *around, none, *named(SHAPE))
 
 
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:

@@ -37,8 +37,9 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
     """
     import numpy
 
+    from gravel.kernels.csr.reversed import reversed_rows
     from gravel.kernels.placement.device_copies import on_device, on_host
-    from gravel.kernels.point_to_point import prepare, reversed_rows
+    from gravel.kernels.point_to_point import prepare
 
     if graph.placed is not None:
         raise StageError(

@@ -18,7 +18,7 @@ from gravel.kernels.point_to_point.interface import PairQueries
 from gravel.kernels.sssp.weights import WeightedRows, checked
 from gravel.kernels.strategy import backend_of
 
-__all__ = ["WIDTH", "prepare", "reversed_rows"]
+__all__ = ["WIDTH", "prepare"]
 
 WIDTH = 8.0
 """Mean weights over the square of the mean degree that a bucket is wide: narrow buckets end a search soon.
@@ -76,13 +76,3 @@ def prepare(
     from gravel.kernels.point_to_point.cpu import CpuPairs
 
     return CpuPairs(rows[0], rows[1], factor, at_once, **tuning)
-
-
-def reversed_rows(row_offsets: Any, column_indices: Any, weights: Any = None) -> tuple[Any, Any, Any]:
-    """Turn all arcs round, on the host: row offsets, columns in ascending order, and weights."""
-    n = len(row_offsets) - 1
-    order = numpy.argsort(column_indices, kind="stable")
-    heads = numpy.repeat(numpy.arange(n, dtype=column_indices.dtype), numpy.diff(row_offsets))
-    offsets = numpy.zeros(n + 1, numpy.int64)
-    numpy.cumsum(numpy.bincount(column_indices, minlength=n), out=offsets[1:])
-    return offsets, heads[order], None if weights is None else weights[order]

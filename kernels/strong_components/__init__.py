@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.components import ComponentsResult
+from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.strategy import backend_of, strategies_in
 
-__all__ = ["PACKAGE", "default_on", "reversed_rows", "strong_components"]
+__all__ = ["PACKAGE", "default_on", "strong_components"]
 
 PACKAGE = "gravel.kernels.strong_components"
 
@@ -54,27 +55,10 @@ def strong_components(
     if name == "tarjan":
         return run(*rows, **tuning)  # type: ignore[no-any-return]
     if back_offsets is None:
-        back_offsets, back_columns = reversed_rows(*rows)
+        back_offsets, back_columns, _ = reversed_rows(*rows)
     if len(row_offsets) != len(back_offsets) or len(column_indices) != len(back_columns):
         raise ValueError(
             f"there are {len(row_offsets) - 1} rows with {len(column_indices)} successors, and "
             f"{len(back_offsets) - 1} with {len(back_columns)} predecessors; both are of one graph"
         )
     return run(*rows, back_offsets, back_columns, **tuning)  # type: ignore[no-any-return]
-
-
-def reversed_rows(row_offsets: Any, column_indices: Any) -> tuple[Any, Any]:
-    """Return the rows of predecessors where those of successors are, every arc once again."""
-    from gravel.kernels.csr import build
-    from gravel.kernels.csr.tails import tails_of
-
-    tails = tails_of(row_offsets, len(column_indices)).astype(column_indices.dtype, copy=False)
-    built = build(
-        tails,
-        column_indices,
-        len(row_offsets) - 1,
-        direction="reverse",
-        keep_duplicates=True,
-        keep_loops=True,
-    )
-    return built.row_offsets, built.column_indices

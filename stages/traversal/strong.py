@@ -39,7 +39,8 @@ def prepared_strong(
 
     Raises `StageError` for a strategy that does not run here and for a constant that it does not have.
     """
-    from gravel.kernels.strong_components import reversed_rows, strong_components
+    from gravel.kernels.csr.reversed import reversed_rows
+    from gravel.kernels.strong_components import strong_components
 
     name = default_on(graph.backend) if strategy == "auto" else strategy
     try:
@@ -50,7 +51,7 @@ def prepared_strong(
     started = time.perf_counter()
     back: tuple[Any, ...] = ()
     if name != "tarjan":
-        back = rows if graph.symmetric else reversed_rows(*rows)
+        back = rows if graph.symmetric else reversed_rows(*rows)[:2]
         if graph.backend == "cuda":
             import cupy
 

@@ -1,7 +1,7 @@
 """Builds, checks and times every CUDA kernel on one GPU, in one call; a table comes last.
 
     python -m tests.benchmarks.gpu kron20 kron22 kron24 uniform grid --sources 32 --set alpha=12
-    python -m tests.benchmarks.gpu kron24 cnr-2000.graph-txt.gz --parts check,bfs --each far_rows=0,1,auto
+    python -m tests.benchmarks.gpu kron24 cnr-2000.graph-txt.gz --parts bfs --each deferred_rows=0,1,auto
 
 Graphs are made on the device, or read from files that gravel reads. Searches are checked before they are
 timed: both strategies agree on every distance and predecessor, and every edge joins levels at most one

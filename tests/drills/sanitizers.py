@@ -67,8 +67,8 @@ WAYS: dict[str, list[dict[str, object]]] = {
     "flex": [{}, {"configuration": "baseline"}, {"configuration": "config1"}],
     "direction_optimizing": [
         {},
-        {"alpha": 1e18, "beta": 1e18, "far_rows": False},
-        {"alpha": 1e18, "beta": 1e18, "far_rows": True},
+        {"alpha": 1e18, "beta": 1e18, "deferred_rows": False},
+        {"alpha": 1e18, "beta": 1e18, "deferred_rows": True},
     ],
     "multi_source": [{}, {"alpha": 1e18, "beta": 1e18}],
 }

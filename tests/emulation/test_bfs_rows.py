@@ -16,7 +16,7 @@ from tests.kernels.test_bfs_rows import TUNINGS
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
-STEPS = ("pull_uncached", "alternate", "flood_and_pull", "push", "team_spills")
+STEPS = ("pull_uncached", "alternate", "unqueued_and_pull", "push", "team_spills")
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import sys
 import numpy
 import pytest
 
+from gravel.kernels.bfs.cuda.deferred_rows import DeferredRows, find_deferred_rows
 from gravel.kernels.bfs.cuda.direction_optimizing import prepare
-from gravel.kernels.bfs.cuda.far_rows import FarRows, find_far_rows
 from gravel.kernels.csr import build
 from gravel.kernels.generate.rmat import rmat as kronecker
 from gravel.kernels.layouts import columns_as_rows
@@ -16,7 +16,7 @@ from gravel.stages.ingest import read_edges
 from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import check, csr_of, long_rows, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_cuda_bfs import ALWAYS_PULL, FAR_ROWS, TUNINGS
+from tests.kernels.test_cuda_bfs import ALWAYS_PULL, DEFERRED_ROWS, TUNINGS
 from tests.zoo import DATA, needs_data
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -28,7 +28,7 @@ STEPS = (
     "pull_by_degree",
     "pull_by_degree_planes",
     "alternate",
-    "flood_and_pull",
+    "unqueued_and_pull",
     "push",
     "team_spills",
 )
@@ -45,7 +45,7 @@ def on_cpu(monkeypatch) -> None:
         "search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "level_loop.event_milliseconds": lambda work: work() or 1.0,
-        "far_rows.load": strict_cupy.load,
+        "deferred_rows.load": strict_cupy.load,
         "by_degree.load": strict_cupy.load,
     }.items():
         monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{name}", stand_in)
@@ -60,25 +60,25 @@ def search(csr, output, **constants):
     return made
 
 
-@pytest.mark.parametrize("far_rows", FAR_ROWS)
+@pytest.mark.parametrize("deferred_rows", DEFERRED_ROWS)
 @pytest.mark.parametrize(("index", "output"), [(numpy.uint32, "distance"), (numpy.uint64, "both")])
-def test_every_step(index, output, far_rows) -> None:
+def test_every_step(index, output, deferred_rows) -> None:
     skewed = fast_csr(rmat(8, 8), symmetric=True, index=index)
     for csr in (*(csr_of(name, True, index) for name in SMALL), skewed):
         for constants in ({}, *(TUNINGS[name] for name in STEPS)):
-            search(csr, output, far_rows=far_rows, **constants)
+            search(csr, output, deferred_rows=deferred_rows, **constants)
 
 
-@pytest.mark.parametrize("far_rows", FAR_ROWS)
+@pytest.mark.parametrize("deferred_rows", DEFERRED_ROWS)
 @pytest.mark.parametrize("output", ["distance", "both"])
-def test_long_rows(output, far_rows) -> None:
-    search(fast_csr(long_rows(), symmetric=True), output, far_rows=far_rows, **ALWAYS_PULL)
+def test_long_rows(output, deferred_rows) -> None:
+    search(fast_csr(long_rows(), symmetric=True), output, deferred_rows=deferred_rows, **ALWAYS_PULL)
 
 
-def far_rows_of(csr, kept=2) -> FarRows:
+def deferred_rows_of(csr, kept=2) -> DeferredRows:
     offsets, columns = map(strict_cupy.on_device, csr)
     longer = strict_cupy.on_device(numpy.flatnonzero(numpy.diff(csr[0]) > 128))
-    return find_far_rows(offsets, columns, longer, kept=kept)
+    return find_deferred_rows(offsets, columns, longer, kept=kept)
 
 
 def stars(*, joined: bool, index=numpy.uint32):
@@ -97,10 +97,10 @@ def stars(*, joined: bool, index=numpy.uint32):
 
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 def test_rows_are_far_where_their_first_arcs_lead_to_nothing_near_the_largest(index) -> None:
-    assert far_rows_of(stars(joined=False, index=index)) == FarRows(2306, 3, 2)
-    assert far_rows_of(stars(joined=True, index=index)) == FarRows(2306, 3, 0)
-    assert far_rows_of(stars(joined=False, index=index), kept=1000) == FarRows(3304, 0, 0)
-    assert far_rows_of(csr_of("path_33", True, index)) == FarRows(2306, 0, 0)
+    assert deferred_rows_of(stars(joined=False, index=index)) == DeferredRows(2306, 3, 2)
+    assert deferred_rows_of(stars(joined=True, index=index)) == DeferredRows(2306, 3, 0)
+    assert deferred_rows_of(stars(joined=False, index=index), kept=1000) == DeferredRows(3304, 0, 0)
+    assert deferred_rows_of(csr_of("path_33", True, index)) == DeferredRows(2306, 0, 0)
 
 
 def in_order(csr, order):
@@ -113,7 +113,7 @@ def in_order(csr, order):
 def test_no_row_of_a_kronecker_graph_is_far(order) -> None:
     source, target = kronecker(16, 16, 1, backend="cpu")
     csr = in_order(build(source, target, 1 << 16)[:2], order)
-    assert far_rows_of(csr) == FarRows(2306, 17, 0)
+    assert deferred_rows_of(csr) == DeferredRows(2306, 17, 0)
 
 
 @needs_data
@@ -121,14 +121,14 @@ def test_no_row_of_a_kronecker_graph_is_far(order) -> None:
 def test_most_long_rows_of_a_crawl_are_far(order) -> None:
     edges, _ = read_edges(DATA / "cnr-2000.graph-txt.gz")
     csr = in_order(build(edges.source, edges.target, edges.vertex_count)[:2], order)
-    assert far_rows_of(csr) == FarRows(2306, 89, 77)
+    assert deferred_rows_of(csr) == DeferredRows(2306, 89, 77)
 
 
 @needs_data
 @pytest.mark.parametrize("name", ["ego-Twitter.undirected.jlg.gz", "facebook_combined.txt.xz"])
 def test_no_row_of_a_social_graph_is_far(name) -> None:
     edges, _ = read_edges(DATA / name)
-    assert far_rows_of(build(edges.source, edges.target, edges.vertex_count)[:2]).far == 0
+    assert deferred_rows_of(build(edges.source, edges.target, edges.vertex_count)[:2]).far == 0
 
 
 def test_the_choice_is_made_by_the_graph_and_said() -> None:
@@ -139,4 +139,4 @@ def test_the_choice_is_made_by_the_graph_and_said() -> None:
     ]
     assert "as all others: 0 of 3 rows" in joined.notes[0]
     assert "no row has 2,306 arcs" in search(csr_of("star_300", True), "distance").notes[0]
-    assert search(stars(joined=False), "both", far_rows=False).notes == []
+    assert search(stars(joined=False), "both", deferred_rows=False).notes == []

@@ -36,8 +36,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("SIDES * CONTROL_WORDS", "bfs.cuda.level_loop", "CONTROL_WORDS"),
         ("MOST_IN_TEAM", "bfs.cuda.level_loop", "MOST_IN_TEAM"),
         ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
-        ("ALONE", "bfs.cuda.far_rows", "ALONE"),
-        ("WHOLE_BLOCK", "bfs.cuda.far_rows", "WHOLE_BLOCK"),
+        ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
+        ("WHOLE_BLOCK", "bfs.cuda.deferred_rows", "WHOLE_BLOCK"),
         ("DONE + 1", "bfs.cuda.level_loop", "len(STEPS)"),
         ("sizeof(Progress) <= 2048", "bfs.cuda.level_loop", "STATIC_SHARED == 2048"),
         *(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.point_to_point import prepare, reversed_rows
+from gravel.kernels.csr.reversed import reversed_rows
+from gravel.kernels.point_to_point import prepare
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.point_to_point_case import check, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted

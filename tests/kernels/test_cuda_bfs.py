@@ -11,22 +11,29 @@ from tests.zoo import scipy_distances
 pytestmark = pytest.mark.gpu
 
 ALWAYS_PULL = {"alpha": 1e18, "floor": 0.0, "beta": 1e18}
-FAR_ROWS = (True, False)
+DEFERRED_ROWS = (True, False)
 TUNINGS = {
     "default": {},
     "pull": ALWAYS_PULL,
-    "pull_uncached": ALWAYS_PULL | {"words_per_open": 0.0},
-    "pull_near": ALWAYS_PULL | {"far_rows": False},
-    "pull_far": ALWAYS_PULL | {"far_rows": True},
+    "pull_uncached": ALWAYS_PULL | {"words_per_unvisited": 0.0},
+    "pull_near": ALWAYS_PULL | {"deferred_rows": False},
+    "pull_far": ALWAYS_PULL | {"deferred_rows": True},
     "pull_planes": ALWAYS_PULL | {"planes": 1},
     "pull_more_planes": ALWAYS_PULL | {"planes": 3},
     "pull_by_degree": ALWAYS_PULL | {"by_degree": True},
     "pull_by_degree_planes": ALWAYS_PULL | {"by_degree": True, "planes": 2},
     "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
     "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "patience": 1, "team_limit": 0},
-    "push": {"alpha": 0.0, "team_limit": 0, "flood": 1e18},
-    "flood": {"alpha": 0.0, "team_limit": 0, "flood": 0.0},
-    "flood_and_pull": {"alpha": 3.0, "floor": 0.0, "team_limit": 0, "flood": 0.0, "beta": 3.0, "patience": 1},
+    "push": {"alpha": 0.0, "team_limit": 0, "unqueued": 1e18},
+    "unqueued": {"alpha": 0.0, "team_limit": 0, "unqueued": 0.0},
+    "unqueued_and_pull": {
+        "alpha": 3.0,
+        "floor": 0.0,
+        "team_limit": 0,
+        "unqueued": 0.0,
+        "beta": 3.0,
+        "patience": 1,
+    },
     "team_of_one": {"alpha": 0.0, "team_blocks": 1},
     "team_of_all": {"alpha": 0.0, "team_blocks": 128, "team_limit": 1 << 20},
     "team_of_three": {"alpha": 0.0, "team_blocks": 3},
@@ -86,10 +93,10 @@ def test_direction_optimizing_on_hubs(skewed, tuning, output) -> None:
 
 @pytest.mark.parametrize("output", ["distance", "both"])
 @pytest.mark.parametrize("planes", [0, 1])
-@pytest.mark.parametrize("far_rows", FAR_ROWS)
-def test_the_longest_rows_are_read_by_blocks_or_not(output, planes, far_rows) -> None:
+@pytest.mark.parametrize("deferred_rows", DEFERRED_ROWS)
+def test_the_longest_rows_are_read_by_blocks_or_not(output, planes, deferred_rows) -> None:
     for index in (numpy.uint32, numpy.uint64):
-        tuning = ALWAYS_PULL | {"planes": planes, "far_rows": far_rows}
+        tuning = ALWAYS_PULL | {"planes": planes, "deferred_rows": deferred_rows}
         check(long_rows(), "direction_optimizing", symmetric=True, output=output, index=index, **tuning)
 
 

@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from gravel.kernels.point_to_point import prepare, reversed_rows
+from gravel.kernels.csr.reversed import reversed_rows
+from gravel.kernels.point_to_point import prepare
 from gravel.kernels.sssp import sssp
 from gravel.kernels.threads import thread_count
 from tests.kernels.point_to_point_case import check, pairs_of, unweighted

@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csgraph, csr_array
 
 from gravel.kernels.csr import build
+from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.strategy import strategies_in
-from gravel.kernels.strong_components import PACKAGE, reversed_rows, strong_components
+from gravel.kernels.strong_components import PACKAGE, strong_components
 from tests.zoo import zoo
 
 STRATEGIES = sorted(name for name, each in strategies_in(PACKAGE).items() if each.cpu)
@@ -98,7 +99,7 @@ def test_predecessors_may_be_left_out(strategy):
     for rows in random_graphs():
         found = strong_components(*rows, strategy=strategy).component
         numpy.testing.assert_array_equal(found, expected(*rows))
-    for given, made in zip(turned(*rows), reversed_rows(*rows), strict=True):
+    for given, made in zip(turned(*rows), reversed_rows(*rows)[:2], strict=True):
         numpy.testing.assert_array_equal(given, made)
 
 

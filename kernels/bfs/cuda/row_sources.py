@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
-from gravel.kernels.bfs.cuda.far_rows import find_far_rows
+from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
 from gravel.kernels.bfs.cuda.level_loop import IN_PLANE
 from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
 from gravel.kernels.layouts import device_rows
@@ -45,7 +45,7 @@ class ColumnSource:
     SOURCE = "kernels/bfs/direction_optimizing.cu"
     ENCODED = False  # whether weights are others than arcs, and entries fewer than they weigh
 
-    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, far_rows: bool | None) -> None:
+    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, deferred_rows: bool | None) -> None:
         import cupy
 
         if one_lane:
@@ -53,7 +53,7 @@ class ColumnSource:
         self._offsets = cupy.ascontiguousarray(rows.arrays["row_offsets"])
         self._columns = cupy.ascontiguousarray(rows.arrays["column_indices"])
         self._vertices, self._arcs, self._tree = rows.vertex_count, rows.arc_count, tree
-        self._far_rows = far_rows
+        self._deferred_rows = deferred_rows
         self.dtype = self._columns.dtype
         self.arguments = self._offsets, self._columns
         self.entry_bytes = 8 + (self.dtype.itemsize if tree else 0)
@@ -74,9 +74,9 @@ class ColumnSource:
 
     def load(self, *, pull: bool, planes: int) -> Any:
         """Load the search's kernel, which defers long rows in bottom-up levels where that is worthwhile."""
-        far = self._far_rows
+        far = self._deferred_rows
         if far is None:
-            far = pull and self._has_far_rows(planes)
+            far = pull and self._has_deferred_rows(planes)
         macros = {"VERTEX": vertex_macro(self.dtype), "TREE": self._tree, "DEFER_ROWS": int(far)}
         self._module = load(self.SOURCE, **macros)
         return self._module.get_function("search")
@@ -88,9 +88,9 @@ class ColumnSource:
             self.notes.append("bottom-up levels look first at neighbours of high degree")
         return self._classes is not None
 
-    def _has_far_rows(self, planes: int) -> bool:
+    def _has_deferred_rows(self, planes: int) -> bool:
         """Whether bottom-up levels read long rows far, all of which are hubs; says so in `notes`."""
-        found = find_far_rows(self._offsets, self._columns, self._hubs, kept=2 + planes * IN_PLANE)
+        found = find_deferred_rows(self._offsets, self._columns, self._hubs, kept=2 + planes * IN_PLANE)
         way = "by whole blocks" if found.far else "as all others"
         self.notes.append(f"bottom-up levels read the longest rows {way}: {found.reason()}")
         return found.far > 0
@@ -129,14 +129,16 @@ class EncodedSource:
     MEASURE = "kernels/bfs/measure_rows.cu"
     ENCODED = True
 
-    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, far_rows: bool | None) -> None:
+    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, deferred_rows: bool | None) -> None:
         import numpy
 
         layout = layout_of(rows.layout)
         if one_lane:
             layout.check_one_lane()
-        if far_rows is not None:
-            raise ValueError(f"far_rows is {far_rows}; it is for columns, and these rows are {rows.layout}")
+        if deferred_rows is not None:
+            raise ValueError(
+                f"deferred_rows is {deferred_rows}; it is for columns, and these rows are {rows.layout}"
+            )
         self.dtype = numpy.dtype(rows.dtype)
         self._rows = with_units(rows, cut=not one_lane)  # which keeps the arrays alive
         self._vertices = rows.vertex_count

@@ -39,14 +39,14 @@ class Tuning:
     alpha: float | None = None
     beta: float = 0.0
     floor: float = 0.0
-    flood: float = 1e18  # a search that never goes bottom-up needs every level's queue
+    unqueued: float = 1e18  # a search that never goes bottom-up needs every level's queue
     patience: int = 0
     team_blocks: int = 64
     team_capacity: int = 4096
     team_limit: int = 1 << 16
-    words_per_open: float = 0.0
+    words_per_unvisited: float = 0.0
     planes: int | None = 0
-    far_rows: bool | None = None
+    deferred_rows: bool | None = None
     by_degree: bool | None = None
     one_lane: bool = False
 
@@ -83,7 +83,9 @@ class RowsSearch(LevelLoopSearch):
         self.output = output
         self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
         made = EncodedSource if rows.layout != "csr" else ColumnSource
-        source = made(rows, tree=self._labels.tree, one_lane=tuning.one_lane, far_rows=tuning.far_rows)
+        source = made(
+            rows, tree=self._labels.tree, one_lane=tuning.one_lane, deferred_rows=tuning.deferred_rows
+        )
         self._source = source  # which keeps the arrays alive
         measured, item = source.measure(), source.dtype.itemsize
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
@@ -153,9 +155,9 @@ class RowsSearch(LevelLoopSearch):
             cupy.empty(max(measured.hubs, 1), source.dtype),
             *self._work_arrays(),
             *(numpy.uint64(x) for x in counts),
-            *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.flood, *scale)),
+            *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.unqueued, *scale)),
             *(numpy.uint64(x) for x in (tuning.patience, team_blocks, capacity, limit, *uneven, shared)),
-            numpy.float64(tuning.words_per_open),
+            numpy.float64(tuning.words_per_unvisited),
             numpy.uint64(planes),
             *kept,
         )

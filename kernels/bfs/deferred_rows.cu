@@ -1,4 +1,4 @@
-// Rows that a bottom-up step would read far in vain, counted before any search; see kernels/bfs/cuda/far_rows.py.
+// Rows that a bottom-up step would read far in vain, counted before any search; see kernels/bfs/cuda/deferred_rows.py.
 //
 // Contract. row_offsets i64 (vertices + 1), columns VERTEX sorted by row, rows i64 (count) vertices to look at,
 // largest u64 (1), zeroed before `find_largest`; counts u64 (2), zeroed before `count_far`. Block: a multiple of 32.

@@ -1,4 +1,4 @@
-"""Whether the bottom-up levels of a graph read long rows far in vain; see `kernels/bfs/far_rows.cu`.
+"""Whether the bottom-up levels of a graph read long rows far in vain; see `kernels/bfs/deferred_rows.cu`.
 
 A bottom-up level reads a row until it meets a visited neighbour. A warp that comes far in a long row keeps
 the grid waiting, so such rows may be put off and read by whole blocks. That searches cnr-2000, a crawl,
@@ -23,14 +23,14 @@ from typing import Any
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
 
-SOURCE = "kernels/bfs/far_rows.cu"
+SOURCE = "kernels/bfs/deferred_rows.cu"
 BLOCK = 256
 MOST_BLOCKS = 1 << 11
 ALONE, WHOLE_BLOCK = 256, 2048  # arcs of a row, as in pull_columns.cuh
 
 
 @dataclass(frozen=True)
-class FarRows:
+class DeferredRows:
     """How many rows have `least` arcs, so that they may be put off, and how many of them would be."""
 
     least: int
@@ -47,7 +47,7 @@ class FarRows:
         )
 
 
-def find_far_rows(row_offsets: Any, column_indices: Any, rows: Any, *, kept: int) -> FarRows:
+def find_deferred_rows(row_offsets: Any, column_indices: Any, rows: Any, *, kept: int) -> DeferredRows:
     """Count the rows that would be put off.
 
     Parameters
@@ -63,7 +63,7 @@ def find_far_rows(row_offsets: Any, column_indices: Any, rows: Any, *, kept: int
 
     least = kept + ALONE + WHOLE_BLOCK
     if not len(rows):
-        return FarRows(least, 0, 0)
+        return DeferredRows(least, 0, 0)
     module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype))
     counts = cupy.zeros(3, cupy.uint64)
     listed = rows, numpy.uint64(len(rows))
@@ -77,4 +77,4 @@ def find_far_rows(row_offsets: Any, column_indices: Any, rows: Any, *, kept: int
         (row_offsets, column_indices, *listed, *sizes, counts[2:], counts[:2]),
     )
     long, far, _ = (int(count) for count in counts.get())
-    return FarRows(least, long, far)
+    return DeferredRows(least, long, far)
