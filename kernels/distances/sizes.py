@@ -47,7 +47,7 @@ def device_bytes(vertices: int, arcs: int, itemsize: int, sources: int) -> int:
     words = next((each for each in (2, 8, 32) if 32 * each >= sources), 32)
     # Rows longer than a piece have at most twice the pieces that their arcs fill.
     pieces = 2 * arcs // 256 * (2 * itemsize + 16)
-    # Lengths of rows, the places of long ones, and what sorts them are there while these are listed: 69 bytes
-    # a vertex at Kronecker 16, 18 and 20 on an H200.
+    # What is made before a batch, lengths of rows and places of long ones among it: 69 bytes a vertex at
+    # Kronecker 16, 18 and 20 on an H200 (tests/stages/statements).
     pieces += 72 * vertices
     return 3 * 4 * words * vertices + 12 * (vertices // 32 + 1) + pieces + 64 * 32 * words
