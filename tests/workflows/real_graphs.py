@@ -13,6 +13,7 @@ import numpy
 import pytest
 from scipy.sparse import csgraph, csr_array
 
+from gravel.kernels.ids.distinct import distinct
 from tests.zoo import DATA
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -89,7 +90,7 @@ def read(path: Path) -> RealGraph:
         return _numbered(path, _pairs("\n".join(lines[1:]).replace(",", " ")), n)
     body = [line.replace(",", " ") for line in lines if line[:1].isdigit()]
     pairs = _pairs("\n".join(body))
-    ids = numpy.unique(pairs)
+    ids = distinct(pairs)
     return RealGraph(path, ids, numpy.searchsorted(ids, pairs[:, 0]), numpy.searchsorted(ids, pairs[:, 1]))
 
 
