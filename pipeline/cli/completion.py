@@ -1,4 +1,4 @@
-"""gravel completion: what a shell reads so that it completes verbs, options, stages, runs and parameters."""
+"""gravel completion: what a shell reads so that it completes commands, options, stages, runs and parameters."""
 
 from __future__ import annotations
 

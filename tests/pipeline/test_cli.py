@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gravel.pipeline.cli import VERBS, main
+from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.errors import exit_code, render, run_command
 from gravel.pipeline.core.errors import GravelError, Location, RequestError
 from gravel.pipeline.plugins.installed import Catalogue
@@ -28,7 +28,7 @@ def test_help_lists_the_verbs() -> None:
     result = gravel("--help")
     assert result.exit_code == 0
     for verb in ("plan", "dag", "stages", "schema"):
-        assert VERBS[verb] in result.stdout
+        assert COMMANDS[verb] in result.stdout
 
 
 def test_every_verb_that_is_listed_has_help() -> None:
