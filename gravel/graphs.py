@@ -95,7 +95,10 @@ class Graph(MeasuredGraph):
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         info = self.info()
-        return f"<gravel.Graph: {info.vertices:,} vertices, {info.edges:,} edges, {kind}, ids are {info.ids}>"
+        return (
+            f"<gravel.Graph: {info.vertices:,} {'vertex' if info.vertices == 1 else 'vertices'}, "
+            f"{info.edges:,} {'edge' if info.edges == 1 else 'edges'}, {kind}, ids are {info.ids}>"
+        )
 
     def _repr_html_(self) -> str:
         from gravel.picture import table

@@ -126,7 +126,8 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
     name="gravel",
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Each command has its own --help. Start with your data: gravel run FILE --sources ID. `gravel docs` has the documentation.",
+    epilog="Each command has its own --help. To search a data file: gravel run FILE --sources ID. "
+    "The documentation: gravel docs.",
 )
 @click.option(
     "--version",

@@ -24,7 +24,12 @@ from tests.pipeline.test_plan import Bench
 __all__ = ["bench"]
 
 
-def test_help_lists_the_verbs() -> None:
+@pytest.mark.parametrize("group", ["cache", "trust", "datasets", "schedule"])
+def test_the_lines_of_a_group_are_whole(group: str) -> None:
+    assert "..." not in gravel(group, "--help").output.partition("Commands:")[2]
+
+
+def test_help_lists_the_commands() -> None:
     result = gravel("--help")
     assert result.exit_code == 0
     for verb in ("plan", "dag", "stages", "schema"):

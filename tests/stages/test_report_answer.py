@@ -48,6 +48,7 @@ def test_one_measurement_has_its_figure_its_verdict_and_its_machine():
     assert verdict == "passed"
     assert facts["checked"] == "Passed: 1 check on 2 searches, from the graph alone."
     assert facts["machine"] == "a test"
+    assert facts["reached"] == "31 of 31 vertices (100 %); the farthest at distance 1 to 2."
     assert facts["asked"].startswith("A graph of 31 vertices and 904 arcs; strategy serial")
     assert facts["compared"] == "Nothing: one way of searching was measured."
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gravel.stages.sections.answer.beside import beside_papers, beside_runs
 from gravel.stages.sections.answer.checks import UNCHECKED, verdict_of
+from gravel.stages.sections.answer.found import leading, reached
 from gravel.stages.sections.answer.sentences import asked, count, sentence
 from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.ranks.times import in_turns
@@ -17,6 +18,9 @@ from gravel.stages.sections.repetitions import repeated_times, typical
 
 TIMED = ("Measurement", "Probe", "Links", "Counters")
 """Kinds of artifact that name the machine they were measured on."""
+
+MAX_MEASURES = 6
+"""Centralities of which the answer names the first vertices."""
 
 MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
@@ -37,10 +41,13 @@ def answer_section(
     every = by_kind.get("Measurement", [])
     measured = typical(every)
     verdict, checks = verdict_of(measured, by_kind.get("Verification", []))
-    facts: list[list[str]] = []
+    facts: list[list[Any]] = []
     if measured:
         facts.append(["asked", asked(measured, repeated_times(every))])
         facts.append(["checked", checks])
+        facts += reached(measured[0][1]) if len(measured) == 1 else []
+    elif "Centrality" in by_kind:
+        facts += leading([one for _, one in by_kind["Centrality"]][:MAX_MEASURES])
     facts += graph500_facts(measured)
     machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
     if machines:
