@@ -179,7 +179,10 @@ def _built(converted: Edges | Rows, directed: bool, machine: Machine, host_memor
 
 
 def load(path: str | os.PathLike[str] | Path) -> Graph:
-    """Read a graph that `Graph.save` wrote."""
+    """Read a graph that `Graph.save` wrote.
+
+    Raises FileNotFoundError for a folder without one, and ValueError for a damaged one.
+    """
     from gravel.saving import load_graph
 
     return load_graph(path)

@@ -282,7 +282,10 @@ class Graph(MeasuredGraph):
         return placed(self, where, device_memory)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read."""
+        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read.
+
+        Returns the folder. Raises FileExistsError for a path that is there.
+        """
         from gravel.saving import save_graph
 
         return save_graph(self, path)

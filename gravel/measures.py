@@ -22,7 +22,8 @@ Progress = Callable[[int, int], None]
 class Measure(Labelled):
     """A number for each vertex that was asked for, under the caller's ids.
 
-    `values` has the numbers in the order of the vertices, and `milliseconds` says how long they took.
+    `values` has the numbers in the order of the vertices, float64 (int64 for eccentricity and neighbourhood).
+    `milliseconds` says how long they took.
     """
 
     def __init__(

@@ -179,3 +179,15 @@ def test_results_come_before_details_and_nothing_is_said_twice():
     shown = {each["title"] for each in made if each["part"] != "data"}
     assert "Experiments" in shown
     assert not {"Every strategy on every graph", "Arc rates"} & shown
+
+
+def test_strategies_without_cpu_code_are_one_reason():
+    reasons = {
+        f"bfs[strategy={name}]": f"needs a GPU: strategy {name} has no CPU code"
+        for name in ("flex", "hybrid", "two_phase", "persistent")
+    }
+    not_run = {**reasons, "bfs[graph=other,strategy=flex]": reasons["bfs[strategy=flex]"]}
+    _, facts, _ = answer({"bfs": searched("serial", 2.0)}, not_run=not_run)
+    assert facts["not run"] == (
+        "5 stage runs: needs a GPU: no CPU code of strategies flex, hybrid, two_phase and 1 more."
+    )

@@ -5,6 +5,7 @@ It is derived from the artifacts alone, so that it cannot say more than was meas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ TIMED = ("Measurement", "Probe", "Links", "Counters")
 
 MAX_MEASURES = 6
 """Centralities of which the answer names the first vertices."""
+
+NO_CPU_CODE = re.compile(r"needs a GPU: strategy (\w+) has no CPU code")
+"""A reason that a report has once for all strategies."""
 
 MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
@@ -81,8 +85,17 @@ def _ending(verdict: str) -> str:
 
 def _not_run(reasons: Mapping[str, str]) -> str:
     several: dict[str, int] = {}
+    without_code: dict[str, int] = {}
     for reason in reasons.values():
-        several[reason] = several.get(reason, 0) + 1
+        found = NO_CPU_CODE.fullmatch(reason)
+        group, name = (without_code, found[1]) if found else (several, reason)
+        group[name] = group.get(name, 0) + 1
+    if without_code:
+        names = list(without_code)
+        rest = f" and {len(names) - MAX_REASONS} more" if len(names) > MAX_REASONS else ""
+        word = "strategies" if len(names) > 1 else "strategy"
+        reason = f"needs a GPU: no CPU code of {word} {', '.join(names[:MAX_REASONS])}{rest}"
+        several[reason] = sum(without_code.values())
     told = [
         f"{count(number, 'stage run')}: {reason}" for reason, number in list(several.items())[:MAX_REASONS]
     ]
