@@ -76,7 +76,7 @@ class Labels:
 
 
 class Labelled(ABC):
-    """A result as columns: `vertex` and its labels, or `source`, `target` and the values of pairs or edges."""
+    """A result as columns: `vertex` and labels, or `source`, `target` and the values of pairs or edges."""
 
     @abstractmethod
     def _columns(self) -> dict[str, Labels]:
