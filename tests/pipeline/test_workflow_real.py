@@ -124,3 +124,11 @@ def test_the_home_of_nobody_is_a_name_like_any_other(tmp_path: Path) -> None:
     path.write_text("stages: {e: {stage: ingest, file: ~nobody-of-that-name/a.txt}}")
     parameters = load_workflow(path).stages["e"].variants[()].parameters
     assert "~nobody-of-that-name/a.txt" in parameters.model_dump_json()
+
+
+def test_another_yaml_file_is_no_workflow() -> None:
+    with pytest.raises(WorkflowError) as caught:
+        load_workflow(Path(__file__).parents[2] / "workflows" / "published.yaml")
+    (problem,) = caught.value.problems
+    assert problem.message == "this is no workflow: it has papers, tables, claims"
+    assert "begins with `stages:`" in (problem.hint or "")

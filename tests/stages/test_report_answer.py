@@ -191,3 +191,16 @@ def test_strategies_without_cpu_code_are_one_reason():
     assert facts["not run"] == (
         "5 stage runs: needs a GPU: no CPU code of strategies flex, hybrid, two_phase and 1 more."
     )
+
+
+def test_groups_name_the_labels_once():
+    members = {
+        f"bfs[output={output},s={name}]": searched(name, time, asked={"strategy": name, "output": output})
+        for output in ("distance", "predecessor")
+        for name, time in (("serial", 4.0), ("hybrid", 2.0))
+    }
+    _, facts, _ = answer(members)
+    assert facts["compared"].startswith(
+        "distance: fastest is hybrid, 2 ms; the slowest, serial, takes 2 times"
+    )
+    assert "(distance)" not in facts["compared"]
