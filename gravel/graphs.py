@@ -43,7 +43,7 @@ class Info:
     directed: bool
     ids: str
     bytes: int
-    lies: str
+    memory: str
     order: str
     layout: str
 
@@ -128,7 +128,7 @@ class Graph(MeasuredGraph):
             directed=self.directed,
             ids=self._ids.kind,
             bytes=sum(int(each.nbytes) for each in arrays) + self._ids.nbytes,
-            lies={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
+            memory={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
                 where, where
             ),
             order=getattr(stored, "method", statistics.get("order", {}).get("method", "original")),

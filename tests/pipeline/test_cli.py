@@ -108,7 +108,8 @@ def test_plan_of_what_is_cached_fits_anywhere(bench: Bench) -> None:
         (["--where", "order=rmc"], "did you mean 'rcm'?"),
         (["--only", "bsf"], "did you mean 'bfs'?"),
         (["--host-memory", "much"], "is not a size in bytes"),
-        (["--no-such-option"], "--no-such-option"),
+        (["--no-such-option"], "error: no such option '--no-such-option'"),
+        (["--repeat", "x"], "hint: `gravel plan --help` lists"),
         (["--set", "scale=abc"], "w.yaml:13:51: error: `source.rmat.scale` of stage ingest is 'abc'"),
     ],
 )
@@ -170,7 +171,7 @@ def fails(error: BaseException) -> Any:
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "x.bin"), 1, "error: x.bin: no space left on device"),
         (ZeroDivisionError("by zero"), 1, "gravel failed (ZeroDivisionError: by zero); the traceback is in "),
-        (click.UsageError("what"), 2, "Error: what"),
+        (click.UsageError("What."), 2, "error: what"),
     ],
 )
 def test_errors_become_messages_and_codes(
