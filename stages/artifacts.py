@@ -321,16 +321,19 @@ class Centrality(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Batches(Artifact):
-    """How long the batches of a `Centrality` took: records of `sources`, `milliseconds` and `resumed`.
+    """How long the batches of a `Centrality` took: records of `sources`, times, `worker` and `resumed`.
 
-    A batch that was `resumed` was searched by an earlier run, which did not end. `form` is how a batch
-    searched, such as "1024 together".
+    `milliseconds` is what a batch took, and `began` when it began, in milliseconds of searching before it,
+    those of earlier runs included. A batch that was `resumed` was searched by an earlier run, which did not
+    end. `form` is how a batch searched, such as "1024 together". `workers` names those of this run, by
+    number, where there were several.
     """
 
     measure: str
     backend: str
     form: str
     batches: Json
+    workers: Json = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

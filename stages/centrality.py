@@ -9,6 +9,7 @@ from gravel.kernels.betweenness import sizes as betweenness_sizes
 from gravel.kernels.distances.sizes import device_bytes, queue_bytes, widest
 from gravel.stages.artifacts import Graph
 from gravel.stages.measuring.parameters import CentralityParameters
+from gravel.stages.measuring.spreading import demanded, need_of_workers, share_of
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.traversal.parameters import RandomSources, VertexSources
 
@@ -49,6 +50,7 @@ def centrality(
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.errors import StageError
+    from gravel.stages.measuring.over_workers import over_reserved
     from gravel.stages.measuring.values import all_betweenness, all_eccentricities, of_vertices
     from gravel.stages.traversal.opening import check_sources, draw_sources, read_graph
 
@@ -67,6 +69,7 @@ def centrality(
     everything = numpy.arange(graph.vertex_count) if chosen is None else chosen
     starts = everything if graph.permutation is None else graph.permutation[everything]
     memory = parameters.memory or _free(graph, context.machine)
+    over = over_reserved(context, parameters, input, graph, memory)
     try:
         if parameters.measure == "betweenness":
             candidates = numpy.flatnonzero(numpy.diff(graph.first_offsets))
@@ -76,11 +79,11 @@ def centrality(
                 sources = numpy.sort(drawn)
             if graph.permutation is not None:
                 sources = graph.permutation[sources]
-            found = all_betweenness(context, parameters, graph, sources, len(candidates), memory)
+            found = all_betweenness(context, parameters, graph, sources, len(candidates), memory, over)
         elif parameters.measure == "eccentricity" and chosen is None:
             found = all_eccentricities(context, graph, memory)
         else:
-            found = of_vertices(context, parameters, graph, starts, memory)
+            found = of_vertices(context, parameters, graph, starts, memory, over)
     except TooNarrow as error:
         raise StageError(str(error), hint="allow more memory, or use a machine that has it") from None
     except TooManyPaths as error:
@@ -101,7 +104,11 @@ def centrality(
         sources=batches.total if parameters.measure == "betweenness" else None,
     )
     return measured, Batches(
-        measure=parameters.measure, backend=graph.backend, form=form, batches=batches.records()
+        measure=parameters.measure,
+        backend=graph.backend,
+        form=form,
+        batches=batches.records(),
+        workers=batches.names,
     )
 
 
@@ -114,12 +121,19 @@ def _estimate(
     parameters: CentralityParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     graph = inputs["input"][0]
-    n, asked = graph.vertices, parameters.vertices
-    sources = n if asked == "all" else _count(asked)
+    asked = parameters.sources if parameters.measure == "betweenness" else parameters.vertices
+    sources = graph.vertices if asked == "all" else _count(asked)
+    need = _on_one(parameters, graph, sources, share_of(parameters, machine))
+    return need_of_workers(parameters, graph, sources, machine, need)
+
+
+def _on_one(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
+    n = graph.vertices
     width = 4 if n < 1 << 32 else 8
-    outputs = (Extent(kind="Centrality", vertices=n, bytes=16 * sources), Extent(kind="Batches", bytes=0))
+    rows = n if parameters.measure == "betweenness" else sources
+    outputs = (Extent(kind="Centrality", vertices=n, bytes=16 * rows), Extent(kind="Batches", bytes=0))
     if parameters.measure == "betweenness":
-        return _betweenness(parameters, graph, machine, outputs)
+        return _betweenness(parameters, graph, max(1, sources), machine, outputs)
     # A checkpoint copies the sums of the sources twice.
     results = COMPILED + graph.bytes + 8 * n + (64 + 2 * 32) * sources
     if machine.backend == "cuda":
@@ -134,10 +148,13 @@ def _estimate(
 
 
 def _betweenness(
-    parameters: CentralityParameters, graph: Extent, machine: Machine, outputs: tuple[Extent, ...]
+    parameters: CentralityParameters,
+    graph: Extent,
+    sources: int,
+    machine: Machine,
+    outputs: tuple[Extent, ...],
 ) -> Need:
-    n, asked = graph.vertices, parameters.sources
-    sources = max(1, n if asked == "all" else _count(asked))
+    n = graph.vertices
     width = 4 if n < 1 << 32 else 8
     # Sources, values, and the sums of a checkpoint, copied twice.
     results = BETWEENNESS_COMPILED + graph.bytes + 8 * n + 16 * n + 24 * n
@@ -158,7 +175,7 @@ def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:
 
 STAGE = Stage(
     name="centrality",
-    version=2,
+    version=3,
     about="Computes closeness, harmonic centrality, eccentricities, neighbourhood sizes or betweenness.",
     parameters=CentralityParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the undirected graph")},
@@ -166,5 +183,6 @@ STAGE = Stage(
     run=centrality,
     estimate=_estimate,
     cuda=True,
-    hidden=frozenset({"memory"}),
+    ranks=demanded,
+    hidden=frozenset({"memory", "workers"}),
 )

@@ -30,6 +30,9 @@ class CentralityParameters(Parameters):
     """Count a path for its ends, too, in `betweenness`."""
     memory: ByteSize | None = Field(default=None, gt=0)
     """The most memory that a batch of searches may take beside the graph; by default all that is there."""
+    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
+    """Workers, of one GPU each on GPUs, that search batches at the same time and hold the whole graph each.
+    `auto` takes several GPUs where that is predicted to save time. Results are the same with any number."""
 
     @model_validator(mode="after")
     def _fit_together(self) -> CentralityParameters:
@@ -41,6 +44,11 @@ class CentralityParameters(Parameters):
         own = {"sources", "normalized", "endpoints"} & self.model_fields_set
         if self.measure != "betweenness" and own:
             raise ValueError(f"{self.measure} takes no {min(own)}; only betweenness does")
+        if self.measure == "eccentricity" and self.vertices == "all" and self.workers not in ("auto", 1):
+            raise ValueError(
+                f"eccentricities of all vertices come from few searches, each by what those before it found, "
+                f"so that {self.workers} workers are of no use; workers are for chosen vertices"
+            )
         if isinstance(self.vertices, VertexSources):
             listed = self.vertices.vertices
             twice = next((each for i, each in enumerate(listed) if each in listed[:i]), None)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.measuring.batches import Arrays, Batches
+from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
+from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.context import Context
+    from gravel.stages.measuring.over_workers import Workers
     from gravel.stages.measuring.parameters import CentralityParameters
     from gravel.stages.traversal.graph import SearchedGraph
+
+Over = Callable[[int], "Workers"]
+"""Makes workers ready for so many sources."""
 
 
 def of_vertices(
@@ -21,9 +28,9 @@ def of_vertices(
     graph: SearchedGraph,
     starts: NDArray[Any],
     memory: int,
+    over: Over | None,
 ) -> tuple[NDArray[Any], Batches, str]:
     """Return the measure of each start, from a search of its own; the batches; and their form."""
-    from gravel.kernels.distances import many
     from gravel.kernels.distances.aggregates import Aggregates
     from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step
@@ -33,28 +40,21 @@ def of_vertices(
     if len(starts):
         order = in_step(graph.row_offsets, graph.columns, starts)
         sources = starts if order is None else starts[order]
-        searches = many.prepare(
-            graph.row_offsets,
-            graph.columns,
-            symmetric=True,
-            sources=len(starts),
-            max_depth=parameters.hops,
-            memory=memory,
-        )
-        form = "one by one" if searches.independent else f"{searches.batch} together"
 
-        def restore(done: int, state: Arrays) -> None:
-            for name, array in _sums(found.part(0, done)).items():
-                array[:] = state[name]
+        def take(first: int, last: int, sums: Arrays) -> None:
+            for name in SUMS:
+                getattr(found, name)[first:last] = sums[name]
 
-        batches.run(
-            sources,
-            searches.batch,
-            lambda first, last: searches.run(sources[first:last], found.part(first, last)),
-            lambda done: _sums(found.part(0, done)),
-            restore,
-            "sums of sources",  # they are the same in every form
-        )
+        here = None if over else Here(searcher_of(graph, parameters, len(starts), memory))
+        with over(len(starts)) if over else nullcontext(here) as there:
+            form, batches.names = there.form, there.names
+            batches.run(
+                len(sources),
+                there.searched(sources, take),
+                lambda done: {name: getattr(found, name)[:done] for name in SUMS},
+                lambda done, state: take(0, done, state),
+                there.rounding,
+            )
         if order is not None:
             found = found.back(order)
     value: NDArray[Any]
@@ -64,10 +64,6 @@ def of_vertices(
         name = {"harmonic": "reciprocal", "neighbourhood": "reached"}
         value = getattr(found, name.get(parameters.measure, parameters.measure))
     return value, batches, form
-
-
-def _sums(found: Any) -> Arrays:
-    return {name: getattr(found, name) for name in ("reached", "total", "reciprocal", "eccentricity")}
 
 
 def all_eccentricities(
@@ -84,12 +80,12 @@ def all_eccentricities(
 
     checkpoint, batches = context.checkpoint(), Batches(context, graph.vertex_count, "vertices")
     found = checkpoint.load()
-    began = time.perf_counter()
+    began = time.time()
 
     def progress(done: int, total: int) -> None:
         nonlocal began
-        now = time.perf_counter()
-        batches.note(done, (now - began) * 1e3)
+        now = time.time()
+        batches.note(Batch(done, began, (now - began) * 1e3))
         began = now
 
     def keep(lower: Any, upper: Any) -> None:
@@ -98,7 +94,7 @@ def all_eccentricities(
     known = None
     if found is not None:
         known = found["lower"], found["upper"]
-        batches.begin([int(numpy.count_nonzero(known[0] == known[1]))], [0.0])
+        batches.begin([Batch(int(numpy.count_nonzero(known[0] == known[1])), 0.0, 0.0)])
     values = eccentricities(
         graph.row_offsets,
         graph.columns,
@@ -119,6 +115,7 @@ def all_betweenness(
     sources: NDArray[Any],
     candidates: int,
     memory: int,
+    over: Over | None,
 ) -> tuple[NDArray[Any], Batches, str]:
     """Return the betweenness of all vertices in the order of the rows, from some of the `candidates`.
 
@@ -126,22 +123,34 @@ def all_betweenness(
     """
     import numpy
 
-    from gravel.kernels.betweenness.sums import arranged, prepare, scale
+    from gravel.kernels.betweenness.sums import arranged, scale
 
     batches = Batches(context, len(sources))
     if not len(sources):
         return numpy.zeros(graph.vertex_count), batches, "none"
     rows = graph.row_offsets, graph.columns
     sources = arranged(rows, rows, sources)
-    sums = prepare(rows, rows, sources=len(sources), endpoints=parameters.endpoints, memory=memory)
-    batches.run(
-        sources,
-        sums.batch,
-        lambda first, last: sums.run(sources[first:last]),
-        lambda done: {"sums": sums.get()},
-        lambda done, state: sums.set(state["sums"]),
-        sums.form,
-    )
+    if over is None:
+        sums = Shares(graph, parameters, len(sources), memory).sums
+        batches.run(
+            len(sources),
+            one_by_one(len(sources), sums.batch, lambda first, last: sums.run(sources[first:last])),
+            lambda done: {"sums": sums.get()},
+            lambda done, state: sums.set(state["sums"]),
+            sums.form,
+        )
+        form, total = sums.form, sums.get()
+    else:
+        total = numpy.zeros(graph.vertex_count)
+        with over(len(sources)) as there:
+            form, batches.names = there.form, there.names
+            batches.run(
+                len(sources),
+                there.searched(sources, lambda first, last, found: _add_up(total, found["parts"])),
+                lambda done: {"sums": total},
+                lambda done, state: numpy.copyto(total, state["sums"]),
+                there.rounding,
+            )
     factor = scale(
         graph.vertex_count,
         normalized=parameters.normalized,
@@ -149,4 +158,10 @@ def all_betweenness(
         endpoints=parameters.endpoints,
         sampled=len(sources) / candidates,
     )
-    return sums.get() * factor, batches, sums.form
+    return total * factor, batches, form
+
+
+def _add_up(total: NDArray[Any], parts: NDArray[Any]) -> None:
+    """Add the sums of parts in their order: any other is rounded differently."""
+    for part in parts:
+        total += part
