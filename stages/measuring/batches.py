@@ -57,6 +57,7 @@ class Batches:
         """
         import numpy
 
+        self._since = time.time()
         checkpoint = self.context.checkpoint()
         found = checkpoint.load()
         if found is not None and bytes(found["form"]).decode() == form:

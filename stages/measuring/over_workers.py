@@ -143,8 +143,10 @@ class Workers:
         sources: int,
     ) -> None:
         self._context, self._graph, self._workers = context, graph, workers
-        share = memory if graph.backend == "cuda" else memory // workers
-        self._task = Task(uuid.uuid4().hex, parameters, stored, context.machine, sources, share)
+        # Workers without GPUs share the memory that is free, but not what a batch is allowed.
+        shared = graph.backend != "cuda" and parameters.memory is None
+        memory //= workers if shared else 1
+        self._task = Task(uuid.uuid4().hex, parameters, stored, context.machine, sources, memory)
 
     def __enter__(self) -> Workers:
         token = self._task.token

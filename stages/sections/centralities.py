@@ -31,7 +31,8 @@ def centrality_sections(members: Members) -> list[dict[str, Any]]:
         sections += [_summary(measured), _top(measured)]
         sections += [_distribution(label, one) for label, one in measured if len(one.value) > 1]
     if any(one.batches for _, one in timed):
-        sections += [_batches(timed), _times(timed)]
+        several = [(label, one) for label, one in timed if one.workers]
+        sections += [_batches(timed), *([_workers(several)] if several else []), _times(timed)]
     return sections
 
 
@@ -126,12 +127,11 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
     rows = []
     for label, one in timed:
         sources = sum(each["sources"] for each in one.batches)
-        seconds = sum(each["milliseconds"] for each in one.batches) / 1e3
+        seconds = _elapsed(one)
         resumed = sum(each["sources"] for each in one.batches if each["resumed"])
         rate = sources / seconds if seconds > 0 else None
-        rows.append(
-            [label, one.measure, one.backend, one.form, len(one.batches), sources, resumed, seconds, rate]
-        )
+        facts = (one.measure, one.backend, one.form, max(1, len(one.workers)), len(one.batches))
+        rows.append([label, *facts, sources, resumed, seconds, rate])
     return {
         "kind": "table",
         "title": "Batches of centralities",
@@ -140,15 +140,41 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
             "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided."
         ),
         "columns": [
-            *("run", "measure", "backend", "form", "batches", "sources", "resumed", "seconds"),
+            *("run", "measure", "backend", "form", "workers", "batches", "sources", "resumed", "seconds"),
             "sources a second",
         ],
         "rows": rows,
     }
 
 
+def _elapsed(one: Batches) -> float:
+    """Return the seconds from the first batch to the end of the last, in the runs that searched."""
+    return max((each["began"] + each["milliseconds"] for each in one.batches), default=0.0) / 1e3
+
+
+def _workers(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
+    rows = []
+    for label, one in timed:
+        now = [each for each in one.batches if not each["resumed"]]
+        begun = min((each["began"] for each in now), default=0.0)
+        for number, name in enumerate(one.workers):
+            own = [each for each in now if each["worker"] == number]
+            busy = sum(each["milliseconds"] for each in own) / 1e3
+            whole = _elapsed(one) - begun / 1e3
+            facts = (len(own), sum(each["sources"] for each in own), busy)
+            rows.append([label, number, name, *facts, busy / whole if whole > 0 else None])
+    return {
+        "kind": "table",
+        "title": "Workers of batches",
+        "about": "Batches of this run alone: which worker searched how many, and the share of time it took.",
+        "columns": ["run", "worker", "name", "batches", "sources", "seconds", "share of the time"],
+        "rows": rows,
+    }
+
+
 def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
-    lines, data = [], {}
+    lines: list[Line] = []
+    data: dict[str, dict[str, list[Any]]] = {}
     for number, (label, one) in enumerate(timed[:COLORS]):
         each = [batch for batch in one.batches if batch["sources"]]
         ends, done = [], 0
@@ -156,7 +182,9 @@ def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
             done += batch["sources"]
             ends.append(done)
         cost = [batch["milliseconds"] / batch["sources"] for batch in each]
-        data[label] = {"sources": ends, "milliseconds": [batch["milliseconds"] for batch in each]}
+        data[label] = {"sources": ends}
+        for name in ("began", "milliseconds", "worker"):
+            data[label][name] = [batch[name] for batch in each]
         step = max(1, -(-len(ends) // MAX_POINTS))
         lines.append(
             Line(

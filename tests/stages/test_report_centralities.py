@@ -26,9 +26,21 @@ TIMES = Batches(
     backend="cpu",
     form="64 together",
     batches=[
-        {"sources": 64, "milliseconds": 128.0, "resumed": True},
-        {"sources": 32, "milliseconds": 32.0, "resumed": False},
+        {"sources": 64, "began": 0.0, "milliseconds": 128.0, "worker": 0, "resumed": True},
+        {"sources": 32, "began": 128.0, "milliseconds": 32.0, "worker": 0, "resumed": False},
     ],
+)
+DEALT = Batches(
+    measure="betweenness",
+    backend="cpu",
+    form="parts of 8",
+    batches=[
+        {"sources": 8, "began": 0.0, "milliseconds": 900.0, "worker": 1, "resumed": True},
+        {"sources": 16, "began": 1000.0, "milliseconds": 1000.0, "worker": 1, "resumed": False},
+        {"sources": 16, "began": 1000.0, "milliseconds": 500.0, "worker": 0, "resumed": False},
+        {"sources": 8, "began": 1500.0, "milliseconds": 250.0, "worker": 0, "resumed": False},
+    ],
+    workers=["a, process 3", "b, process 4"],
 )
 
 
@@ -71,11 +83,28 @@ def test_a_distribution_counts_every_vertex(one: Centrality, bars: int) -> None:
 def test_time_by_batch_and_what_was_resumed() -> None:
     found = by_title({"a": CLOSE, "t": TIMES})
     assert found["Batches of centralities"]["rows"] == [
-        ["t", "closeness", "cpu", "64 together", 2, 96, 64, 0.16, 600.0]
+        ["t", "closeness", "cpu", "64 together", 1, 2, 96, 64, 0.16, 600.0]
     ]
+    assert "Workers of batches" not in found
     (line,) = found["Time by batch"]["chart"]["panels"][0]["lines"]
     assert (line["x"], line["y"]) == ([64, 96], [2.0, 1.0])
-    assert found["Time by batch"]["data"]["t"] == {"sources": [64, 96], "milliseconds": [128.0, 32.0]}
+    assert found["Time by batch"]["data"]["t"] == {
+        "sources": [64, 96],
+        "began": [0.0, 128.0],
+        "milliseconds": [128.0, 32.0],
+        "worker": [0, 0],
+    }
+
+
+def test_batches_of_several_workers_count_the_time_that_passed() -> None:
+    found = by_title({"a": CLOSE, "t": DEALT})
+    (row,) = found["Batches of centralities"]["rows"]
+    assert row[4:] == [2, 4, 48, 8, 2.0, 24.0]
+    assert found["Workers of batches"]["rows"] == [
+        ["t", 0, "a, process 3", 2, 24, 0.75, 0.75],
+        ["t", 1, "b, process 4", 1, 16, 1.0, 1.0],
+    ]
+    assert found["Time by batch"]["data"]["t"]["worker"] == [1, 1, 0, 0]
 
 
 def test_nothing_is_said_of_no_vertices() -> None:
