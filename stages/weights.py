@@ -19,6 +19,10 @@ MOST_VERTICES = 1 << 32
 BYTES_PER_EDGE = 20
 """Of an edge as it is read: both ends, its weight as float64 and as it is stored."""
 
+BYTES_PER_ARC = 16
+"""Peak of `gravel.kernels.csr.weighted.build_weighted` beside the edges: keys, and the columns and weights
+that are taken from them."""
+
 BYTES_PER_REORDERED_ARC = 32
 """Of an arc in its new order: rows and weights as they were, both ends anew, and what sorts them."""
 
@@ -76,8 +80,6 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
 
 def weighted_bytes(vertices: int, edges: int) -> int:
     """Count what `weighted_graph` takes at once, with both arcs of each edge."""
-    from gravel.kernels.csr.weighted import BYTES_PER_ARC
-
     return 8 * (vertices + 2) + BYTES_PER_EDGE * edges + 2 * BYTES_PER_ARC * edges
 
 
