@@ -37,9 +37,9 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
     """
     import numpy
 
-    from gravel.kernels.csr.reversed import reversed_rows
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.point_to_point import prepare
+    from gravel.stages.turning import backward_rows
 
     if graph.placed is not None:
         raise StageError(
@@ -55,10 +55,7 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
         )
     rows: tuple[Any, Any, Any] = graph.row_offsets, graph.columns, weights
     there = on_device if graph.backend == "cuda" else numpy.asarray
-    reverse: tuple[Any, Any, Any] | None = None
-    if not graph.symmetric:
-        offsets, columns, lengths = reversed_rows(*map(on_host, rows))
-        reverse = there(offsets), there(columns), None if lengths is None else there(lengths)
+    reverse = None if graph.symmetric else backward_rows(*rows)
     if weights is not None:
         rows = (*rows[:2], there(weights))
     try:

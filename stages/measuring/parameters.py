@@ -8,6 +8,7 @@ from pydantic import ByteSize, Field, model_validator
 
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.parameters import RandomSources, VertexSources
+from gravel.stages.turning import Direction
 
 
 class CentralityParameters(Parameters):
@@ -15,8 +16,8 @@ class CentralityParameters(Parameters):
 
     measure: Literal["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"]
     """`closeness` is the reciprocal of the mean distance, times the share of vertices that are reached.
-    `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance within the
-    component. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
+    `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance to a
+    vertex that is reached. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
     `betweenness` is the share of shortest paths between two others that go through the vertex."""
     vertices: Literal["all"] | RandomSources | VertexSources = "all"
     """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`."""
@@ -28,6 +29,9 @@ class CentralityParameters(Parameters):
     """Divide `betweenness` by the number of pairs of other vertices."""
     endpoints: bool = False
     """Count a path for its ends, too, in `betweenness`."""
+    direction: Direction = "out"
+    """Of a directed graph, take distances from the vertex along arcs (`out`), those to it (`in`), or let arcs
+    lead both ways. NetworkX has `in` for closeness and harmonic centrality, and `out` for eccentricity."""
     memory: ByteSize | None = Field(default=None, gt=0)
     """The most memory that a batch of searches may take beside the graph; by default all that is there."""
 

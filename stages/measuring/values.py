@@ -31,12 +31,12 @@ def of_vertices(
     found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
     form = "none"
     if len(starts):
-        order = in_step(graph.row_offsets, graph.columns, starts)
+        order = in_step(graph.row_offsets, graph.columns, starts) if graph.symmetric else None
         sources = starts if order is None else starts[order]
         searches = many.prepare(
             graph.row_offsets,
             graph.columns,
-            symmetric=True,
+            symmetric=graph.symmetric,
             sources=len(starts),
             max_depth=parameters.hops,
             memory=memory,
@@ -127,13 +127,15 @@ def all_betweenness(
     import numpy
 
     from gravel.kernels.betweenness.sums import arranged, prepare, scale
+    from gravel.stages.turning import backward_rows
 
     batches = Batches(context, len(sources))
     if not len(sources):
         return numpy.zeros(graph.vertex_count), batches, "none"
     rows = graph.row_offsets, graph.columns
-    sources = arranged(rows, rows, sources)
-    sums = prepare(rows, rows, sources=len(sources), endpoints=parameters.endpoints, memory=memory)
+    back = rows if graph.symmetric else backward_rows(*rows)[:2]
+    sources = arranged(rows, back, sources)
+    sums = prepare(rows, back, sources=len(sources), endpoints=parameters.endpoints, memory=memory)
     batches.run(
         sources,
         sums.batch,
@@ -145,7 +147,7 @@ def all_betweenness(
     factor = scale(
         graph.vertex_count,
         normalized=parameters.normalized,
-        directed=False,
+        directed=not graph.symmetric,
         endpoints=parameters.endpoints,
         sampled=len(sources) / candidates,
     )
