@@ -85,8 +85,8 @@ def harmonic(graph: Graph, vertices: Any, progress: Progress | None) -> Measure:
 
 def neighbourhood(graph: Graph, hops: int, vertices: Any, progress: Progress | None) -> Measure:
     """Count vertices within some hops; see `Graph.neighbourhood`."""
-    if hops < 0:
-        raise ValueError(f"hops is {hops}; it must be 0 or more")
+    if hops != int(hops) or hops < 0:
+        raise ValueError(f"hops is {hops}; it must be a whole number, 0 or more")
     return _by_sources(
         graph, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
     )

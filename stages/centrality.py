@@ -139,11 +139,24 @@ def _distances(
         batch = device_bytes(n, graph.arcs, width, sources)
         rows = 8 * n + width * graph.arcs
         limit = int(parameters.memory or max(0, machine.device_memory - rows))
-        return Need(results, rows + max(BOUNDS * n, min(batch, limit)), outputs)
+        refusal = _too_little(parameters, n // 8 + width * n)
+        return Need(results, rows + max(BOUNDS * n, min(batch, limit)), outputs, refusal=refusal)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes))
     _, _, batch = widest(n, width, max(1, sources), machine.threads, limit)
     own = machine.threads * queue_bytes(n, width)
-    return Need(results + max(batch, own, BOUNDS * n), 0, outputs)
+    refusal = _too_little(parameters, queue_bytes(n, width))
+    return Need(results + max(batch, own, BOUNDS * n), 0, outputs, refusal=refusal)
+
+
+def _too_little(parameters: CentralityParameters, least: int) -> str:
+    """Say that not even one search fits into the memory that is allowed; nothing where it does.
+
+    Bounds of eccentricities may leave nothing to search.
+    """
+    bounded = parameters.measure == "eccentricity" and parameters.vertices == "all"
+    if parameters.memory is None or least <= parameters.memory or bounded:
+        return ""
+    return f"a search takes {least:,} bytes beside the graph, and `memory` is {int(parameters.memory):,}"
 
 
 def _betweenness(
@@ -160,11 +173,13 @@ def _betweenness(
     if machine.backend == "cuda":
         batch = betweenness_sizes.device_bytes(n, graph.arcs, width, sources, n, symmetric=not graph.directed)
         limit = int(parameters.memory or max(0, machine.device_memory - rows - back))
-        return Need(results + tails, rows + back + min(batch, limit), outputs)
+        refusal = _too_little(parameters, betweenness_sizes.block_bytes(n, width) + 8 * n)
+        return Need(results + tails, rows + back + min(batch, limit), outputs, refusal=refusal)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - back))
     each = betweenness_sizes.thread_bytes(n, width, n)
     threads = max(1, min(machine.threads, sources, (limit - 8 * n) // max(1, each)))
-    return Need(results + max(tails, threads * each + 8 * n), 0, outputs)
+    refusal = _too_little(parameters, each + 8 * n)
+    return Need(results + max(tails, threads * each + 8 * n), 0, outputs, refusal=refusal)
 
 
 def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:

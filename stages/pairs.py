@@ -29,10 +29,13 @@ def pair_bytes(vertices: int, arcs: int, backend: str) -> int:
     return bytes_of_pair(vertices, arcs, 4 if vertices < 1 << 32 else 8, 8)
 
 
-def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQueries:
+def prepare_pairs(
+    graph: SearchedGraph, weights: Any | None, room: int, direction: str = "out"
+) -> PairQueries:
     """Make a graph ready, with the weights of its arcs or None to count arcs.
 
-    `room` is the bytes that pairs may take, on the device or the host. Raises `StageError` where not one
+    `room` is the bytes that pairs may take, on the device or the host. `direction` is that in which the graph
+    was turned, for errors. Raises `StageError` where not one
     fits, for rows that are not whole in memory, and for weights that are negative or NaN.
     """
     import numpy
@@ -61,7 +64,7 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
     try:
         return prepare(*rows, reverse=reverse, at_once=at_once)
     except ValueError as error:
-        raise unusable(error, graph.permutation) from None
+        raise unusable(error, graph.permutation, direction) from None
 
 
 def find_between(

@@ -73,7 +73,7 @@ class PathsParameters(Parameters):
         Discriminator(_form),
     ]
     """`[[from, to], ...]` in ids as the input file writes them, `{random: k, seed: s}`, or
-    `{vertices: [[from, to], ...]}` in the order of `symmetrize`."""
+    `{vertices: [[from, to], ...]}` in the order of `symmetrize`. A pair listed twice has two paths."""
     by: Literal["auto", "arcs", "weights"] = "auto"
     """What makes a path long: how many `arcs` it has, or their `weights`. `auto` takes weights if there are
     any."""
@@ -127,7 +127,8 @@ def paths(
     graph = read_graph(searched, context.machine)
     sources, targets = _ends(parameters, graph)
     weights = unpacked_weights(searched.weights)
-    queries = prepare_pairs(graph, weights, parameters.memory or _free(graph, weights, context.machine))
+    room = parameters.memory or _free(graph, weights, context.machine)
+    queries = prepare_pairs(graph, weights, room, direction)
     found = find_between(
         graph,
         queries,

@@ -20,9 +20,9 @@ class CentralityParameters(Parameters):
     vertex that is reached. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
     `betweenness` is the share of shortest paths between two others that go through the vertex."""
     vertices: Literal["all"] | RandomSources | VertexSources = "all"
-    """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`."""
+    """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`, each once."""
     hops: Annotated[int, Field(ge=0)] | None = None
-    """The distance up to which `neighbourhood` counts."""
+    """The distance up to which `neighbourhood` counts; beyond the largest, all that is reached."""
     sources: Literal["all"] | RandomSources = "all"
     """From which vertices `betweenness` searches: `all`, or `{random: k, seed: s}` for an estimate."""
     normalized: bool = True

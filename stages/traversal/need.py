@@ -35,6 +35,7 @@ from gravel.stages.traversal.placing import (
     plan_ranks,
     plan_rows,
     search_count,
+    stored_searches,
     width_of,
 )
 from gravel.stages.traversal.spreading import Spreading, plan_spreading
@@ -360,7 +361,7 @@ def _compiled(bfs: bool, encoded: bool) -> int:
 
 def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...]:
     n = graph.vertices
-    count = search_count(parameters)
+    count = stored_searches(parameters, n)
     labels = label_bytes(parameters, width_of(n), 4 if n < 1 << 31 else 8) * n
     return (
         Extent(

@@ -16,6 +16,9 @@ from gravel.stages.turning import Direction
 
 MAX_ID = (1 << 63) - 1
 
+MAX_DEPTH = (1 << 31) - 1
+"""Distances are int32 while a search makes them."""
+
 
 class RandomSources(Parameters):
     """Sources drawn among the vertices that have arcs, the same for every order, layout and rank count."""
@@ -92,7 +95,7 @@ class TraverseParameters(Parameters):
     must not contradict them."""
     sources: Sources = RandomSources(random=16)
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, `{file: LIST}`, which has one
-    such id a line, or `{vertices: [...]}`."""
+    such id a line, or `{vertices: [...]}`. A source that is listed twice is searched from twice."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
     """The labels of each vertex. `checks` is for distributed graphs and keeps no labels: the ranks check
     theirs after each search, and only the outcome is kept. Components accept `checks` alone."""
@@ -100,8 +103,8 @@ class TraverseParameters(Parameters):
     """Search a directed graph along its arcs (`out`), against them (`in`), or as if they led both ways.
     Distances of `in` are those to the source, and predecessors come next on the way there. Of arcs both ways
     between two vertices, `sssp` takes the smallest weight. Not for encoded rows or partitions."""
-    max_depth: int | None = Field(default=None, ge=0)
-    """Do not search beyond this distance."""
+    max_depth: int | None = Field(default=None, ge=0, le=MAX_DEPTH)
+    """Do not search beyond this distance; a search ends where nothing more is reached."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
     """Constants of the strategy by name, for example `{alpha: 15, beta: 18}` or `{mapping: warp}`."""
     backend: Literal["auto", "cpu", "cuda"] = "auto"

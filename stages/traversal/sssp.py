@@ -11,7 +11,7 @@ from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.placing import search_count, width_of
+from gravel.stages.traversal.placing import stored_searches, width_of
 from gravel.stages.traversal.records import asked_of, placement_record
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
 from gravel.stages.turning import turned_extent, with_turning
@@ -124,7 +124,7 @@ def prepare_paths(
             **constants,
         )
     except ValueError as error:
-        raise unusable(error, graph.permutation) from None
+        raise unusable(error, graph.permutation, parameters.direction) from None
     return search, notes
 
 
@@ -202,7 +202,7 @@ def estimate(
     """State the graph, the queues and labels of one search, and those that are kept."""
     read = inputs["input"][0]
     graph = turned_extent(read, parameters.direction)
-    n, m, count = graph.vertices, graph.arcs, search_count(parameters)
+    n, m, count = graph.vertices, graph.arcs, stored_searches(parameters, graph.vertices)
     width, tree = width_of(n), 4 if n < 1 << 31 else 8
     # What words take is known with the weights.
     labels = (8 + (tree if parameters.output == "both" else 0)) * n
