@@ -119,4 +119,7 @@ def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
 
 
 def _sentence(error: Any) -> str:
-    return str(error["msg"]).removeprefix("Value error, ")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "value_error":
+        return message
+    return f"{'.'.join(map(str, error['loc']))} is {error['input']!r}: {message}"

@@ -179,8 +179,9 @@ class Traversal(Artifact):
     max_depth: int | None = None
     checks: Json = None
     converged: bool = True
+    direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
 
-    added: ClassVar[dict[str, Any]] = {"converged": True}
+    added: ClassVar[dict[str, Any]] = {"converged": True, "direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,6 +318,9 @@ class Centrality(Artifact):
     vertex_count: int
     hops: int | None = None  # of a neighbourhood
     sources: int | None = None  # vertices that betweenness was searched from
+    direction: str = "out"  # of a directed graph: "out", "in" or "both"
+
+    added: ClassVar[dict[str, Any]] = {"direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,6 +355,9 @@ class Paths(Artifact):
     offsets: Array | None = None  # (pairs + 1,) int64
     vertex: Array | None = None  # (vertices of all paths,) int64
     vertex_count: int
+    direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
+
+    added: ClassVar[dict[str, Any]] = {"direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,14 +87,13 @@ RESIDENT: dict[str, Kept] = {}
 def make_ready(gang: RankContext, task: Task) -> Ready:
     """Read the graph and keep it; one worker of the gang."""
     from gravel.kernels.threads import set_threads
-    from gravel.stages.measuring.searcher import searcher_of
-    from gravel.stages.traversal.opening import read_graph
+    from gravel.stages.measuring.searcher import read_turned, searcher_of
 
     for other in [other for other in RESIDENT if other != task.token]:
         del RESIDENT[other]
     started = time.perf_counter()
     set_threads(task.machine.threads)
-    graph = READ.get(task.token) or read_graph(task.stored, task.machine)
+    graph = READ.get(task.token) or read_turned(task.stored, task.parameters.direction, task.machine)
     searcher = searcher_of(graph, task.parameters, task.sources, task.memory)
     RESIDENT[task.token] = Kept(gang.rank, task.machine.threads, searcher)
     return Ready(

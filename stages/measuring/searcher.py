@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gravel.stages.measuring.batches import Arrays, Batch, one_by_one
@@ -10,7 +11,9 @@ from gravel.stages.measuring.batches import Arrays, Batch, one_by_one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.artifacts import Graph
     from gravel.stages.measuring.parameters import CentralityParameters
+    from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
 
 SUMS = ("reached", "total", "reciprocal", "eccentricity")
@@ -19,6 +22,14 @@ SUMS = ("reached", "total", "reciprocal", "eccentricity")
 
 FOUND_BYTES = 64 << 20
 """Bytes that a searcher brings back at once, if more than one batch; they wait on its worker till then."""
+
+
+def read_turned(stored: Graph, direction: str, machine: Machine) -> SearchedGraph:
+    """Read a graph so that its rows lead where searches go; distances are counted in arcs."""
+    from gravel.stages.traversal.opening import read_graph
+    from gravel.stages.turning import direction_in, turned_on_host
+
+    return read_graph(turned_on_host(replace(stored, weights=None), direction_in(stored, direction)), machine)
 
 
 class Searcher(Protocol):
@@ -70,7 +81,7 @@ class Distances:
         self._searches = many.prepare(
             graph.row_offsets,
             graph.columns,
-            symmetric=True,
+            symmetric=graph.symmetric,
             sources=sources,
             max_depth=hops,
             memory=memory,
@@ -96,9 +107,11 @@ class Shares:
         self, graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
     ) -> None:
         from gravel.kernels.betweenness.sums import prepare
+        from gravel.stages.turning import backward_rows
 
         rows = graph.row_offsets, graph.columns
-        self.sums = prepare(rows, rows, sources=sources, endpoints=parameters.endpoints, memory=memory)
+        back = rows if graph.symmetric else backward_rows(*rows)[:2]
+        self.sums = prepare(rows, back, sources=sources, endpoints=parameters.endpoints, memory=memory)
         self.batch = self.sums.batch
         batch_bytes = 8 * max(1, graph.vertex_count) * (self.batch // self.sums.part)
         self.most = max(1, FOUND_BYTES // batch_bytes) * self.batch

@@ -34,7 +34,7 @@ def over_workers(
     """Decide for so many sources; asked for or predicted to pay."""
     if isinstance(parameters.workers, int):
         return Spreading(parameters.workers, parameters.workers, "asked for")
-    if machine.backend != "cuda" or (parameters.measure == "eccentricity" and parameters.vertices == "all"):
+    if machine.backend != "cuda" or _bounded(parameters, graph):
         return Spreading(1, 1, "")
     between = parameters.measure == "betweenness"
     search = graph.arcs / (BETWEENNESS_ARCS if between else DISTANCE_ARCS)
@@ -46,6 +46,11 @@ def over_workers(
         lambda workers: spread_seconds(graph, sources, workers, search, brought),
         MOST_WORKERS,
     )
+
+
+def _bounded(parameters: CentralityParameters, graph: Extent) -> bool:
+    """Say whether bounds are found by one search after another, each by what those before it found."""
+    return parameters.measure == "eccentricity" and parameters.vertices == "all" and not graph.directed
 
 
 def share_of(parameters: CentralityParameters, machine: Machine) -> Machine:
@@ -62,6 +67,12 @@ def need_of_workers(
     spreading = over_workers(parameters, graph, sources, machine)
     if spreading.most < 2:
         return need
+    if _bounded(parameters, graph):
+        return replace(
+            need,
+            refusal=f"eccentricities of all vertices come from few searches, one after another, so that "
+            f"{parameters.workers} workers are of no use; they are for chosen vertices",
+        )
     results = AHEAD * max(FOUND_BYTES, 8 * graph.vertices)
     return replace(
         need,

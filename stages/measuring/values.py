@@ -38,7 +38,7 @@ def of_vertices(
     found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
     form = "none"
     if len(starts):
-        order = in_step(graph.row_offsets, graph.columns, starts)
+        order = in_step(graph.row_offsets, graph.columns, starts) if graph.symmetric else None
         sources = starts if order is None else starts[order]
 
         def take(first: int, last: int, sums: Arrays) -> None:
@@ -129,7 +129,8 @@ def all_betweenness(
     if not len(sources):
         return numpy.zeros(graph.vertex_count), batches, "none"
     rows = graph.row_offsets, graph.columns
-    sources = arranged(rows, rows, sources)
+    if graph.symmetric:
+        sources = arranged(rows, rows, sources)
     if over is None:
         sums = Shares(graph, parameters, len(sources), memory).sums
         batches.run(
@@ -154,7 +155,7 @@ def all_betweenness(
     factor = scale(
         graph.vertex_count,
         normalized=parameters.normalized,
-        directed=False,
+        directed=not graph.symmetric,
         endpoints=parameters.endpoints,
         sampled=len(sources) / candidates,
     )

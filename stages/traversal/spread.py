@@ -102,13 +102,18 @@ def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
 
 
 def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
+    from gravel.stages.artifacts import Graph
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import described_search, prepare_search
     from gravel.stages.traversal.opening import open_graph, sources_of
+    from gravel.stages.turning import turned_on_host
 
     started = time.perf_counter()
     parameters, context = task.parameters, PlainContext(task.machine)
-    graph = open_graph(parameters, task.stored, task.machine)
+    stored = task.stored
+    if isinstance(stored, Graph):
+        stored = turned_on_host(stored, parameters.direction)
+    graph = open_graph(parameters, stored, task.machine)
     sources = sources_of(parameters, graph)
     # What compiles while a graph is prepared must not count as its preparation.
     prepare_search(context, graph, parameters)

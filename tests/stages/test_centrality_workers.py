@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -109,6 +110,15 @@ def test_several_workers_find_the_bits_of_one(measure: str, stored: Graph | Orde
     assert all(each["worker"] == 0 for each in alone.batches)
 
 
+@pytest.mark.parametrize("direction", ["out", "in", "both"])
+@pytest.mark.parametrize("measure", ["closeness", "betweenness"])
+def test_workers_turn_directed_graphs(measure: str, direction: str) -> None:
+    stored = graph_of("skewed_random", symmetric=False)
+    wanted, _ = found(PlainContext(), asked(measure, direction=direction), stored)
+    values, _ = found(Reserved(2), asked(measure, direction=direction, workers=2), stored)
+    assert values == wanted
+
+
 @pytest.mark.parametrize("measure", ["closeness", "betweenness"])
 @pytest.mark.parametrize("before", [0, 2, 3])
 @pytest.mark.parametrize("after", [0, 2])
@@ -145,8 +155,12 @@ def test_more_workers_than_there_are() -> None:
     graph = graph_of("skewed_random")
     with pytest.raises(StageError, match="2 workers are asked for, and this process is the only one"):
         centrality(PlainContext(), asked("closeness", workers=2), input=graph)
-    with pytest.raises(ValidationError, match="so that 3 workers are of no use"):
-        CentralityParameters(measure="eccentricity", workers=3)
+    extent = Extent(kind="Graph", vertices=1 << 10, arcs=1 << 15, bytes=136 << 10)
+    for directed, refused in ((False, True), (True, False)):
+        many = CentralityParameters(measure="eccentricity", workers=3)
+        inputs = {"input": (replace(extent, directed=directed),)}
+        need = STAGE.estimate(many, inputs, Machine("cpu", 2, 8 << 30))
+        assert ("so that 3 workers are of no use" in need.refusal) == refused
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         asked("closeness", workers=0)
     assert STAGE.ranks is not None
