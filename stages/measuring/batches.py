@@ -101,7 +101,7 @@ class Batches:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the batches as an artifact has them."""
-        begins = [0, *(each.end for each in self._all[:-1])]
+        begins = [0, *(each.end for each in self._all)][:-1]
         return [
             {
                 "sources": each.end - begin,

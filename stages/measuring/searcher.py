@@ -101,7 +101,7 @@ class Distances:
 
 
 class Shares:
-    """Shares of vertices in shortest paths, summed over parts of the sources."""
+    """Shares of vertices, or arcs, in shortest paths, summed over parts of the sources."""
 
     def __init__(
         self, graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
@@ -111,9 +111,13 @@ class Shares:
 
         rows = graph.row_offsets, graph.columns
         back = rows if graph.symmetric else backward_rows(*rows)[:2]
-        self.sums = prepare(rows, back, sources=sources, endpoints=parameters.endpoints, memory=memory)
+        of_arcs = parameters.measure == "edge_betweenness"
+        self.sums = prepare(
+            rows, back, sources=sources, of_arcs=of_arcs, endpoints=parameters.endpoints, memory=memory
+        )
         self.batch = self.sums.batch
-        batch_bytes = 8 * max(1, graph.vertex_count) * (self.batch // self.sums.part)
+        size = graph.arc_count if of_arcs else graph.vertex_count
+        batch_bytes = 8 * max(1, size) * (self.batch // self.sums.part)
         self.most = max(1, FOUND_BYTES // batch_bytes) * self.batch
         self.form = self.rounding = self.sums.form
 
@@ -131,6 +135,6 @@ def searcher_of(
 
     Raises `gravel.kernels.distances.interface.TooNarrow` where not even the narrowest batch fits.
     """
-    if parameters.measure == "betweenness":
+    if parameters.of_paths:
         return Shares(graph, parameters, sources, memory)
     return Distances(graph, parameters.hops, sources, memory)

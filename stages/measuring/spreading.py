@@ -36,10 +36,9 @@ def over_workers(
         return Spreading(parameters.workers, parameters.workers, "asked for")
     if machine.backend != "cuda" or _bounded(parameters, graph):
         return Spreading(1, 1, "")
-    between = parameters.measure == "betweenness"
-    search = graph.arcs / (BETWEENNESS_ARCS if between else DISTANCE_ARCS)
+    search = graph.arcs / (BETWEENNESS_ARCS if parameters.of_paths else DISTANCE_ARCS)
     # Sums of betweenness come back for parts of the sources, of which most have 256 and more.
-    brought = 8 * graph.vertices // 256 if between else 32
+    brought = sums_bytes(parameters, graph) // 256 if parameters.of_paths else 32
     return weighed(
         f"{sources:,} searches",
         sources * search,
@@ -51,6 +50,11 @@ def over_workers(
 def _bounded(parameters: CentralityParameters, graph: Extent) -> bool:
     """Say whether bounds are found by one search after another, each by what those before it found."""
     return parameters.measure == "eccentricity" and parameters.vertices == "all" and not graph.directed
+
+
+def sums_bytes(parameters: CentralityParameters, graph: Extent) -> int:
+    """State what one array of sums of betweenness takes."""
+    return 8 * (graph.arcs if parameters.measure == "edge_betweenness" else graph.vertices)
 
 
 def share_of(parameters: CentralityParameters, machine: Machine) -> Machine:
@@ -73,7 +77,7 @@ def need_of_workers(
             refusal=f"eccentricities of all vertices come from few searches, one after another, so that "
             f"{parameters.workers} workers are of no use; they are for chosen vertices",
         )
-    results = AHEAD * max(FOUND_BYTES, 8 * graph.vertices)
+    results = AHEAD * max(FOUND_BYTES, sums_bytes(parameters, graph))
     return replace(
         need,
         host_bytes=need.host_bytes + results,

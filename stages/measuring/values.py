@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
@@ -13,6 +14,7 @@ from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.kernels.distances.aggregates import Aggregates
     from gravel.stages.context import Context
     from gravel.stages.measuring.over_workers import Workers
     from gravel.stages.measuring.parameters import CentralityParameters
@@ -22,6 +24,17 @@ Over = Callable[[int], "Workers"]
 """Makes workers ready for so many sources."""
 
 
+@dataclass(frozen=True)
+class Found:
+    """Values, the batches that found them, and their form; of edges with their `ends`, (2, edges)."""
+
+    value: NDArray[Any]
+    batches: Batches
+    form: str
+    ends: NDArray[Any] | None = None
+    estimate: dict[str, float | None] | None = None
+
+
 def of_vertices(
     context: Context,
     parameters: CentralityParameters,
@@ -29,8 +42,10 @@ def of_vertices(
     starts: NDArray[Any],
     memory: int,
     over: Over | None,
-) -> tuple[NDArray[Any], Batches, str]:
-    """Return the measure of each start, from a search of its own; the batches; and their form."""
+) -> Found:
+    """Find the measure of each start, from a search of its own."""
+    import numpy
+
     from gravel.kernels.distances.aggregates import Aggregates
     from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step
@@ -60,16 +75,32 @@ def of_vertices(
     value: NDArray[Any]
     if parameters.measure == "closeness":
         value = closeness(found, graph.vertex_count)
+    elif parameters.measure == "average_path_length":
+        value = found.total / numpy.maximum(1, found.reached - 1)
     else:
         name = {"harmonic": "reciprocal", "neighbourhood": "reached"}
         value = getattr(found, name.get(parameters.measure, parameters.measure))
-    return value, batches, form
+    estimate = None
+    if parameters.measure == "average_path_length":
+        estimate = _estimate(found, parameters.confidence, graph)
+    return Found(value, batches, form, estimate=estimate)
 
 
-def all_eccentricities(
-    context: Context, graph: SearchedGraph, memory: int
-) -> tuple[NDArray[Any], Batches, str]:
-    """Return the eccentricities of all vertices by bounds, in the order of the rows.
+def _estimate(found: Aggregates, confidence: float, graph: SearchedGraph) -> dict[str, float | None]:
+    import math
+
+    import numpy
+
+    from gravel.kernels.distances.average import mean_distance
+
+    candidates = int(numpy.count_nonzero(numpy.diff(graph.first_offsets)))
+    bounds = zip(("value", "low", "high"), mean_distance(found, candidates, confidence), strict=True)
+    finite = {name: each if math.isfinite(each) else None for name, each in bounds}
+    return {**finite, "confidence": confidence}
+
+
+def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> Found:
+    """Find the eccentricities of all vertices by bounds, in the order of the rows.
 
     A batch is what a step decides, by searches that bound others or by searches from the undecided.
     """
@@ -105,7 +136,7 @@ def all_eccentricities(
         keep=keep,
     )
     value: NDArray[Any] = on_host(values)
-    return value, batches, "bounds"
+    return Found(value, batches, "bounds")
 
 
 def all_betweenness(
@@ -116,50 +147,58 @@ def all_betweenness(
     candidates: int,
     memory: int,
     over: Over | None,
-) -> tuple[NDArray[Any], Batches, str]:
-    """Return the betweenness of all vertices in the order of the rows, from some of the `candidates`.
+) -> Found:
+    """Find the betweenness of all vertices in the order of the rows, or of edges, from some `candidates`.
 
     Vertices without arcs are no candidates: they have no share in any path.
     """
     import numpy
 
+    from gravel.kernels.betweenness.edges import sums_of_edges
     from gravel.kernels.betweenness.sums import arranged, scale
+    from gravel.kernels.placement.device_copies import on_host
 
-    batches = Batches(context, len(sources))
-    if not len(sources):
-        return numpy.zeros(graph.vertex_count), batches, "none"
+    of_arcs = parameters.measure == "edge_betweenness"
+    batches, form = Batches(context, len(sources)), "none"
     rows = graph.row_offsets, graph.columns
-    if graph.symmetric:
-        sources = arranged(rows, rows, sources)
-    if over is None:
-        sums = Shares(graph, parameters, len(sources), memory).sums
-        batches.run(
-            len(sources),
-            one_by_one(len(sources), sums.batch, lambda first, last: sums.run(sources[first:last])),
-            lambda done: {"sums": sums.get()},
-            lambda done, state: sums.set(state["sums"]),
-            sums.form,
-        )
-        form, total = sums.form, sums.get()
-    else:
-        total = numpy.zeros(graph.vertex_count)
-        with over(len(sources)) as there:
-            form, batches.names = there.form, there.names
+    total = numpy.zeros(graph.arc_count if of_arcs else graph.vertex_count)
+    if len(sources):
+        if graph.symmetric:
+            sources = arranged(rows, rows, sources)
+        if over is None:
+            sums = Shares(graph, parameters, len(sources), memory).sums
             batches.run(
                 len(sources),
-                there.searched(sources, lambda first, last, found: _add_up(total, found["parts"])),
-                lambda done: {"sums": total},
-                lambda done, state: numpy.copyto(total, state["sums"]),
-                there.rounding,
+                one_by_one(len(sources), sums.batch, lambda first, last: sums.run(sources[first:last])),
+                lambda done: {"sums": sums.get()},
+                lambda done, state: sums.set(state["sums"]),
+                sums.form,
             )
-    factor = scale(
-        graph.vertex_count,
-        normalized=parameters.normalized,
-        directed=not graph.symmetric,
-        endpoints=parameters.endpoints,
-        sampled=len(sources) / candidates,
+            form, total = sums.form, sums.get()
+        else:
+            with over(len(sources)) as there:
+                form, batches.names = there.form, there.names
+                batches.run(
+                    len(sources),
+                    there.searched(sources, lambda first, last, found: _add_up(total, found["parts"])),
+                    lambda done: {"sums": total},
+                    lambda done, state: numpy.copyto(total, state["sums"]),
+                    there.rounding,
+                )
+        total *= scale(
+            graph.vertex_count,
+            normalized=parameters.normalized,
+            directed=not graph.symmetric,
+            endpoints=parameters.endpoints,
+            of_arcs=of_arcs,
+            sampled=len(sources) / candidates,
+        )
+    if not of_arcs:
+        return Found(total, batches, form)
+    ends, values = sums_of_edges(
+        *map(on_host, rows), total, directed=not graph.symmetric, permutation=graph.permutation
     )
-    return total * factor, batches, form
+    return Found(values, batches, form, ends=ends)
 
 
 def _add_up(total: NDArray[Any], parts: NDArray[Any]) -> None:

@@ -30,7 +30,9 @@ MEASURES: dict[str, dict[str, Any]] = {
     "harmonic": {"vertices": {"random": 60}},
     "neighbourhood": {"hops": 2},
     "eccentricity": {"vertices": {"vertices": [5, 9, 2, 70]}},
+    "average_path_length": {"vertices": {"random": 70}},
     "betweenness": {"endpoints": True},
+    "edge_betweenness": {"memory": 400_000, "sources": {"random": 200}},
 }
 
 

@@ -44,6 +44,23 @@ DEALT = Batches(
 )
 
 
+EDGES = Centrality(
+    measure="edge_betweenness",
+    value=numpy.array([0.5, 2.0, 1.0]),
+    vertex=numpy.array([0, 0, 2]),
+    target=numpy.array([1, 3, 3]),
+    vertex_count=4,
+    sources=4,
+)
+MEAN = Centrality(
+    measure="average_path_length",
+    value=numpy.array([1.5, 2.5]),
+    vertex=numpy.array([1, 3]),
+    vertex_count=4,
+    estimate={"value": 2.0, "low": 1.0, "high": None, "confidence": 0.9},
+)
+
+
 def by_title(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {each["title"]: each for each in sections(inputs)}
 
@@ -113,3 +130,24 @@ def test_nothing_is_said_of_no_vertices() -> None:
     found = by_title({"a": empty, "t": none})
     assert found["Top vertices"]["rows"] == []
     assert "Time by batch" not in found
+
+
+def test_edges_have_two_ends() -> None:
+    found = by_title({"a": CLOSE, "e": EDGES})
+    table = found["Top vertices"]
+    assert table["columns"][3:] == ["e: source", "e: target", "edge betweenness"]
+    assert [row[3:] for row in table["rows"]] == [
+        [{"vertex": 0}, {"vertex": 3}, 2.0],
+        [{"vertex": 2}, {"vertex": 3}, 1.0],
+        [{"vertex": 0}, {"vertex": 1}, 0.5],
+        [None, None, None],
+    ]
+    assert found["Centralities"]["rows"][1][-1] is None
+    assert found["Distribution of edge betweenness, e"]["data"]["edges"] == [2, 1]
+    assert sections({"e": EDGES})[0]["title"] == "Edge betweenness of 3 edges."
+
+
+def test_estimates_have_bounds() -> None:
+    found = by_title({"m": MEAN})
+    assert found["Estimates"]["rows"] == [["m", "average path length", 2, 2.0, 1.0, None, 0.9]]
+    assert "Estimates" not in by_title({"a": CLOSE})
