@@ -7,7 +7,7 @@ from typing import Any
 from gravel.kernels.betweenness.interface import Rows, Sums
 from gravel.kernels.distances.interface import DEEP, is_deep
 from gravel.kernels.distances.many import aggregate
-from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, free_bytes
+from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, usable_bytes
 
 
 def prepare(
@@ -27,7 +27,7 @@ def prepare(
         deep = len(forward[0]) - 1 < MAX_INDEPENDENT and _deep(forward)
     kind: Any = Independent if deep else InRows
     found: Sums = kind(
-        forward, backward, sources, of_arcs, endpoints, free_bytes() if memory is None else memory
+        forward, backward, sources, of_arcs, endpoints, usable_bytes() if memory is None else memory
     )
     return found
 

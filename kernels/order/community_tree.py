@@ -14,6 +14,7 @@ three roundings in double precision.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
@@ -53,7 +54,11 @@ def aggregate(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -
     weights = numpy.empty(0, index_dtype(len(columns) + 1))
     while len(tree) < MOST_ROUNDS:
         members = len(offsets) - 1
-        parent = _choices(offsets, columns, weights, volumes, total, len(tree))
+        parent = numpy.empty(members, index_dtype(members))
+        choose = partial(
+            _choose, offsets, columns, weights, volumes, total, numpy.uint64(salt(len(tree))), parent
+        )
+        run_blocks(choose, row_blocks(offsets))
         cluster = numpy.empty_like(parent)
         clusters = _merge(parent, cluster)
         joined = int(numpy.count_nonzero(numpy.diff(offsets)))
@@ -63,24 +68,6 @@ def aggregate(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -
         offsets, columns, weights = contracted(offsets, columns, weights, cluster, clusters)
         volumes = _summed(volumes, cluster, clusters)
     return tree
-
-
-def _choices(
-    offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    volumes: NDArray[numpy.int64],
-    total: float,
-    round_number: int,
-) -> NDArray[Any]:
-    parent = numpy.empty(len(offsets) - 1, index_dtype(len(offsets) - 1))
-    of_round = numpy.uint64(salt(round_number))
-
-    def choose(low: int, high: int) -> None:
-        _choose(offsets, columns, weights, volumes, total, of_round, low, high, parent)
-
-    run_blocks(choose, row_blocks(offsets))
-    return parent
 
 
 def contracted(
@@ -109,14 +96,11 @@ def contracted(
 
     parts = run_blocks(build, row_blocks(bounds))
     new_offsets = numpy.zeros(clusters + 1, numpy.int64)
-    if parts:
-        numpy.cumsum(numpy.concatenate([part[0] for part in parts]), out=new_offsets[1:])
-        return (
-            new_offsets,
-            numpy.concatenate([part[1] for part in parts]),
-            numpy.concatenate([part[2] for part in parts]),
-        )
-    return new_offsets, columns[:0], weights[:0]
+    if not parts:
+        return new_offsets, columns[:0], weights[:0]
+    lengths, new_columns, new_weights = map(numpy.concatenate, zip(*parts, strict=True))
+    numpy.cumsum(lengths, out=new_offsets[1:])
+    return new_offsets, new_columns, new_weights
 
 
 def grouped(cluster: NDArray[Any], clusters: int, dtype: Any) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
@@ -173,9 +157,9 @@ def _choose(
     volumes: NDArray[numpy.int64],
     total: float,
     of_round: numpy.uint64,
+    parent: NDArray[Any],
     low: int,
     high: int,
-    parent: NDArray[Any],
 ) -> None:
     """parent[v] = the cluster that v would merge into, v itself for none; no weights are all ones."""
     for member in range(low, high):

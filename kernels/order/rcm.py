@@ -112,6 +112,26 @@ def _degree(row_offsets: NDArray[Any], vertex: Any) -> Any:
 
 
 @serial
+def _queue_neighbours(
+    row_offsets: NDArray[numpy.int64],
+    column_indices: NDArray[Any],
+    vertex: int,
+    mark: NDArray[numpy.uint8],
+    flag: int,
+    queue: NDArray[Any],
+    end: int,
+) -> int:
+    """Mark a vertex's neighbours that are not marked so, and queue them; returns the end of the queue."""
+    for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
+        neighbour = numpy.int64(column_indices[i])
+        if mark[neighbour] != flag:
+            mark[neighbour] = flag
+            queue[end] = neighbour
+            end += 1
+    return end
+
+
+@serial
 def _search(
     row_offsets: NDArray[numpy.int64],
     column_indices: NDArray[Any],
@@ -140,12 +160,7 @@ def _search(
             vertex = numpy.int64(queue[place])
             if len(level_begins):
                 level_begins[vertex] = level
-            for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
-                neighbour = numpy.int64(column_indices[i])
-                if mark[neighbour] != flag:
-                    mark[neighbour] = flag
-                    queue[end] = neighbour
-                    end += 1
+            end = _queue_neighbours(row_offsets, column_indices, vertex, mark, flag, queue, end)
         if end == stop:
             return end, level, depth, width
         level = stop
@@ -169,12 +184,7 @@ def _number(
         vertex = numpy.int64(queue[place])
         place += 1
         first = end
-        for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
-            neighbour = numpy.int64(column_indices[i])
-            if mark[neighbour] != DONE:
-                mark[neighbour] = DONE
-                queue[end] = neighbour
-                end += 1
+        end = _queue_neighbours(row_offsets, column_indices, vertex, mark, DONE, queue, first)
         _sort_by_degree(row_offsets, queue, first, end, spare)
     return end
 

@@ -8,6 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.csr.sort import LONG_ROW, sort_piece
+from gravel.kernels.index import index_bits
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
@@ -40,21 +41,11 @@ class Renumbering:
         offsets = self.row_offsets
         begin = int(offsets[first])
         columns = numpy.empty(int(offsets[last]) - begin, self._old_columns.dtype)
-        bits = max(1, (len(offsets) - 2).bit_length())
+        graph = self._old_offsets, self._old_columns, self._permutation, self._inverse
+        made = offsets, begin, columns, index_bits(len(offsets) - 1)
 
         def move(low: int, high: int) -> Any:
-            return _move(
-                self._old_offsets,
-                self._old_columns,
-                self._permutation,
-                self._inverse,
-                offsets,
-                begin,
-                columns,
-                first + low,
-                first + high,
-                bits,
-            )
+            return _move(*graph, *made, first + low, first + high)
 
         long = run_blocks(move, row_blocks(offsets[first : last + 1]))
         for row in (row for found in long for row in found):
@@ -98,9 +89,9 @@ def _move(
     offsets: NDArray[numpy.int64],
     begin: int,
     columns: NDArray[Any],
+    bits: int,
     low: int,
     high: int,
-    bits: int,
 ) -> Any:
     """Fill rows low to high; returns the numbers of those that are too long to be sorted here."""
     buffer = numpy.empty(LONG_ROW, columns.dtype)

@@ -30,10 +30,9 @@ def path(
     middle = _search(*forward, *backward, source, target, before, after, ahead, behind)
     if middle < 0:
         return None
-    length = _trace(before, after, source, target, middle, ahead, False)
-    found = numpy.empty(length, dtype)
-    _trace(before, after, source, target, middle, found, True)
-    return found
+    back = _follow(before, middle, source, ahead)
+    on = _follow(after, middle, target, behind)
+    return numpy.concatenate([ahead[:back][::-1], behind[1:on]])
 
 
 @serial
@@ -100,33 +99,12 @@ def _search(
 
 
 @serial
-def _trace(
-    before: NDArray[Any],
-    after: NDArray[Any],
-    source: int,
-    target: int,
-    middle: int,
-    found: NDArray[Any],
-    write: bool,
-) -> int:
-    """Count the vertices of the path, and write them if `write`; `found` then has room for exactly these."""
-    length: Any = 1
-    v: Any = numpy.int64(middle)
-    while v != source:
+def _follow(towards: NDArray[Any], vertex: int, end: int, path: NDArray[Any]) -> int:
+    """Write the vertices on the way to an end, which is one of `_search`'s; returns how many."""
+    v, length = numpy.int64(vertex), 1
+    path[0] = v
+    while v != end:
+        v = numpy.int64(towards[v]) - 1
+        path[length] = v
         length += 1
-        v = numpy.int64(before[v]) - 1
-    if write:
-        place = length - 1
-        v = numpy.int64(middle)
-        found[place] = v
-        while v != source:
-            v = numpy.int64(before[v]) - 1
-            place -= 1
-            found[place] = v
-    v = numpy.int64(middle)
-    while v != target:
-        v = numpy.int64(after[v]) - 1
-        if write:
-            found[length] = v
-        length += 1
-    return int(length)
+    return length

@@ -53,8 +53,7 @@ def _read_field(
 ) -> tuple[int, int, int]:
     """Copy a field without the blanks around it; returns what is filled, the place after it and a code."""
     if data[place] == _QUOTE:
-        filled, place, code = _read_quoted(data, kinds, place, text, filled)
-        return filled, place, code
+        return _read_quoted(data, kinds, place, text, filled)
     kept = filled
     while True:
         byte = data[place]
@@ -109,9 +108,7 @@ def split_texts(
     lines = 0
     filled = 0
     offsets[0] = 0
-    delimited = False
-    for kind in kinds:
-        delimited |= kind == DELIMITER
+    delimited = (kinds == DELIMITER).any()
     while place < len(data):
         kind = kinds[data[place]]
         if kind == BLANK:
