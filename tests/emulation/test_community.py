@@ -97,7 +97,8 @@ def test_the_graph_of_clusters_is_built_in_ranges(weighted: bool, index: Any) ->
     weights = random.integers(1, 9, len(columns)).astype(numpy.uint32)
     kernels = ClusterKernels(index)
     expected = numpy.zeros((clusters, clusters), numpy.int64)
-    bounds, ends, sums = contracted(offsets, columns, weights if weighted else weights[:0], cluster, clusters)
+    given = offsets, columns, weights if weighted else weights[:0]
+    bounds, ends, sums = contracted(given, cluster, clusters)
     expected[numpy.repeat(numpy.arange(clusters), numpy.diff(bounds)), ends.astype(int)] = sums
     device = strict_cupy.on_device
     for room in (3_000, 20_000, 1 << 24):
