@@ -104,21 +104,6 @@ def _degree(row_offsets: NDArray[Any], vertex: Any) -> Any:
 
 
 @serial
-def _queue_neighbours(
-    graph: Graph, vertex: int, mark: NDArray[numpy.uint8], flag: int, queue: NDArray[Any], end: int
-) -> int:
-    """Mark a vertex's neighbours that are not marked so, and queue them; returns the end of the queue."""
-    row_offsets, column_indices = graph
-    for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
-        neighbour = numpy.int64(column_indices[i])
-        if mark[neighbour] != flag:
-            mark[neighbour] = flag
-            queue[end] = neighbour
-            end += 1
-    return end
-
-
-@serial
 def _search(
     graph: Graph,
     queue: NDArray[Any],
@@ -134,6 +119,7 @@ def _search(
 
     Returns the end of the queue, the start of the last level in it, the number of levels and the largest.
     """
+    row_offsets, column_indices = graph
     queue[begin] = root
     mark[root] = flag
     level, end = begin, begin + 1
@@ -146,7 +132,12 @@ def _search(
             vertex = numpy.int64(queue[place])
             if len(level_begins):
                 level_begins[vertex] = level
-            end = _queue_neighbours(graph, vertex, mark, flag, queue, end)
+            for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
+                neighbour = numpy.int64(column_indices[i])
+                if mark[neighbour] != flag:
+                    mark[neighbour] = flag
+                    queue[end] = neighbour
+                    end += 1
         if end == stop:
             return end, level, depth, width
         level = stop
@@ -162,6 +153,7 @@ def _number(
     spare: NDArray[Any],
 ) -> int:
     """Queue a component in Cuthill-McKee order and mark it as done; returns the end of the queue."""
+    row_offsets, column_indices = graph
     queue[begin] = root
     mark[root] = DONE
     place, end = begin, begin + 1
@@ -169,8 +161,13 @@ def _number(
         vertex = numpy.int64(queue[place])
         place += 1
         first = end
-        end = _queue_neighbours(graph, vertex, mark, DONE, queue, first)
-        _sort_by_degree(graph[0], queue, first, end, spare)
+        for i in range(row_offsets[vertex], row_offsets[vertex + 1]):
+            neighbour = numpy.int64(column_indices[i])
+            if mark[neighbour] != DONE:
+                mark[neighbour] = DONE
+                queue[end] = neighbour
+                end += 1
+        _sort_by_degree(row_offsets, queue, first, end, spare)
     return end
 
 

@@ -8,25 +8,27 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.ordered.dijkstra import WeightedRows
-from gravel.kernels.ordered.heap import Heap, drop, new_heap, push
+from gravel.kernels.ordered.heap import drop, heap, push
 
 
 def weighted_path(
-    forward: WeightedRows, backward: WeightedRows, source: int, target: int
+    forward: tuple[NDArray[numpy.int64], NDArray[Any], NDArray[Any]],
+    backward: tuple[NDArray[numpy.int64], NDArray[Any], NDArray[Any]],
+    source: int,
+    target: int,
 ) -> tuple[Any, NDArray[Any]] | None:
     """Return the length of a shortest path and its vertices, or None if there is none.
 
-    `forward` and `backward` are rows as `gravel.kernels.ordered.dijkstra` takes them. Both ends take turns,
-    and the path is the one that NetworkX returns.
+    `forward` and `backward` are rows as `gravel.kernels.ordered.dijkstra` takes them: (row_offsets,
+    column_indices, weights). Both ends take turns, and the path is the one that NetworkX returns.
     """
     n, dtype, weight = len(forward[0]) - 1, forward[1].dtype, forward[2].dtype
     if source == target:
         return weight.type(0), numpy.array([source], dtype)
     states = numpy.zeros((2, n), numpy.uint8)
     before, best = numpy.empty((2, n), dtype), numpy.empty((2, n), weight)
-    heaps = [new_heap(weight, len(rows[1]) + 1) for rows in (forward, backward)]
-    meeting, length = _search(forward, backward, source, target, states, before, best, *heaps)
+    heaps = [heap(weight, len(rows[1]) + 1) for rows in (forward, backward)]
+    meeting, length = _search(*forward, *backward, source, target, states, before, best, *heaps[0], *heaps[1])
     if meeting < 0:
         return None
     vertices = [meeting]
@@ -40,21 +42,24 @@ def weighted_path(
 
 @serial
 def _expand(
-    rows: WeightedRows,
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    weights: NDArray[Any],
     v: int,
     near: Any,
     side: int,
     states: NDArray[Any],
     before: NDArray[Any],
     best: NDArray[Any],
-    heap: Heap,
+    keys: NDArray[Any],
+    numbers: NDArray[Any],
+    vertices: NDArray[Any],
     size: int,
     number: int,
     meeting: Any,
     length: Any,
 ) -> tuple[int, int, Any, Any]:
     """Relax a row; returns the heap's size, the next number, and where the shortest path so far meets."""
-    row_offsets, column_indices, weights = rows
     for k in range(row_offsets[v], row_offsets[v + 1]):
         w = numpy.int64(column_indices[k])
         if states[side, w] == 2:
@@ -62,7 +67,7 @@ def _expand(
         longer = near + weights[k]
         if states[side, w] == 0 or longer < best[side, w]:
             states[side, w], best[side, w], before[side, w] = 1, longer, v
-            size = push(heap, size, longer, number, w)
+            size = push(keys, numbers, vertices, size, longer, number, w)
             number += 1
             if states[1 - side, w] != 0:
                 whole = longer + best[1 - side, w]
@@ -73,15 +78,23 @@ def _expand(
 
 @serial
 def _search(
-    forward: WeightedRows,
-    backward: WeightedRows,
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    weights: NDArray[Any],
+    back_offsets: NDArray[Any],
+    back_indices: NDArray[Any],
+    back_weights: NDArray[Any],
     source: int,
     target: int,
     states: NDArray[Any],
     before: NDArray[Any],
     best: NDArray[Any],
-    ahead: Heap,
-    behind: Heap,
+    keys: NDArray[Any],
+    numbers: NDArray[Any],
+    vertices: NDArray[Any],
+    back_keys: NDArray[Any],
+    back_numbers: NDArray[Any],
+    back_vertices: NDArray[Any],
 ) -> tuple[Any, Any]:
     """Return where the two halves of a shortest path meet and its length; -1 if there is none.
 
@@ -90,29 +103,31 @@ def _search(
     zero = best.dtype.type(0)
     states[0, source], best[0, source] = 1, zero
     states[1, target], best[1, target] = 1, zero
-    size, back_size = push(ahead, 0, zero, 0, source), push(behind, 0, zero, 1, target)
+    size = push(keys, numbers, vertices, 0, zero, 0, source)
+    back_size = push(back_keys, back_numbers, back_vertices, 0, zero, 1, target)
     number, side = 2, 1
     meeting, length = numpy.int64(-1), zero
     while size > 0 and back_size > 0:
         side = 1 - side  # an outdated entry is a turn too
         if side == 0:
-            near, v = ahead[0][0], ahead[2][0]
-            size = drop(ahead, size)
+            near, v = keys[0], vertices[0]
+            size = drop(keys, numbers, vertices, size)
         else:
-            near, v = behind[0][0], behind[2][0]
-            back_size = drop(behind, back_size)
+            near, v = back_keys[0], back_vertices[0]
+            back_size = drop(back_keys, back_numbers, back_vertices, back_size)
         if states[side, v] == 2:
             continue
         states[side, v] = 2
         if states[1 - side, v] == 2:
             return meeting, length
-        labels = states, before, best
         if side == 0:
             size, number, meeting, length = _expand(
-                forward, v, near, side, *labels, ahead, size, number, meeting, length
-            )
+                row_offsets, column_indices, weights, v, near, side, states, before, best,
+                keys, numbers, vertices, size, number, meeting, length,
+            )  # fmt: skip
         else:
             back_size, number, meeting, length = _expand(
-                backward, v, near, side, *labels, behind, back_size, number, meeting, length
-            )
+                back_offsets, back_indices, back_weights, v, near, side, states, before, best,
+                back_keys, back_numbers, back_vertices, back_size, number, meeting, length,
+            )  # fmt: skip
     return numpy.int64(-1), zero

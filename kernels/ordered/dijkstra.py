@@ -12,10 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.ordered.heap import Heap, drop, new_heap, push
-
-WeightedRows = tuple[NDArray[numpy.int64], NDArray[Any], NDArray[Any]]
-"""Row offsets (vertices + 1,), columns and weights (arcs,), as `dijkstra` takes them."""
+from gravel.kernels.ordered.heap import drop, heap, push
 
 
 class Nearest(NamedTuple):
@@ -53,16 +50,29 @@ def dijkstra(
     starts = numpy.asarray(sources, numpy.int64)
     order, before = numpy.empty(n, column_indices.dtype), numpy.empty(n, column_indices.dtype)
     distance, best = numpy.empty(n, weights.dtype), numpy.empty(n, weights.dtype)
-    limit = cutoff is not None, weights.dtype.type(0 if cutoff is None else cutoff)
-    heap = new_heap(weights.dtype, len(starts) + len(column_indices))
-    rows, found = (row_offsets, column_indices, weights), (order, before, distance)
-    reached = _search(rows, starts, target, *limit, numpy.zeros(n, numpy.uint8), best, *found, heap)
+    reached = _search(
+        row_offsets,
+        column_indices,
+        weights,
+        starts,
+        target,
+        cutoff is not None,
+        weights.dtype.type(0 if cutoff is None else cutoff),
+        numpy.zeros(n, numpy.uint8),
+        best,
+        order,
+        before,
+        distance,
+        *heap(weights.dtype, len(starts) + len(column_indices)),
+    )
     return Nearest(order[:reached], before[order[:reached]], distance[:reached])
 
 
 @serial
 def _search(
-    rows: WeightedRows,
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    weights: NDArray[Any],
     sources: NDArray[Any],
     target: int,
     limited: bool,
@@ -72,22 +82,22 @@ def _search(
     order: NDArray[Any],
     before: NDArray[Any],
     distance: NDArray[Any],
-    heap: Heap,
+    keys: NDArray[Any],
+    numbers: NDArray[Any],
+    vertices: NDArray[Any],
 ) -> int:
     """Fill the arrays; returns the number of reached vertices. `state` is 0 unseen, 1 in the heap, 2 done."""
-    row_offsets, column_indices, weights = rows
-    keys, _, vertices = heap
     size, number, reached = 0, 0, 0
     zero = best.dtype.type(0)
     for i in range(len(sources)):
         v = sources[i]
         if state[v] == 0:
             state[v], best[v], before[v] = 1, zero, v
-            size = push(heap, size, zero, number, v)
+            size = push(keys, numbers, vertices, size, zero, number, v)
             number += 1
     while size > 0:
         near, v = keys[0], vertices[0]
-        size = drop(heap, size)
+        size = drop(keys, numbers, vertices, size)
         if state[v] == 2:
             continue
         state[v] = 2
@@ -102,6 +112,6 @@ def _search(
                 continue
             if state[w] == 0 or longer < best[w]:
                 state[w], best[w], before[w] = 1, longer, v
-                size = push(heap, size, longer, number, w)
+                size = push(keys, numbers, vertices, size, longer, number, w)
                 number += 1
     return reached

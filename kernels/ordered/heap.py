@@ -9,19 +9,18 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 
-Heap = tuple[NDArray[Any], NDArray[numpy.int64], NDArray[numpy.int64]]
-"""Keys, numbers and vertices."""
-
-
-def new_heap(dtype: Any, room: int) -> Heap:
-    """Make a heap for `room` entries with keys of a dtype."""
-    return numpy.empty(room, dtype), numpy.empty(room, numpy.int64), numpy.empty(room, numpy.int64)
-
 
 @serial
-def push(heap: Heap, size: int, key: Any, number: int, vertex: int) -> int:
+def push(
+    keys: NDArray[Any],
+    numbers: NDArray[Any],
+    vertices: NDArray[Any],
+    size: int,
+    key: Any,
+    number: int,
+    vertex: int,
+) -> int:
     """Add an entry to a heap of `size` entries; returns the new size."""
-    keys, numbers, vertices = heap
     at = size
     while at > 0:
         above = (at - 1) // 2
@@ -34,9 +33,8 @@ def push(heap: Heap, size: int, key: Any, number: int, vertex: int) -> int:
 
 
 @serial
-def drop(heap: Heap, size: int) -> int:
+def drop(keys: NDArray[Any], numbers: NDArray[Any], vertices: NDArray[Any], size: int) -> int:
     """Remove the first entry; returns the new size."""
-    keys, numbers, vertices = heap
     size -= 1
     key, number, vertex = keys[size], numbers[size], vertices[size]
     at = 0
@@ -55,3 +53,8 @@ def drop(heap: Heap, size: int) -> int:
         at = child
     keys[at], numbers[at], vertices[at] = key, number, vertex
     return size
+
+
+def heap(dtype: Any, room: int) -> tuple[NDArray[Any], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the arrays of a heap for `room` entries with keys of a dtype."""
+    return numpy.empty(room, dtype), numpy.empty(room, numpy.int64), numpy.empty(room, numpy.int64)
