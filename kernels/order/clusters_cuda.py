@@ -22,8 +22,8 @@ class ClusterKernels(Kernels):
 
     def __init__(self, dtype: Any, weight: Any = numpy.uint32) -> None:
         self.weight = numpy.dtype(weight)
-        macros = {"VERTEX": vertex_macro(numpy.dtype(dtype)), "WEIGHT": vertex_macro(self.weight)}
-        super().__init__(SOURCE, most=MOST_BLOCKS, **macros)
+        vertex = vertex_macro(numpy.dtype(dtype))
+        super().__init__(SOURCE, most=MOST_BLOCKS, VERTEX=vertex, WEIGHT=vertex_macro(self.weight))
 
     def sums(self, values: Any, cluster: Any, clusters: int) -> Any:
         """Add up values by cluster, int64 (clusters,)."""

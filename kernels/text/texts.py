@@ -53,7 +53,8 @@ def _read_field(
 ) -> tuple[int, int, int]:
     """Copy a field without the blanks around it; returns what is filled, the place after it and a code."""
     if data[place] == _QUOTE:
-        return _read_quoted(data, kinds, place, text, filled)
+        filled, place, code = _read_quoted(data, kinds, place, text, filled)
+        return filled, place, code
     kept = filled
     while True:
         byte = data[place]

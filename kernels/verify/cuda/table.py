@@ -55,8 +55,8 @@ class LabelTable:
     ) -> None:
         import cupy
 
-        macros = {"VERTEX": vertex, "LABEL": LABELS[width]}
-        self._kernels = Kernels("kernels/verify/cuda/rows.cu", block=block, **macros)
+        label = LABELS[width]
+        self._kernels = Kernels("kernels/verify/cuda/rows.cu", block=block, VERTEX=vertex, LABEL=label)
         self._bits = 8 << width
         self._per_word = 4 >> width
         self._words, self._n, self._asked, self._tree = words, vertex_count, asked, tree
