@@ -23,6 +23,7 @@ __all__ = [
     "load",
     "load_ahead",
     "multiprocessors",
+    "refuse_block",
     "resident_blocks",
     "shared_bytes",
     "strided_blocks",
@@ -147,6 +148,12 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
             f"{shared_bytes()} bytes"
         )
     return int(per_processor) * multiprocessors()
+
+
+def refuse_block(block: int, most: int = 1024) -> None:
+    """Raise ValueError for threads that are not whole warps, or more than `most`."""
+    if block % 32 or not 32 <= block <= most:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to {most}")
 
 
 def grid_of(blocks: int | None, most: int) -> int:
