@@ -124,8 +124,11 @@ def _estimate(
     n, asked = graph.vertices, parameters.vertices
     sources = n if asked == "all" else _count(asked)
     outputs = (Extent(kind="Centrality", vertices=n, bytes=16 * sources), Extent(kind="Batches", bytes=0))
-    state = _betweenness if parameters.measure == "betweenness" else _distances
-    return with_turning(state(parameters, graph, machine, outputs), read, parameters.direction)
+    state, compiled = _distances, COMPILED
+    if parameters.measure == "betweenness":
+        state, compiled = _betweenness, BETWEENNESS_COMPILED
+    need = state(parameters, graph, machine, outputs)
+    return with_turning(need, read, parameters.direction, compiled=compiled)
 
 
 def _distances(

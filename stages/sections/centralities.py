@@ -36,8 +36,9 @@ def centrality_sections(members: Members) -> list[dict[str, Any]]:
 
 
 def name_of(one: Centrality) -> str:
-    """Name a measure with its parameter."""
-    return f"{one.measure} within {one.hops} hops" if one.measure == "neighbourhood" else one.measure
+    """Name a measure with its parameters."""
+    name = f"{one.measure} within {one.hops} hops" if one.measure == "neighbourhood" else one.measure
+    return name if one.direction == "out" else f"{name} (direction {one.direction})"
 
 
 def largest(one: Centrality, count: int) -> list[tuple[int, float]]:
