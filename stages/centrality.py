@@ -10,20 +10,25 @@ from gravel.kernels.betweenness import sizes as betweenness_sizes
 from gravel.kernels.distances.sizes import device_bytes, queue_bytes, widest
 from gravel.stages.artifacts import Graph
 from gravel.stages.measuring.parameters import CentralityParameters
+from gravel.stages.measuring.spreading import demanded, need_of_workers, share_of, sums_bytes
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.traversal.parameters import RandomSources, VertexSources
 from gravel.stages.turning import COMPILED as TURNING
-from gravel.stages.turning import direction_in, turned_extent, turned_on_host, with_turning
+from gravel.stages.turning import direction_in, turned_extent, with_turning
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.context import Context
 
-COMPILED = 116 << 20
-"""Measured: what Numba takes to compile the searches, and what importing it does."""
+COMPILED = 126 << 20
+"""Measured (tests/drills/stopped.py, scale 14): what Numba takes to compile the searches, and what importing
+it does."""
 
 BETWEENNESS_COMPILED = 84 << 20
 """The same for betweenness, which compiles one search."""
+
+EDGES = 72
+"""Bytes of an arc while arcs are sorted by their edges: ends, keys, their order twice, and values."""
 
 BOUNDS = 96
 """Bytes of a vertex for one search and for the bounds of eccentricities, with copies while they change."""
@@ -54,15 +59,14 @@ def centrality(
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.errors import StageError
+    from gravel.stages.measuring.over_workers import over_reserved
+    from gravel.stages.measuring.searcher import read_turned
     from gravel.stages.measuring.values import all_betweenness, all_eccentricities, of_vertices
-    from gravel.stages.traversal.opening import check_sources, draw_sources, read_graph
+    from gravel.stages.traversal.opening import check_sources, draw_sources
 
     set_threads(context.machine.threads)
     asked, chosen = parameters.vertices, None
-    # Distances are counted in arcs.
-    direction = direction_in(input, parameters.direction)
-    searched = turned_on_host(replace(input, weights=None), direction)
-    graph = read_graph(searched, context.machine)
+    graph = read_turned(input, parameters.direction, context.machine)
     if isinstance(asked, RandomSources):
         chosen = numpy.sort(draw_sources(graph.first_offsets, asked.random, asked.seed))
     elif isinstance(asked, VertexSources):
@@ -70,9 +74,10 @@ def centrality(
     everything = numpy.arange(graph.vertex_count) if chosen is None else chosen
     starts = everything if graph.permutation is None else graph.permutation[everything]
     memory = parameters.memory or _free(graph, context.machine, parameters)
+    over = over_reserved(context, parameters, input, graph, memory)
     bounded = parameters.measure == "eccentricity" and chosen is None and graph.symmetric
     try:
-        if parameters.measure == "betweenness":
+        if parameters.of_paths:
             candidates = numpy.flatnonzero(numpy.diff(graph.first_offsets))
             sources = candidates
             if isinstance(parameters.sources, RandomSources):
@@ -80,39 +85,50 @@ def centrality(
                 sources = numpy.sort(drawn)
             if graph.permutation is not None:
                 sources = graph.permutation[sources]
-            found = all_betweenness(context, parameters, graph, sources, len(candidates), memory)
+            found = all_betweenness(context, parameters, graph, sources, len(candidates), memory, over)
         elif bounded:
             found = all_eccentricities(context, graph, memory)
         else:
-            found = of_vertices(context, parameters, graph, starts, memory)
+            found = of_vertices(context, parameters, graph, starts, memory, over)
     except TooNarrow as error:
         raise StageError(str(error), hint="allow more memory, or use a machine that has it") from None
     except TooManyPaths as error:
         raise StageError(str(error), hint="measure closeness or harmonic centrality instead") from None
-    value, batches, form = found
+    value, batches = found.value, found.batches
     if bounded or parameters.measure == "betweenness":
         value = value[starts]
-    sinks = [context.sink(value.dtype, rows=len(value)), context.sink(numpy.int64, rows=len(starts))]
-    sinks[0].append(value)
-    if chosen is not None:
-        sinks[1].append(chosen)
+    vertex, target = (chosen, None) if found.ends is None else found.ends
+
+    def kept(array: Any) -> Any:
+        if array is None:
+            return None
+        sink = context.sink(array.dtype, rows=len(array))
+        sink.append(array)
+        return sink.close()
+
     measured = Centrality(
         measure=parameters.measure,
-        value=sinks[0].close(),
-        vertex=None if chosen is None else sinks[1].close(),
+        value=kept(value),
+        vertex=kept(vertex),
+        target=kept(target),
         vertex_count=graph.vertex_count,
         hops=parameters.hops,
-        sources=batches.total if parameters.measure == "betweenness" else None,
-        direction=direction,
+        sources=batches.total if parameters.of_paths else None,
+        estimate=found.estimate,
+        direction=direction_in(input, parameters.direction),
     )
     return measured, Batches(
-        measure=parameters.measure, backend=graph.backend, form=form, batches=batches.records()
+        measure=parameters.measure,
+        backend=graph.backend,
+        form=found.form,
+        batches=batches.records(),
+        workers=batches.names,
     )
 
 
 def _free(graph: Any, machine: Machine, parameters: CentralityParameters) -> int:
     there = machine.device_memory if machine.backend == "cuda" else machine.host_memory
-    backward = parameters.measure == "betweenness" and not graph.symmetric
+    backward = parameters.of_paths and not graph.symmetric
     return int(there - (2 if backward else 1) * (graph.row_offsets.nbytes + graph.columns.nbytes))
 
 
@@ -121,20 +137,23 @@ def _estimate(
 ) -> Need:
     read = replace(inputs["input"][0], weighted=False)
     graph = turned_extent(read, parameters.direction)
-    n, asked = graph.vertices, parameters.vertices
-    sources = n if asked == "all" else _count(asked)
-    outputs = (Extent(kind="Centrality", vertices=n, bytes=16 * sources), Extent(kind="Batches", bytes=0))
+    asked = parameters.sources if parameters.of_paths else parameters.vertices
+    sources = graph.vertices if asked == "all" else _count(asked)
+    share = share_of(parameters, machine)
     state, compiled = _distances, COMPILED
-    if parameters.measure == "betweenness":
+    if parameters.of_paths:
         state, compiled = _betweenness, BETWEENNESS_COMPILED
-    need = state(parameters, graph, machine, outputs)
-    return with_turning(need, read, parameters.direction, compiled=compiled)
+    stated = state(parameters, graph, sources, share)
+    need = with_turning(stated, read, parameters.direction, compiled=compiled)
+    return need_of_workers(parameters, graph, sources, machine, need)
 
 
-def _distances(
-    parameters: CentralityParameters, graph: Extent, machine: Machine, outputs: tuple[Extent, ...]
-) -> Need:
-    n, sources = graph.vertices, outputs[0].bytes // 16
+def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
+    return Extent(kind="Centrality", vertices=vertices, bytes=16 * rows), Extent(kind="Batches", bytes=0)
+
+
+def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
+    n, outputs = graph.vertices, _outputs(graph.vertices, sources)
     width = 4 if n < 1 << 32 else 8
     # A checkpoint copies the sums of the sources twice.
     results = COMPILED + graph.bytes + 8 * n + (64 + 2 * 32) * sources
@@ -162,27 +181,29 @@ def _too_little(parameters: CentralityParameters, least: int) -> str:
     return f"a search takes {least:,} bytes beside the graph, and `memory` is {int(parameters.memory):,}"
 
 
-def _betweenness(
-    parameters: CentralityParameters, graph: Extent, machine: Machine, outputs: tuple[Extent, ...]
-) -> Need:
-    n, asked = graph.vertices, parameters.sources
-    sources = max(1, n if asked == "all" else _count(asked))
+def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
+    n, sources, size = graph.vertices, max(1, sources), sums_bytes(parameters, graph) // 8
+    of_edges = parameters.measure == "edge_betweenness"
+    outputs = _outputs(n, 3 * size // 2 if of_edges else n)
     width = 4 if n < 1 << 32 else 8
     rows = 8 * n + width * graph.arcs
     # Rows of predecessors, and the tails of arcs that they are made of.
     back, tails = (rows, TURNING + width * graph.arcs) if graph.directed else (0, 0)
-    # Sources, values, and the sums of a checkpoint, copied twice.
-    results = BETWEENNESS_COMPILED + graph.bytes + back + 8 * n + 16 * n + 24 * n
+    # Sources, values, and the sums of a checkpoint, copied twice; or arcs are sorted by their edges.
+    results = BETWEENNESS_COMPILED + graph.bytes + back + 8 * n + 16 * n
+    results += EDGES * size if of_edges else 24 * n
     if machine.backend == "cuda":
-        batch = betweenness_sizes.device_bytes(n, graph.arcs, width, sources, n, symmetric=not graph.directed)
+        batch = betweenness_sizes.device_bytes(
+            n, graph.arcs, width, sources, size, symmetric=not graph.directed
+        )
         limit = int(parameters.memory or max(0, machine.device_memory - rows - back))
-        refusal = _too_little(parameters, betweenness_sizes.block_bytes(n, width) + 8 * n)
+        refusal = _too_little(parameters, betweenness_sizes.block_bytes(n, width) + 8 * size)
         return Need(results + tails, rows + back + min(batch, limit), outputs, refusal=refusal)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - back))
-    each = betweenness_sizes.thread_bytes(n, width, n)
-    threads = max(1, min(machine.threads, sources, (limit - 8 * n) // max(1, each)))
-    refusal = _too_little(parameters, each + 8 * n)
-    return Need(results + max(tails, threads * each + 8 * n), 0, outputs, refusal=refusal)
+    each = betweenness_sizes.thread_bytes(n, width, size)
+    threads = max(1, min(machine.threads, sources, (limit - 8 * size) // max(1, each)))
+    refusal = _too_little(parameters, each + 8 * size)
+    return Need(results + max(tails, threads * each + 8 * size), 0, outputs, refusal=refusal)
 
 
 def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:
@@ -191,14 +212,15 @@ def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:
 
 STAGE = Stage(
     name="centrality",
-    version=2,
-    about="Computes closeness, harmonic centrality, eccentricities, neighbourhood sizes or betweenness.",
+    version=3,
+    about="Computes centralities of vertices or edges, eccentricities, neighbourhoods and mean distances.",
     parameters=CentralityParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph, directed or not")},
     outputs=("Centrality", "Batches"),
     run=centrality,
     estimate=_estimate,
     cuda=True,
-    hidden=frozenset({"memory"}),
+    ranks=demanded,
+    hidden=frozenset({"memory", "workers"}),
     added=frozenset({"direction"}),
 )

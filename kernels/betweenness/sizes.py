@@ -44,4 +44,5 @@ def device_bytes(
     in_rows = row_bytes(vertices, pieces, words, sums) + listed
     one_by_one = min(MAX_BLOCKS, sources) * block_bytes(vertices, itemsize) + 8 * sums
     # Lengths of rows, and the places of long ones, are there while these are listed.
-    return max(in_rows, one_by_one) + 16 * vertices
+    # The sums of all are beside those of a part.
+    return max(in_rows, one_by_one) + 8 * sums + 16 * vertices

@@ -11,6 +11,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.rank_group import worker_name
 from gravel.stages.traversal.device_need import LABEL_BYTES
 from gravel.stages.traversal.labels import LabelRows
 
@@ -126,21 +127,8 @@ def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
         [*graph.notes, *notes, *getattr(search, "notes", [])],
         graph.vertex_count,
         time.perf_counter() - started,
-        _name(graph.backend),
+        worker_name(graph.backend),
     )
-
-
-def _name(backend: str) -> str:
-    """Name this worker as no other is named."""
-    import os
-    import socket
-
-    where = f"{socket.gethostname()}, process {os.getpid()}"
-    if backend != "cuda":
-        return where
-    import cupy
-
-    return f"{where}, GPU {cupy.cuda.Device().pci_bus_id}"
 
 
 def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:
