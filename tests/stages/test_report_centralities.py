@@ -86,6 +86,10 @@ def test_the_answer_names_the_most_central_vertices() -> None:
         *({"vertex": 0}, " (0.25)", "."),
     ]
     assert facts["neighbourhood within 2 hops"][1] == {"vertex": 1}
+    ends = dict(sections({"a": EDGES})[0]["facts"])["edge betweenness"]
+    assert ends[1:5] == [{"vertex": 0}, " - ", {"vertex": 3}, " (2)"]
+    mean = dict(sections({"a": MEAN})[0]["facts"])["average path length"]
+    assert mean == "2 (at least 1 with confidence 0.9)."
     assert "closeness" not in dict(sections({"a[order=rcm]": CLOSE, "a[order=degree]": CLOSE})[0]["facts"])
 
 
