@@ -3,9 +3,9 @@
 Takes, Kosters, Computing the Eccentricity Distribution of Large Graphs, Algorithms 6(1), 2013: a search from
 v with eccentricity e bounds that of each w at distance d: from below by max(d, e - d), from above by e + d.
 
-Crescenzi et al., On Computing the Diameter of Real-World Undirected Graphs, TCS 514, 2013: vertices within r of
-one centre are within 2r of each other. A diameter above 2r has an end farther from the centre, so that the
-diameter needs the eccentricities of those alone.
+Crescenzi et al., On Computing the Diameter of Real-World Undirected Graphs, TCS 514, 2013: vertices within r
+of one centre are within 2r of each other. A diameter above 2r has an end farther from the centre, so that
+the diameter needs the eccentricities of those alone.
 """
 
 from __future__ import annotations
