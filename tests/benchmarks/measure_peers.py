@@ -19,6 +19,7 @@ MEASURES = {
     "eccentricity": "eccentricity of each source",
     "diameter": "largest distance of all, exact",
     "betweenness": "betweenness of all vertices, summed over the sources",
+    "edges": "betweenness of all edges, summed over the sources",
     "weighted": "lengths of shortest paths from each source, weights 1 to 255",
     "pairs": "distance between two vertices",
     "strong": "strongly connected components",
@@ -107,6 +108,7 @@ def igraph(rows: Rows) -> Works:
         "eccentricity": lambda sources: graph.eccentricity(sources),
         # Of an undirected graph, igraph returns half the sum.
         "betweenness": lambda sources: 2 * numpy.array(graph.betweenness(sources=sources)),
+        "edges": lambda sources: graph.edge_betweenness(sources=sources),
         "weighted": lambda sources: graph.distances(sources, weights=lengths, algorithm="dijkstra"),
         "pairs": lambda sources, targets: [
             graph.distances(source, target)[0][0] for source, target in zip(sources, targets, strict=True)
