@@ -175,14 +175,14 @@ BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 def streamed(backend, offsets, columns, **options):
     if backend == "cpu":
-        from gravel.kernels.bfs.cpu.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cpu.streamed import StreamedSearch
     else:
         import cupy
 
-        from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cuda.streamed import StreamedSearch
 
         offsets = cupy.asarray(offsets)
-    return prepare_streamed(
+    return StreamedSearch(
         columns_as_rows(offsets, columns), **({"output": "both", "symmetric": True} | options)
     )
 

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.parts import (
     HISTORY,

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
 from gravel.kernels.bfs.cuda.labels import NARROW, Labels
 from gravel.kernels.bfs.cuda.level_loop import (
@@ -20,7 +21,6 @@ from gravel.kernels.bfs.cuda.level_loop import (
     LevelLoopSearch,
     bitmap_words,
     check_shared,
-    depth_limit,
     shared_room,
 )
 from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_min
 from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.forest import compress, most_frequent
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.spans import readable, span, values_of
@@ -60,7 +61,7 @@ class RowPasses:
         nothing = numpy.zeros(0, self._dtype)
         _pass(0, 0, *self._rows, nothing, 0, True, 1)
         _apart(0, 0, *self._rows, nothing)
-        compress(0, 0, nothing)
+        compress(nothing, 0, 0)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self) -> ComponentsResult:
@@ -76,7 +77,8 @@ class RowPasses:
         while changed and passes != self._most:
             skipped = 0
             if n:
-                skipped = _most_frequent(component) if self._giant == "sampled" else int(component[0])
+                sampled = self._giant == "sampled"
+                skipped = most_frequent(component, SAMPLES) if sampled else int(component[0])
             changed = self._link(component, skipped, self._prune, ALL_ARCS)
             _flatten(component)
             passes += 1
@@ -98,13 +100,7 @@ class RowPasses:
 
 
 def _flatten(component: NDArray[Any]) -> None:
-    run_blocks(lambda a, b: compress(a, b, component), even_blocks(len(component)))
-
-
-def _most_frequent(component: NDArray[Any]) -> int:
-    places = numpy.random.default_rng(27491095).integers(0, len(component), SAMPLES)
-    labels, counts = numpy.unique(component[places], return_counts=True)
-    return int(labels[numpy.argmax(counts)])
+    run_blocks(lambda a, b: compress(component, a, b), even_blocks(len(component)))
 
 
 @serial
@@ -141,13 +137,6 @@ def _pass(
             if fetch_min(component, max(p, q), low) > low:
                 changed = True
     return changed
-
-
-@serial
-def compress(first: int, last: int, component: NDArray[Any]) -> None:
-    """Point each of some vertices at its root."""
-    for v in range(numpy.uint64(first), numpy.uint64(last)):
-        component[v] = root(component, numpy.uint64(v))
 
 
 @serial

@@ -30,8 +30,8 @@ def prepare(
 
     Parameters
     ----------
-    rows : offsets on the device; else as for `gravel.kernels.components.cpu.streamed.prepare`, or on the
-        device.
+    rows : offsets on the device; else as for `gravel.kernels.components.cpu.streamed.StreamedForest`, or
+        on the device.
     symmetric : whether every arc has its reverse, which halves what is joined.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2; each is
         pinned where the system allows it, and has its like on the device, so that parts are copied while
