@@ -25,11 +25,12 @@ from gravel.kernels.cuda import event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
 from gravel.kernels.layouts import streams_cuda as streams
+from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint import cuda as varint_cuda
 from gravel.kernels.layouts.varint.bytes import unpad
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
-from gravel.kernels.layouts.visit import list_units, visit_kernel
 from tests.benchmarks.deep import graph
+from tests.kernels.visits import visit_kernel
 
 REPEATS = 20
 

@@ -30,7 +30,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def search(csr: Any, output: str, symmetric: bool, **constants: Any) -> None:
     placed = [strict_cupy.on_device(array) for array in csr]
-    made = multi_source.prepare(*placed, output=output, symmetric=symmetric, block=64, **constants)
+    made = multi_source.MultiSource(*placed, output=output, symmetric=symmetric, block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]
     check_batch(made, csr, sources, output=output)
