@@ -16,7 +16,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Groups, Ticket, post_arrays, swap, take_arrays
-from gravel.kernels.partition.rank_search import Bins, RankSearch, unique_smallest
+from gravel.kernels.partition.rank_search import Bins, RankSearch
+from gravel.kernels.partition.visits import smallest_each
 
 Steps = Generator[Ticket, dict[int, Any], None]
 
@@ -70,7 +71,7 @@ class Direct:
         for to in end.others:
             ids, tails = bins.of(to)
             if state.options.uniquify:
-                ids, tails = unique_smallest(ids, tails)
+                ids, tails = smallest_each(ids, tails)
             parcels[to] = ids
             self.sent_bytes += ids.nbytes
             self.local_bytes += ids.nbytes if to in self._mates else 0

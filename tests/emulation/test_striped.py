@@ -133,7 +133,7 @@ def test_what_cannot_be_is_refused() -> None:
         CudaStripedSearch(whole, options=StripedOptions(history=2048))
     with pytest.raises(ValueError, match="2 ranks do not go on 3 devices"):
         CudaStripedSearch(whole, devices=range(3))
-    with pytest.raises(ValueError, match="source 33 is not in the graph"):
+    with pytest.raises(ValueError, match="source 33 is not a vertex"):
         CudaStripedSearch(whole).run(33)
 
 
