@@ -24,6 +24,7 @@ __all__ = [
     "load_ahead",
     "multiprocessors",
     "resident_blocks",
+    "run_over",
     "shared_bytes",
     "strided_blocks",
     "vertex_macro",
@@ -107,6 +108,11 @@ def vertex_macro(dtype: Any) -> str:
 def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     """Blocks that give each item a thread, within `most` (kernels stride over the rest)."""
     return max(1, min(-(-items // block), most))
+
+
+def run_over(kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20) -> None:
+    """Launch a kernel with a thread for each item, in at most so many blocks."""
+    kernel((blocks_for(items, block, most=most),), (block,), arguments)
 
 
 def strided_blocks() -> int:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts import EncodedRows, device_rows
 from gravel.kernels.layouts.registry import layout_of
 
 SOURCE = "kernels/layouts/counting.cu"
 MOST_BLOCKS = 1 << 14
-BLOCK = 256
 
 
 def row_offsets(rows: EncodedRows) -> Any:
@@ -40,16 +39,12 @@ def unit_counts(rows: EncodedRows) -> tuple[Any, Any]:
 
     units, weights = (cupy.zeros(rows.vertex_count, cupy.int64) for _ in range(2))
     if rows.vertex_count:
-        _kernel(rows, "count_units")(
-            (blocks_for(rows.vertex_count, BLOCK, most=MOST_BLOCKS),),
-            (BLOCK,),
-            (*device_rows(rows), numpy.uint64(rows.vertex_count), units, weights),
-        )
+        _run(rows, "count_units", rows.vertex_count, units, weights)
     return units, weights
 
 
 def list_units(rows: EncodedRows, *, least: int = 1) -> tuple[Any, Any]:
-    """Give the row and the unit of every unit of the rows that have at least this many: two int64 (units,)."""
+    """List the units of rows that have at least so many: the row and the unit of each, int64 (units,)."""
     import cupy
 
     units, _ = unit_counts(rows)
@@ -67,16 +62,12 @@ def _loop_counts(rows: EncodedRows) -> Any:
     loops = cupy.zeros(rows.vertex_count, cupy.uint64)
     if rows.arc_count:
         unit_rows, units = list_units(rows, least=2)
-        warps = -(-(rows.vertex_count + len(units)) // 32)
-        listed = unit_rows, units, numpy.uint64(len(units))
-        _kernel(rows, "count_loops")(
-            (blocks_for(warps * 32, BLOCK, most=MOST_BLOCKS),),
-            (BLOCK,),
-            (*device_rows(rows), numpy.uint64(rows.vertex_count), *listed, loops),
-        )
+        count = numpy.uint64(len(units))
+        _run(rows, "count_loops", rows.vertex_count + len(units), unit_rows, units, count, loops)
     return loops
 
 
-def _kernel(rows: EncodedRows, name: str) -> Any:
-    module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(rows.dtype))
-    return module.get_function(name)
+def _run(rows: EncodedRows, name: str, items: int, *arguments: Any) -> None:
+    kernel = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(rows.dtype)).get_function(name)
+    given = *device_rows(rows), numpy.uint64(rows.vertex_count), *arguments
+    run_over(kernel, items, *given, most=MOST_BLOCKS)

@@ -128,7 +128,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
         ("SAMPLE_BITS", "layouts.elias_fano.cpu", "SAMPLE_BITS"),
     ],
-    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
+    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cuda", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
         *same("generate.communities_tables", "BUNDLE HEADER PER_LEVEL DRAWS"),

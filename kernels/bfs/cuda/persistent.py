@@ -7,7 +7,7 @@ from typing import Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
+from gravel.kernels.cuda import load, run_over, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
@@ -96,11 +96,8 @@ def prepare(
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         records = cupy.empty(max(1, vertices) * width, dtype)
         module = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=tree)
-        module.get_function("make_records")(
-            (blocks_for(vertices, 256, most=512),),
-            (256,),
-            (offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)),
-        )
+        arguments = offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)
+        run_over(module.get_function("make_records"), vertices, *arguments, most=512)
         numbers = (
             arcs // LONG_ROW + 1,
             width,
