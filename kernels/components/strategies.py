@@ -39,13 +39,11 @@ STRATEGIES = table(
     Strategy(
         name="label_propagation",
         about="Lowers each label to the smallest of the neighbours' until none changes: the plain reference.",
-        source="gravel",
         cpu="gravel.kernels.components.cpu.label_propagation:components",
     ),
     Strategy(
         name="streamed",
         about="Reads the columns once, part by part through a few buffers, and joins every arc as it comes.",
-        source="gravel",
         cpu="gravel.kernels.components.cpu.streamed:StreamedForest",
         cuda="gravel.kernels.components.cuda.streamed:prepare",
         encoded=True,

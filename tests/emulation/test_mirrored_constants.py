@@ -71,7 +71,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         (name, "bfs.cuda.sliding_queue", name) for name in ("ROUNDS", "COUNTER_WORDS")
     ],
     f"{BFS}/expand_contract.cu": [
-        ("STAGE", "bfs.cuda.expand_contract", "STAGE"),
+        ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
         ("MOST_THREADS", "bfs.cuda.frontier_queues", "MOST_THREADS"),
         ("CONTROL_WORDS", "bfs.cuda.frontier_queues", "CONTROL_WORDS"),
         ("GATHER_SERIAL", "bfs.cuda.parts", "GATHERS['serial']"),

@@ -47,3 +47,8 @@ def test_every_source_has_its_own_labels(output: str, constants: dict[str, Any])
 
 def test_directed_graphs_and_wide_vertices() -> None:
     search(fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64), "both", False)
+
+
+def test_a_depth_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_depth is -1; it must be 0 or more"):
+        search(csr_of("one_edge", True), "both", True, max_depth=-1)

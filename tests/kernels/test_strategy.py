@@ -51,7 +51,7 @@ def _strategies_of(path: str) -> list[str]:
             found += [node.name for line in named if re.match(r"strategy = '\w", line)]
         elif isinstance(node, ast.FunctionDef | ast.Assign):
             name = node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0])
-            found += [name] if name == "prepare" else []
+            found += [name] if name == "prepare" or "= strategy_of_queues(" in ast.unparse(node) else []
     return found
 
 

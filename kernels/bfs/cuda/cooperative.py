@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gravel.kernels.bfs.asked import check_source, depth_limit
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
@@ -38,7 +38,6 @@ class CooperativeSearch:
     symmetric : does not matter, since rows are read in the direction of arcs alone.
     blocks : the grid, at most what runs at the same time; None fills the device.
     statistics : whether the arcs that each level gathers are counted.
-    narrow : vertices from which predecessors take 64 bits.
 
     """
 
@@ -62,7 +61,6 @@ class CooperativeSearch:
         blocks: int | None = None,
         shared: int = 0,
         statistics: bool = False,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -72,7 +70,7 @@ class CooperativeSearch:
         self.vertices = len(row_offsets) - 1
         self.output = output
         columns = cupy.ascontiguousarray(column_indices)
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         given = {**(macros or {}), "VERTEX": vertex_macro(columns.dtype), "TREE": self._labels.tree}
         self._kernel = load(path, **given).get_function("search")
         if shared:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gravel.kernels.bfs.asked import check_source, depth_limit
 from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
 from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
 from gravel.kernels.bfs.result import BFSResult
@@ -36,7 +36,6 @@ class FlexSearch:
     hub_degree : arcs beyond which "config3" sets a vertex aside.
     hub_share : arcs of such vertices per thread beyond which they wait for a launch that fills the device.
     block : threads of a block, a multiple of 32 up to 1024.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for an unknown configuration, an unfit block or a constant below 1.
 
@@ -62,7 +61,6 @@ class FlexSearch:
         hub_degree: int = 64,
         hub_share: int = 16,
         block: int = 256,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -81,7 +79,7 @@ class FlexSearch:
         self._headroom, self._shrink, self._hub_share = headroom, shrink, hub_share
         self._combined = configuration.startswith("config")
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         module = load(
             COMBINED_SOURCE if self._combined else LEVEL_SOURCE,
             VERTEX=vertex_macro(columns.dtype),

@@ -9,7 +9,7 @@ from gravel.kernels.bfs.asked import check_source, depth_limit
 from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
 from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
 from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 from gravel.kernels.layouts.parts import ROOM
@@ -51,7 +51,6 @@ class HostRowsSearch:
     block, blocks_per_processor : threads of a block, a multiple of 32 up to 512 for columns and 256 for
         encoded rows, by default as many, and how many blocks run on a multiprocessor at most; None for as
         many as fit.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a value that a parameter cannot have.
 
@@ -73,7 +72,6 @@ class HostRowsSearch:
         room: int = ROOM,
         block: int | None = None,
         blocks_per_processor: int | None = None,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -89,7 +87,7 @@ class HostRowsSearch:
         self.vertices = rows.vertex_count
         self._source = source
         self._over_link = in_host_memory(source.body)
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
         self._launch = (_resident_grid(self._kernel, block, blocks_per_processor),), (block,)

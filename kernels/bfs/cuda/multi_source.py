@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gravel.kernels.bfs.asked import depth_limit
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.labels import tree_bits
 from gravel.kernels.bfs.cuda.level_loop import level_directions
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
@@ -33,7 +33,6 @@ class MultiSource:
         exceed the graph's, and back when their vertices times beta are fewer than the graph's (beta as in
         Beamer et al., SC 2012; alpha best of 1, 4 and 16 on Kronecker and uniform graphs on an H200).
     block : threads of a block: 64, 128, 256 or 512.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a batch or a block that cannot be.
 
@@ -54,7 +53,6 @@ class MultiSource:
         alpha: float = 16.0,
         beta: float = 24.0,
         block: int = 256,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -68,7 +66,7 @@ class MultiSource:
         self.vertices = len(row_offsets) - 1
         columns = cupy.ascontiguousarray(column_indices)
         n, arcs = self.vertices, len(columns)
-        tree = 0 if output == "distance" else 32 if n < narrow else 33
+        tree = tree_bits(n, output)
         hops = output != "predecessor"
         none = cupy.empty((1, 1), cupy.int64)
         self._distance = cupy.empty((batch, n), cupy.int32) if hops else none

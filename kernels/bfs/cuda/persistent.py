@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.cuda import load, run_over, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
@@ -41,7 +40,6 @@ def prepare(
     wide_from: float = 0.25,
     narrow_below: float = 0.25,
     patience: int = 3,
-    narrow: int = NARROW,
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
 
@@ -64,7 +62,6 @@ def prepare(
     wide_from : share of all capacity above which the whole grid takes the levels one by one.
     narrow_below : share of all targets below which it leaves them to blocks again.
     patience : times that it may do so after a frontier grew too wide.
-    narrow : vertices from which predecessors take 64 bits.
 
     """
     import cupy
@@ -137,7 +134,6 @@ def prepare(
         shared=2 * warps * capacity * entry,
         buffers=buffers,
         statistics=statistics,
-        narrow=narrow,
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search

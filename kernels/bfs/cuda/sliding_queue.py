@@ -30,7 +30,6 @@ def prepare_sliding(
     column_indices: Any,
     *,
     block: int,
-    narrow: int,
     words: int = 0,
     numbers: Sequence[int] = (),
     **asked: Unpack[Asked],
@@ -56,6 +55,5 @@ def prepare_sliding(
         column_indices,
         block=block,
         buffers=buffers,
-        narrow=narrow,
         **asked,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.asked import check_source, depth_limit
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import load, vertex_macro
@@ -31,7 +31,6 @@ class StreamedSearch:
     buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
         copied while others are read and searched.
     output, symmetric, max_depth : see `gravel.kernels.bfs.prepare_rows`; `symmetric` does not matter.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError as `gravel.kernels.bfs.cpu.streamed.StreamedSearch` does.
 
@@ -49,7 +48,6 @@ class StreamedSearch:
         max_depth: int | None = None,
         buffer_bytes: int = BUFFER_BYTES,
         buffers: int = BUFFERS,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -62,7 +60,7 @@ class StreamedSearch:
         made = LineParts if rows.layout == "csr" else RangeParts
         self._parts = made(rows, buffer_bytes, buffers)
         self.notes = self._parts.notes
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
         words = max(1, -(-self.vertices // 32))
