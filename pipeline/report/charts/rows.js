@@ -17,7 +17,7 @@ function rowEnds(panel, room, look) {
   const words = panel.series.flatMap(each => each.words ?? []);
   const longest = Math.max(0, ...words.map(text => widthOf(text, look.font))) + (words.length ? 12 * look.size : 0);
   const [to, from] = measureOf(axis.scale);
-  const share = Math.min(0.6, longest / room);
+  const share = Math.min(0.7, longest / room);
   ends[1] = from(to(ends[0]) + (to(ends[1]) - to(ends[0])) / (1 - share));
   return ends;
 }
