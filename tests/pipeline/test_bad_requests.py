@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,7 +60,7 @@ def test_zero_sources(asked: Any, stage: str, given: str) -> None:
     code, printed = asked("plan", stage, given)
     assert code == 2
     assert "bad.yaml:5:" in printed
-    assert re.search("at least 1( value)? is expected", printed)
+    assert "at least 1" in printed
 
 
 PLANNED = [
