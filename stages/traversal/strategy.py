@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import COLUMNS, GIVEN, strategies_for, taken_by
+from gravel.kernels.algorithms import strategies_for, taken_by
+from gravel.kernels.strategy import COLUMNS, GIVEN
 from gravel.stages.errors import StageError
 from gravel.stages.stage import CannotRun
 from gravel.stages.traversal.names import either, nearest_text
