@@ -70,13 +70,18 @@ def placed(graph: graphs.Graph, where: str, device_memory: str | int | None) -> 
     return graph._with(graph._stored, placement=where, machine=limited(machine, memory))
 
 
-def plain_rows(graph: graphs.Graph) -> Graph:
-    """Return the rows in the order of the caller's ids; raises ValueError for a compressed graph."""
-    stored = graph._stored
-    if isinstance(stored, CompressedGraph):
+def columns_of(graph: graphs.Graph) -> Graph:
+    """Return rows that are columns, in their order; raises ValueError for a compressed graph."""
+    if isinstance(graph._stored, CompressedGraph):
         raise ValueError(
             "the graph is compressed: reorder it, or search against its arcs, before compressing"
         )
+    return graph._stored
+
+
+def plain_rows(graph: graphs.Graph) -> Graph:
+    """Return the rows in the order of the caller's ids; raises ValueError for a compressed graph."""
+    stored = columns_of(graph)
     if not isinstance(stored, Ordering):
         return stored
     import numpy

@@ -6,10 +6,11 @@ import os
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gravel.measured import MeasuredGraph
 from gravel.pipeline.core.errors import RequestError
+from gravel.stages.turning import Direction
 from gravel.vertex_ids import Ids, vertex_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ MAX_PREPARED = 4
 """Searches of a graph that are kept ready, each with its labels and queues."""
 
 Output = Literal["both", "distance", "predecessor"]
-Direction = Literal["out", "in", "both"]
 Connection = Literal["weak", "strong"]
 Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
@@ -43,7 +43,7 @@ class Info:
     directed: bool
     ids: str
     bytes: int
-    lies: str
+    memory: str
     order: str
     layout: str
 
@@ -95,7 +95,10 @@ class Graph(MeasuredGraph):
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         info = self.info()
-        return f"<gravel.Graph: {info.vertices:,} vertices, {info.edges:,} edges, {kind}, ids are {info.ids}>"
+        return (
+            f"<gravel.Graph: {info.vertices:,} {'vertex' if info.vertices == 1 else 'vertices'}, "
+            f"{info.edges:,} {'edge' if info.edges == 1 else 'edges'}, {kind}, ids are {info.ids}>"
+        )
 
     def _repr_html_(self) -> str:
         from gravel.picture import table
@@ -125,7 +128,7 @@ class Graph(MeasuredGraph):
             directed=self.directed,
             ids=self._ids.kind,
             bytes=sum(int(each.nbytes) for each in arrays) + self._ids.nbytes,
-            lies={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
+            memory={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
                 where, where
             ),
             order=getattr(stored, "method", statistics.get("order", {}).get("method", "original")),
@@ -279,7 +282,10 @@ class Graph(MeasuredGraph):
         return placed(self, where, device_memory)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read."""
+        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read.
+
+        Returns the folder. Raises FileExistsError for a path that is there.
+        """
         from gravel.saving import save_graph
 
         return save_graph(self, path)
@@ -316,18 +322,17 @@ class Graph(MeasuredGraph):
             self._prepared.popitem(last=False)
         return prepared
 
-    def _directed(self, direction: str) -> Graph:
-        if direction not in ("out", "in", "both"):
+    def _directed(self, direction: Direction) -> Graph:
+        if direction not in get_args(Direction):
             raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
         return self if direction == "out" or not self.directed else self._in_direction(direction)
 
-    def _in_direction(self, direction: str) -> Graph:
+    def _in_direction(self, direction: Direction) -> Graph:
         if direction not in self._turned:
-            from gravel.arranging import plain_rows
-            from gravel.rows import turned
+            from gravel.arranging import columns_of
+            from gravel.stages.turning import turned
 
-            other = turned(plain_rows(self), "reverse" if direction == "in" else "both")
-            self._turned[direction] = self._with(other)
+            self._turned[direction] = self._with(turned(columns_of(self), direction))
         return self._turned[direction]
 
     def _with(self, stored: Any, **changes: Any) -> Graph:

@@ -23,6 +23,7 @@ __all__ = [
     "load",
     "load_ahead",
     "multiprocessors",
+    "refuse_block",
     "resident_blocks",
     "run_over",
     "shared_bytes",
@@ -110,9 +111,11 @@ def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     return max(1, min(-(-items // block), most))
 
 
-def run_over(kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20) -> None:
+def run_over(
+    kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20, shared: int = 0
+) -> None:
     """Launch a kernel with a thread for each item, in at most so many blocks."""
-    kernel((blocks_for(items, block, most=most),), (block,), arguments)
+    kernel((blocks_for(items, block, most=most),), (block,), arguments, shared_mem=shared)
 
 
 def strided_blocks() -> int:
@@ -153,6 +156,12 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
             f"{shared_bytes()} bytes"
         )
     return int(per_processor) * multiprocessors()
+
+
+def refuse_block(block: int, most: int = 1024) -> None:
+    """Raise ValueError for threads that are not whole warps, or more than `most`."""
+    if block % 32 or not 32 <= block <= most:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to {most}")
 
 
 def grid_of(blocks: int | None, most: int) -> int:
