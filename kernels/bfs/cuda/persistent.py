@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
-from gravel.kernels.cuda import load, run_over, shared_bytes, vertex_macro
+from gravel.kernels.cuda import load, refuse_block, run_over, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
@@ -68,8 +68,7 @@ def prepare(
     import numpy
 
     started = time.perf_counter()
-    if block % 32 or not 32 <= block <= MOST_THREADS:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to {MOST_THREADS}")
+    refuse_block(block, MOST_THREADS)
     for name, number in (("hops", hops), ("calm_hops", calm_hops)):
         if not 1 <= number <= MOST_HOPS:
             raise ValueError(f"{name} is {number}; it can be 1 to {MOST_HOPS}")
