@@ -44,7 +44,7 @@ class Strategy:
 
     name: str
     about: str
-    source: str  # paper and section, or "gravel"
+    source: str = "gravel"  # or a paper, and the section
     cpu: str | None = None
     cuda: str | None = None
     directed: bool = True  # whether it accepts graphs that are not symmetric

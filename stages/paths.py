@@ -225,7 +225,7 @@ def _estimate(
         outputs=(Extent(kind="Paths", vertices=n, bytes=answers),),
         refusal=refusal,
     )
-    return with_turning(need, read, parameters.direction)
+    return with_turning(need, read, parameters.direction, compiled=COMPILED)
 
 
 def _kind_faults(parameters: PathsParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:

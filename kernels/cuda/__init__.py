@@ -25,6 +25,7 @@ __all__ = [
     "multiprocessors",
     "refuse_block",
     "resident_blocks",
+    "run_over",
     "shared_bytes",
     "strided_blocks",
     "vertex_macro",
@@ -108,6 +109,11 @@ def vertex_macro(dtype: Any) -> str:
 def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     """Blocks that give each item a thread, within `most` (kernels stride over the rest)."""
     return max(1, min(-(-items // block), most))
+
+
+def run_over(kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20) -> None:
+    """Launch a kernel with a thread for each item, in at most so many blocks."""
+    kernel((blocks_for(items, block, most=most),), (block,), arguments)
 
 
 def strided_blocks() -> int:

@@ -116,7 +116,7 @@ def estimate(
     need = replace(need, outputs=(labels, *need.outputs[1:]))
     # A GPU copies rows that stay in memory.
     kept = 0 if backend_of_search(parameters, machine) == "cpu" else graph.bytes
-    need = with_turning(need, read, parameters.direction, kept=kept)
+    need = with_turning(need, read, parameters.direction, compiled=COMPILED_BFS, kept=kept)
     refusal = directed_refusal(parameters, graph.directed)
     return replace(need, refusal=refusal) if refusal else need
 

@@ -38,7 +38,7 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in (
         "cuda.launch",
-        "layouts.visit",
+        "layouts.counting",
         "layouts.streams_cuda",
         "layouts.varint.cuda",
         "relabel_cuda",

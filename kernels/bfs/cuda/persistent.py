@@ -6,8 +6,7 @@ import time
 from typing import Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
+from gravel.kernels.cuda import load, run_over, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
@@ -41,7 +40,6 @@ def prepare(
     wide_from: float = 0.25,
     narrow_below: float = 0.25,
     patience: int = 3,
-    narrow: int = NARROW,
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
 
@@ -64,7 +62,6 @@ def prepare(
     wide_from : share of all capacity above which the whole grid takes the levels one by one.
     narrow_below : share of all targets below which it leaves them to blocks again.
     patience : times that it may do so after a frontier grew too wide.
-    narrow : vertices from which predecessors take 64 bits.
 
     """
     import cupy
@@ -96,11 +93,8 @@ def prepare(
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         records = cupy.empty(max(1, vertices) * width, dtype)
         module = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=tree)
-        module.get_function("make_records")(
-            (blocks_for(vertices, 256, most=512),),
-            (256,),
-            (offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)),
-        )
+        arguments = offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)
+        run_over(module.get_function("make_records"), vertices, *arguments, most=512)
         numbers = (
             arcs // LONG_ROW + 1,
             width,
@@ -140,7 +134,6 @@ def prepare(
         shared=2 * warps * capacity * entry,
         buffers=buffers,
         statistics=statistics,
-        narrow=narrow,
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search
