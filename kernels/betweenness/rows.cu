@@ -18,7 +18,7 @@
 // variants WORDS: 1 2
 // variants ARCS: 0 1
 
-#include "kernels/cuda/types.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 typedef unsigned short u16;
 
@@ -172,8 +172,7 @@ extern "C" __global__ void forward(const i64* row_offsets, const VERTEX* columns
         for (u32 j = 0; j < WORDS; ++j) wanted.word[j] = alive.word[j] & ~known.word[j];
         u32 left = __ballot_sync(ALL_LANES, begin < end && !is_long && wanted.any());
         while (left) {
-            u32 slot = __ffs(left) - 1;
-            left &= left - 1;
+            u32 slot = take_lowest(left);
             i64 from = __shfl_sync(ALL_LANES, begin, slot), to = __shfl_sync(ALL_LANES, end, slot);
             Sum sum = {};
             Bits gained = {};
@@ -274,8 +273,7 @@ extern "C" __global__ void backward(const i64* row_offsets, const VERTEX* column
         if (mine < vertices) store(here, mine, own_bits);
         u32 left = __ballot_sync(ALL_LANES, own_bits.any() && end - begin <= i64(longest));
         while (left) {
-            u32 slot = __ffs(left) - 1;
-            left &= left - 1;
+            u32 slot = take_lowest(left);
             u64 v = tile + slot;
             i64 from = __shfl_sync(ALL_LANES, begin, slot), to = __shfl_sync(ALL_LANES, end, slot);
             Bits wanted = of_lane(own_bits, slot), gained = {};
