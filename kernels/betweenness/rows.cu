@@ -19,6 +19,7 @@
 // variants ARCS: 0 1
 
 #include "kernels/cuda/lanes.cuh"
+#include "kernels/cuda/pieces.cuh"
 
 typedef unsigned short u16;
 
@@ -198,8 +199,7 @@ extern "C" __global__ void forward_pieces(const i64* row_offsets, const VERTEX* 
     Bits alive = load(live, 0);
     for (u64 piece = global_thread() / WARP; piece < pieces; piece += global_threads() / WARP) {
         u64 v = piece_vertex[piece];
-        i64 begin = piece_begin[piece], end = row_offsets[v + 1];
-        end = end - begin > i64(longest) ? begin + i64(longest) : end;
+        i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, longest);
         Bits wanted = load(seen, v), gained = {};
         Sum sum = {};
 #pragma unroll
@@ -294,8 +294,7 @@ extern "C" __global__ void backward_pieces(const i64* row_offsets, const VERTEX*
         Bits wanted = load(here, v), gained = {};
         Sum sum = {};
         if (wanted.any()) {
-            i64 begin = piece_begin[piece], end = row_offsets[v + 1];
-            end = end - begin > i64(longest) ? begin + i64(longest) : end;
+            i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, longest);
             gather(columns, begin, end, below, share, wanted, sum, gained, sums, own_paths(paths, v, wanted));
         }
 #pragma unroll
