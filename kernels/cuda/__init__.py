@@ -157,10 +157,10 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
     return int(per_processor) * multiprocessors()
 
 
-def refuse_block(block: int, most: int = 1024) -> None:
-    """Raise ValueError for threads that are not whole warps, or more than `most`."""
-    if block % 32 or not 32 <= block <= most:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to {most}")
+def refuse_block(block: int, *, least: int = 32, most: int = 1024) -> None:
+    """Raise ValueError for threads that are not whole warps, or fewer than `least` or more than `most`."""
+    if block % 32 or not least <= block <= most:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from {least} to {most}")
 
 
 def event_milliseconds(work: Callable[[], None]) -> float:

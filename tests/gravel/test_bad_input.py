@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import networkx
 import numpy
@@ -248,3 +249,11 @@ def test_weights_that_overflow():
         gravel.graph([(1, 2), (7, 9)], weights=[1, 1e39])
     with pytest.raises(ValueError, match="add up to more than uint32 holds, 4294967295"):
         gravel.graph([(1, 2), (1, 2)], weights=[(1 << 32) - 1, 1], duplicates="sum")
+
+
+def test_a_direction_that_does_not_fit_is_refused_with_the_numbers(monkeypatch):
+    graph = gravel.graph([(1, 2), (2, 3)], directed=True)
+    monkeypatch.setattr(graph, "_host_memory", "1kB")
+    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
+    with pytest.raises(gravel.NotEnoughMemory, match=r"direction in of 2 arcs needs .* there are 1000 B"):
+        graph.harmonic(direction="in")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -69,6 +70,13 @@ def test_the_answer_names_the_measures() -> None:
     assert sections({"a": CLOSE})[0]["title"] == "Closeness of 4 vertices."
     several = sections({"a": CLOSE, "b": SOME, "c": BETWEEN})[0]["title"]
     assert several == "Closeness, neighbourhood within 2 hops and betweenness of 2 to 500 vertices."
+
+
+def test_a_measure_against_arcs_is_told_apart() -> None:
+    against = replace(CLOSE, direction="in")
+    assert sections({"a": against})[0]["title"] == "Closeness (direction in) of 4 vertices."
+    rows = by_title({"a": CLOSE, "b": against})["Centralities"]["rows"]
+    assert [row[1] for row in rows] == ["closeness", "closeness (direction in)"]
 
 
 def test_the_answer_names_the_most_central_vertices() -> None:

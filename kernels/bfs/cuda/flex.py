@@ -69,9 +69,6 @@ class FlexSearch:
         hub_share: int = 16,
         block: int = 256,
     ) -> None:
-        import cupy
-        import numpy
-
         refuse_block(block)
         if configuration not in CONFIGURATIONS:
             raise ValueError(f"configuration is {configuration!r}; there are {', '.join(CONFIGURATIONS)}")
@@ -79,6 +76,9 @@ class FlexSearch:
         for name, value in (constants | {"fixed_threads": fixed_threads}).items():
             if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}; it must be 1 or more")
+        import cupy
+        import numpy
+
         started = time.perf_counter()
         self.vertices = len(row_offsets) - 1
         self.output = output

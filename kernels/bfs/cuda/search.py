@@ -104,7 +104,7 @@ class RowsSearch(LevelLoopSearch):
         self.notes = source.notes
         most_threads = int(self._kernel.max_threads_per_block)
         block = most_threads if block is None else block
-        refuse_block(block, most_threads)
+        refuse_block(block, most=most_threads)
         most_shared, shared = shared_room(shared_kilobytes)
         lists = source.lists(block)
         staged = lists + block // 32 * STAGED * source.entry_bytes
