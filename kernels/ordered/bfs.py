@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 
+Rows = tuple[NDArray[numpy.int64], NDArray[Any]]
+"""Row offsets (vertices + 1,) and columns (arcs,)."""
+
 
 class Found(NamedTuple):
     """Vertices in the order of the queue.
@@ -38,16 +41,9 @@ def search(
     order = numpy.empty(n, column_indices.dtype)
     predecessor = numpy.empty(n, column_indices.dtype)
     level_offsets = numpy.empty(n + 2, numpy.int64)
-    levels = _search(
-        row_offsets,
-        column_indices,
-        numpy.asarray(sources, numpy.int64),
-        n if max_depth is None else max_depth,
-        numpy.zeros(n, numpy.uint8),
-        order,
-        predecessor,
-        level_offsets,
-    )
+    starts, limit = numpy.asarray(sources, numpy.int64), n if max_depth is None else max_depth
+    rows, seen = (row_offsets, column_indices), numpy.zeros(n, numpy.uint8)
+    levels = _search(rows, starts, limit, seen, order, predecessor, level_offsets)
     level_offsets = level_offsets[: levels + 1]
     reached = int(level_offsets[-1])
     return Found(order[:reached], predecessor[:reached], level_offsets)
@@ -55,8 +51,7 @@ def search(
 
 @serial
 def _search(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    rows: Rows,
     sources: NDArray[Any],
     max_depth: int,
     seen: NDArray[Any],
@@ -65,6 +60,7 @@ def _search(
     level_offsets: NDArray[Any],
 ) -> int:
     """Fill the arrays; returns the number of levels."""
+    row_offsets, column_indices = rows
     begin, tail, levels = 0, 0, 0
     for i in range(len(sources)):
         v = sources[i]
