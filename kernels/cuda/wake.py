@@ -18,10 +18,10 @@ def wake(milliseconds: float = WAKE_MILLISECONDS) -> None:
     load("kernels/cuda/wake.cu").get_function("wake")((multiprocessors(),), (256,), (nanoseconds,))
 
 
-def wake_all(devices: Iterable[int], milliseconds: float = WAKE_MILLISECONDS) -> None:
+def wake_all(devices: Iterable[int]) -> None:
     """Keep several devices of this process busy for this long, so that what follows begins together."""
     import cupy
 
     for device in devices:
         with cupy.cuda.Device(device):
-            wake(milliseconds)
+            wake()
