@@ -50,6 +50,18 @@ def search(
 
 
 @serial
+def queue_sources(sources: NDArray[Any], seen: NDArray[Any], queue: NDArray[Any]) -> int:
+    """Mark each source with 1, and queue it once; returns how many there are."""
+    count = 0
+    for i in range(len(sources)):
+        if seen[sources[i]] == 0:
+            seen[sources[i]] = 1
+            queue[count] = sources[i]
+            count += 1
+    return count
+
+
+@serial
 def _search(
     rows: Rows,
     sources: NDArray[Any],
@@ -61,14 +73,8 @@ def _search(
 ) -> int:
     """Fill the arrays; returns the number of levels."""
     row_offsets, column_indices = rows
-    begin, tail, levels = 0, 0, 0
-    for i in range(len(sources)):
-        v = sources[i]
-        if seen[v] == 0:
-            seen[v] = 1
-            order[tail] = v
-            predecessor[tail] = v
-            tail += 1
+    begin, tail, levels = 0, queue_sources(sources, seen, order), 0
+    predecessor[:tail] = order[:tail]
     level_offsets[0] = 0
     while begin < tail:
         end = tail

@@ -9,7 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.ordered.bfs import Rows
+from gravel.kernels.ordered.bfs import Rows, queue_sources
 
 TREE, FORWARD, LEVEL, REVERSE = range(4)
 """An arc that finds its head; one to a vertex of the next level that was found before; one within a level;
@@ -50,13 +50,7 @@ def _label(
 ) -> int:
     """Fill the last three arrays; `depth` is 1 + the level, 0 for unvisited."""
     row_offsets, column_indices = rows
-    head, tail, count = 0, 0, 0
-    for i in range(len(sources)):
-        v = sources[i]
-        if depth[v] == 0:
-            depth[v] = 1
-            queue[tail] = v
-            tail += 1
+    head, tail, count = 0, queue_sources(sources, depth, queue), 0
     while head < tail:
         u = numpy.int64(queue[head])
         head += 1
