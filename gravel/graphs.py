@@ -329,10 +329,9 @@ class Graph(MeasuredGraph):
 
     def _in_direction(self, direction: Direction) -> Graph:
         if direction not in self._turned:
-            from gravel.arranging import columns_of
-            from gravel.stages.turning import turned
+            from gravel.arranging import turned_round
 
-            self._turned[direction] = self._with(turned(columns_of(self), direction))
+            self._turned[direction] = self._with(turned_round(self, direction))
         return self._turned[direction]
 
     def _with(self, stored: Any, **changes: Any) -> Graph:

@@ -90,7 +90,9 @@ def neighbourhood(graph: Graph, hops: int, vertices: Any, progress: Progress | N
     """Count vertices within some hops; see `Graph.neighbourhood`."""
     import numpy
 
-    if not isinstance(hops, int | numpy.integer) or hops < 0:
+    if not isinstance(hops, int | float | numpy.number):
+        raise TypeError(f"hops is {hops!r}; a whole number is expected")
+    if hops != int(hops) or hops < 0:
         raise ValueError(f"hops is {hops!r}; it must be a whole number, 0 or more")
     return _by_sources(
         graph, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops

@@ -140,8 +140,11 @@ def _estimate(
     asked = parameters.sources if parameters.of_paths else parameters.vertices
     sources = graph.vertices if asked == "all" else _count(asked)
     share = share_of(parameters, machine)
-    state = _betweenness if parameters.of_paths else _distances
-    need = with_turning(state(parameters, graph, sources, share), read, parameters.direction)
+    state, compiled = _distances, COMPILED
+    if parameters.of_paths:
+        state, compiled = _betweenness, BETWEENNESS_COMPILED
+    stated = state(parameters, graph, sources, share)
+    need = with_turning(stated, read, parameters.direction, compiled=compiled)
     return need_of_workers(parameters, graph, sources, machine, need)
 
 

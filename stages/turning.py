@@ -113,23 +113,24 @@ def turning_bytes(graph: Extent, direction: str) -> int:
     offsets = 2 * 8 * (n + 2)
     if not graph.weighted:
         # Columns, the tails of their arcs, and what is built of them.
-        return COMPILED + offsets + (2 + both) * width * m
+        return offsets + (2 + both) * width * m
     if direction == "both":
-        # Columns, tails and weights, 64-bit keys of all arcs, and columns and weights taken from them.
-        return COMPILED + offsets + 12 * m + 2 * 16 * m
+        # Columns, tails and weights; 64-bit keys of all arcs, which are shifted for columns, and these.
+        return offsets + 12 * m + 2 * (8 + 8 + 4) * m
     # Columns, tails and weights, the order of the heads, and columns and weights in it.
-    return COMPILED + offsets + 12 * m + 8 * m + 8 * m
+    return offsets + 12 * m + 8 * m + 8 * m
 
 
-def with_turning(need: Need, graph: Extent, direction: str, *, kept: int = 0) -> Need:
+def with_turning(need: Need, graph: Extent, direction: str, *, compiled: int, kept: int = 0) -> Need:
     """Add to the need of a stage that searches the turned graph what turning takes, before it begins.
 
-    `kept` are bytes of the turned rows that stay on the host and that the need does not have.
+    `compiled` is what the need has for the stage's own kernels. `kept` are bytes of the turned rows that stay
+    on the host and that the need does not have.
     """
     turning = turning_bytes(graph, direction)
     if not turning:
         return need
-    return replace(need, host_bytes=COMPILED + max(need.host_bytes + kept, turning))
+    return replace(need, host_bytes=COMPILED + max(need.host_bytes + kept, compiled + turning))
 
 
 def not_turned(kind: str, direction: str) -> tuple[str, str] | None:

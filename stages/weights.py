@@ -131,13 +131,13 @@ def unusable(error: ValueError, permutation: NDArray[Any] | None, direction: str
 
     if not isinstance(error, UnusableWeight):
         return StageError(str(error))
-    ends = [error.tail, error.head]
+    tail, head = error.tail, error.head
     if permutation is not None:
-        ends = [int(numpy.flatnonzero(permutation == end)[0]) for end in ends]
+        tail, head = (int(numpy.flatnonzero(permutation == end)[0]) for end in (tail, head))
     if direction == "in":
-        ends.reverse()
+        tail, head = head, tail
     hint = "correct the edges, or symmetrize with `weights: leave_out` and count arcs"
-    return StageError(str(UnusableWeight(*ends, error.weight)), hint=hint, vertices=ends)
+    return StageError(str(UnusableWeight(tail, head, error.weight)), hint=hint, vertices=(tail, head))
 
 
 def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] | None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.betweenness.interface import Rows, TooManyPaths
 from gravel.kernels.betweenness.sizes import block_bytes
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, multiprocessors, vertex_macro
 from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
 from gravel.kernels.distances.interface import refuse_width
 
@@ -29,8 +29,7 @@ class Independent:
         size = len(forward[1]) if of_arcs else self._count
         each = block_bytes(self._count, dtype.itemsize)
         refuse_width(each + 8 * size, memory, 1)
-        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        blocks = min(BLOCKS_PER_PROCESSOR * processors, sources, (memory - 8 * size) // each)
+        blocks = min(BLOCKS_PER_PROCESSOR * multiprocessors(), sources, (memory - 8 * size) // each)
         self.batch = int(blocks)
         self.bytes = self.batch * each + 8 * size
         self.milliseconds = 0.0

@@ -7,7 +7,7 @@ from typing import Any
 from gravel.kernels.betweenness.interface import Rows, Sums
 from gravel.kernels.distances.interface import DEEP, is_deep
 from gravel.kernels.distances.many import aggregate
-from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, free_bytes
+from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, usable_bytes
 
 
 def prepare(
@@ -33,7 +33,7 @@ def prepare(
 
     arcs = len(forward[1])
     size = arcs if of_arcs else len(forward[0]) - 1
-    return InParts(kind, sources, arcs, size, free_bytes() if memory is None else memory)
+    return InParts(kind, sources, arcs, size, usable_bytes() if memory is None else memory)
 
 
 def _deep(forward: Rows) -> bool:

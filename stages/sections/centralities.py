@@ -38,10 +38,11 @@ def centrality_sections(members: Members) -> list[dict[str, Any]]:
 
 
 def name_of(one: Centrality) -> str:
-    """Name a measure with its parameter."""
+    """Name a measure with its parameters."""
+    name = one.measure.replace("_", " ")
     if one.measure == "neighbourhood":
-        return f"{one.measure} within {one.hops} hops"
-    return one.measure.replace("_", " ")
+        name = f"{name} within {one.hops} hops"
+    return name if one.direction == "out" else f"{name} (direction {one.direction})"
 
 
 def largest(one: Centrality, count: int) -> list[tuple[tuple[int, ...], float]]:

@@ -116,7 +116,7 @@ def estimate(
     need = replace(need, outputs=(labels, *need.outputs[1:]))
     # A GPU copies rows that stay in memory.
     kept = 0 if backend_of_search(parameters, machine) == "cpu" else graph.bytes
-    need = with_turning(need, read, parameters.direction, kept=kept)
+    need = with_turning(need, read, parameters.direction, compiled=COMPILED_BFS, kept=kept)
     refusal = directed_refusal(parameters, graph.directed)
     return replace(need, refusal=refusal) if refusal else need
 
@@ -205,7 +205,8 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
 
 def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Spreading:
     """Decide whether sources are dealt over workers; raises `gravel.kernels.placement.DoesNotFit`."""
-    graph = turned_extent(graph, parameters.direction)
+    if parameters.direction != "out":
+        graph = turned_extent(graph, parameters.direction)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     return _spreading(parameters, graph, machine, whole, placing_of(parameters, graph, machine).plan)
 

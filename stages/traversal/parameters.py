@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from gravel.kernels.strategy import PACKAGES, strategies_for, taken_by
+from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
 from gravel.stages.presets import filled
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names

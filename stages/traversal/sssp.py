@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
-COMPILED = 110 << 20
+COMPILED = 84 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""
 
 NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"
@@ -234,4 +234,4 @@ def estimate(
         outputs=outputs,
         refusal="; ".join(refusal) if refusal else "",
     )
-    return with_turning(need, read, parameters.direction)
+    return with_turning(need, read, parameters.direction, compiled=COMPILED)

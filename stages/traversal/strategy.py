@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import COLUMNS, GIVEN, strategies_for, taken_by
+from gravel.kernels.algorithms import strategies_for, taken_by
+from gravel.kernels.strategy import COLUMNS, GIVEN
 from gravel.stages.errors import StageError
 from gravel.stages.stage import CannotRun
 from gravel.stages.traversal.names import either, nearest_text
@@ -47,7 +48,7 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
 
     `kind` is an artifact's, that of a compressed partition "Partition".
     """
-    encoded = not_turned(kind, parameters.direction)
+    encoded = None if parameters.direction == "out" else not_turned(kind, parameters.direction)
     if encoded is not None:
         yield Refusal("direction", *encoded)
         return

@@ -95,7 +95,7 @@ def estimate(
     searched = turned_extent(graph, direction)
     need = _need(parameters, searched, traversal, machine)
     kept = searched.bytes if need.device_bytes else 0
-    return with_turning(need, graph, direction, kept=kept)
+    return with_turning(need, graph, direction, compiled=COMPILED, kept=kept)
 
 
 def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import networkx
 import numpy
@@ -225,9 +226,11 @@ def test_depths_beyond_the_diameter():
     graph = gravel.graph([(1, 2), (2, 3)])
     assert graph.neighbourhood(10**30).values.tolist() == [3, 3, 3]
     assert graph.bfs(1, max_depth=(1 << 31) - 1).reached == 3
-    with pytest.raises(ValueError, match=r"max_depth is 2147483648: .* less than or equal to 2147483647"):
+    with pytest.raises(
+        ValueError, match=r"max_depth is 2147483648; it should be less than or equal to 2147483647"
+    ):
         graph.bfs(1, max_depth=1 << 31)
-    with pytest.raises(ValueError, match=r"max_depth is -1: .* greater than or equal to 0"):
+    with pytest.raises(ValueError, match=r"max_depth is -1; it should be greater than or equal to 0"):
         graph.bfs(1, max_depth=-1)
     with pytest.raises(ValueError, match=r"hops is 2.5; it must be a whole number, 0 or more"):
         graph.neighbourhood(2.5)
@@ -246,3 +249,11 @@ def test_weights_that_overflow():
         gravel.graph([(1, 2), (7, 9)], weights=[1, 1e39])
     with pytest.raises(ValueError, match="add up to more than uint32 holds, 4294967295"):
         gravel.graph([(1, 2), (1, 2)], weights=[(1 << 32) - 1, 1], duplicates="sum")
+
+
+def test_a_direction_that_does_not_fit_is_refused_with_the_numbers(monkeypatch):
+    graph = gravel.graph([(1, 2), (2, 3)], directed=True)
+    monkeypatch.setattr(graph, "_host_memory", "1kB")
+    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
+    with pytest.raises(gravel.NotEnoughMemory, match=r"direction in of 2 arcs needs .* there are 1000 B"):
+        graph.harmonic(direction="in")

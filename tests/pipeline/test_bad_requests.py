@@ -60,7 +60,7 @@ def test_zero_sources(asked: Any, stage: str, given: str) -> None:
     code, printed = asked("plan", stage, given)
     assert code == 2
     assert "bad.yaml:5:" in printed
-    assert "at least 1 value is expected" in printed or "greater than or equal to 1" in printed
+    assert "at least 1" in printed
 
 
 PLANNED = [
@@ -176,4 +176,4 @@ def test_depths_beyond_the_diameter(asked: Any) -> None:
     assert code == 0, printed
     code, printed = asked("plan", "traverse", "max_depth: 2147483648")
     assert code == 2
-    assert "less than or equal to 2147483647 is expected" in printed
+    assert "at most 2147483647 is expected" in printed

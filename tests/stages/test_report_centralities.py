@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -71,6 +72,13 @@ def test_the_answer_names_the_measures() -> None:
     assert several == "Closeness, neighbourhood within 2 hops and betweenness of 2 to 500 vertices."
 
 
+def test_a_measure_against_arcs_is_told_apart() -> None:
+    against = replace(CLOSE, direction="in")
+    assert sections({"a": against})[0]["title"] == "Closeness (direction in) of 4 vertices."
+    rows = by_title({"a": CLOSE, "b": against})["Centralities"]["rows"]
+    assert [row[1] for row in rows] == ["closeness", "closeness (direction in)"]
+
+
 def test_the_answer_names_the_most_central_vertices() -> None:
     facts = dict(sections({"a": CLOSE, "b": SOME})[0]["facts"])
     assert facts["closeness"] == [
@@ -78,6 +86,10 @@ def test_the_answer_names_the_most_central_vertices() -> None:
         *({"vertex": 0}, " (0.25)", "."),
     ]
     assert facts["neighbourhood within 2 hops"][1] == {"vertex": 1}
+    ends = dict(sections({"a": EDGES})[0]["facts"])["edge betweenness"]
+    assert ends[1:5] == [{"vertex": 0}, " - ", {"vertex": 3}, " (2)"]
+    mean = dict(sections({"a": MEAN})[0]["facts"])["average path length"]
+    assert mean == "2 (at least 1 with confidence 0.9)."
     assert "closeness" not in dict(sections({"a[order=rcm]": CLOSE, "a[order=degree]": CLOSE})[0]["facts"])
 
 
