@@ -51,7 +51,7 @@ def run(words: list[str], folder: Path, text: str) -> None:
 
 
 def run_shell(folder: Path, text: str) -> None:
-    """Run a block of shell. Lines that are a `gravel` command alone run in this process, without a cluster.
+    """Run a block of shell. Lines that are one `gravel` command run in this process, without other workers.
 
     Starting Python and loading compiled kernels for each of them would take most of a minute.
     """

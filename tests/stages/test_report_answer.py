@@ -229,6 +229,8 @@ def test_why_counters_were_not_read_is_said_first():
         hardware="a test",
         searches=one.searches,
         graph=one.graph,
+        asked=one.asked,
+        ran=one.ran,
         why="no GPU",
     )
     _, facts, _ = answer({"a": counters, "b": counters})
