@@ -55,7 +55,7 @@ def test_many_pairs():
         "target": ["c", "e", "e"],
         "distance": [5, -1, 1],
     }
-    assert repr(found).startswith("<gravel.Paths: 3 pairs, ")
+    assert repr(found).startswith("<gravel.Paths: 3 pairs in ")
     with pytest.raises(IndexError):
         found[3]
     with pytest.raises(ValueError, match="output='both'"):
