@@ -80,7 +80,7 @@ def advise_order(
         one
         for tried in pilot.tried
         for layout in layouts
-        if (one := _estimated(graph, work, tried, layout, before=pilot.tried[0])) is not None
+        if (one := _estimated(graph, work, tried, layout, missed=tried.against(pilot.tried[0])))
     ]
     if not found:
         return Advice(work, ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
@@ -92,18 +92,11 @@ def advise_order(
 
 
 def advise_layout(
-    row_offsets: NDArray[numpy.int64],
-    columns: Any,
-    work: Workload,
-    *,
-    symmetric: bool,
-    levels: float | None = None,
-    layouts: Sequence[str] | None = None,
+    row_offsets: NDArray[numpy.int64], columns: Any, work: Workload, *, symmetric: bool
 ) -> Advice:
     """Choose a layout for rows that keep their order.
 
-    `columns` may be a stored array: parts of it are read.
-    `levels` are those of a search, where they are known; else a graph counts as shallow.
+    `columns` may be a stored array: parts of it are read. A large symmetric graph counts as shallow.
     """
     arcs = int(row_offsets[-1])
     vertices = len(row_offsets) - 1
@@ -117,9 +110,7 @@ def advise_layout(
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
     tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond, 1.0, scattered_heads(parts))
     found = [
-        one
-        for name in layouts or registry.layouts()
-        if (one := _estimated(graph, work, tried, name, ordered=True))
+        one for name in registry.layouts() if (one := _estimated(graph, work, tried, name, ordered=True))
     ]
     if not found:
         return Advice(work, "csr", "no layout fits where the rows are to lie", ())
@@ -159,15 +150,9 @@ def _original(
 
 
 def _estimated(
-    graph: Features,
-    work: Workload,
-    tried: Tried,
-    layout: str,
-    *,
-    ordered: bool = False,
-    before: Tried | None = None,
+    graph: Features, work: Workload, tried: Tried, layout: str, *, ordered: bool = False, missed: float = 1.0
 ) -> Estimate | None:
-    """Estimate one choice; `before` is the given numbering where several are compared."""
+    """Estimate one choice; `missed` as `gravel.kernels.advice.model.estimate` has it."""
     return estimate(
         graph,
         work,
@@ -178,7 +163,7 @@ def _estimated(
         beyond=tried.beyond,
         span=tried.span,
         scattered=tried.scattered,
-        missed=1.0 if before is None else tried.against(before),
+        missed=missed,
         ordered=ordered,
     )
 

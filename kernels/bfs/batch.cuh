@@ -12,6 +12,7 @@
 // with 32 of them.
 
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 #if TREE == 33
 typedef u64 Tree;

@@ -4,6 +4,7 @@
 // VERTEX is the type of a column index.
 
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr i64 ALONE = 32;   // arcs that a lane relaxes before its warp helps
 constexpr i64 HUB = 512;    // arcs from which a whole block sees to a row
@@ -45,6 +46,21 @@ __device__ __forceinline__ T place_behind(T* counter) {
 
 constexpr i64 FOUR = 4;  // arcs that a lane has under way: what it loads of them does not wait for one another
 
+// What a lane loads of arcs first, first + stride and so on below end, FOUR at most: their ends, and the words of the
+// ways along them. `open` says which there are.
+template <class Weights>
+__device__ __forceinline__ void load_four(const VERTEX* columns, const Weights* weights, WORD word, i64 first,
+                                          i64 stride, i64 end, VERTEX (&v)[FOUR], WORD (&longer)[FOUR],
+                                          bool (&open)[FOUR]) {
+#pragma unroll
+    for (i64 k = 0; k < FOUR; ++k) {
+        open[k] = first + k * stride < end;
+        if (!open[k]) continue;
+        v[k] = columns[first + k * stride];
+        longer[k] = lengthened(word, weights[first + k * stride]);
+    }
+}
+
 // Calls relax(v, longer) for arcs first, first + stride and so on below end, FOUR at most, that shorten the way to
 // their end: `longer` is its word then.
 template <class Weights, class Relax>
@@ -53,13 +69,7 @@ __device__ __forceinline__ void relax_four(const VERTEX* columns, const Weights*
     VERTEX v[FOUR];
     WORD longer[FOUR];
     bool shorter[FOUR];
-#pragma unroll
-    for (i64 k = 0; k < FOUR; ++k) {
-        shorter[k] = first + k * stride < end;
-        if (!shorter[k]) continue;
-        v[k] = columns[first + k * stride];
-        longer[k] = lengthened(word, weights[first + k * stride]);
-    }
+    load_four(columns, weights, word, first, stride, end, v, longer, shorter);
     // A word that was read before others made it smaller costs an atomic, and nothing else.
 #pragma unroll
     for (i64 k = 0; k < FOUR; ++k) shorter[k] = shorter[k] && longer[k] < words[v[k]];
@@ -80,8 +90,7 @@ __device__ __forceinline__ void arcs_of_warp(VERTEX u, i64 at, i64 end, Visit vi
     __syncwarp();
     u32 left = __ballot_sync(ALL_LANES, at < end);
     while (left) {
-        u32 from = __ffs(left) - 1;
-        left &= left - 1;
+        u32 from = take_lowest(left);
         i64 last = __shfl_sync(ALL_LANES, end, from);
         VERTEX row = __shfl_sync(ALL_LANES, u, from);
         i64 arc = __shfl_sync(ALL_LANES, at, from) + lane_id();

@@ -7,15 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.jit import serial
-from gravel.kernels.text import (
-    BAD_START,
-    BAD_WEIGHT,
-    FINE,
-    NOT_INTEGER,
-    OUT_OF_RANGE,
-    TOO_FEW,
-    TOO_MANY,
-)
+from gravel.kernels.text import BAD_START, BAD_WEIGHT, FINE, NOT_INTEGER, OUT_OF_RANGE, TOO_FEW, TOO_MANY
 from gravel.kernels.text.kinds import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER
 from gravel.kernels.text.numbers import SHORT, digits_at, read_decimal, read_integer
 
@@ -54,9 +46,7 @@ def parse_pairs(
     rows = 0
     lines = 0
     end = len(data)
-    delimited = False
-    for kind in kinds:
-        delimited |= kind == DELIMITER
+    delimited = (kinds == DELIMITER).any()
     separator = DELIMITER if delimited else BLANK
     plain = prefix < 0 and columns == 2 and source_column == 0 and target_column == 1
     while place < end:

@@ -31,9 +31,9 @@ from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.layouts import columns_as_rows
-from gravel.kernels.layouts.varint import bytes as varint
-from gravel.kernels.layouts.varint import cuda as varint_cuda
+from gravel.kernels.layouts.varint.cuda import VarintCodec
 from gravel.stages.ingest import read_edges
+from tests.kernels.visits import SerialCodec
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
     "kron22": "0.315, 0.172; 0.45",
@@ -240,18 +240,16 @@ class Bench:
                     )
         if "varint" in parts:
             arcs = len(self.columns)
-            taken, (offsets, stream) = timed(lambda: varint.encode(*degree_order))
+            facts = {"first_row": 0, "bound": self.vertices}
+            taken, arrays = timed(lambda: VarintCodec().encode(*degree_order, **facts))
+            stream = arrays["stream"]
             moved = 8 * arcs + len(stream) + 24 * self.vertices
             self.say("varint encode", taken, moved, f"{8 * len(stream) / arcs:.2f} bits per arc")
-            for serial in (False, True):
-                taken, rows = timed(
-                    lambda serial=serial: varint_cuda.decode(
-                        offsets, stream, arcs, numpy.uint32, serial=serial
-                    )
-                )
+            for name, codec in (("varint decode", VarintCodec()), ("varint decode, one lane", SerialCodec())):
+                taken, rows = timed(lambda codec=codec: codec.decode(arrays, arcs, numpy.uint32, **facts))
                 assert bool((rows[1] == self.columns).all())
                 moved = 2 * len(stream) + 4 * arcs + 32 * self.vertices
-                self.say(f"varint decode{', one lane' if serial else ''}", taken, moved)
+                self.say(name, taken, moved)
         if self.name in PEERS:
             self.say(f"peers: BFS best, first try; components: {PEERS[self.name]}", None)
 

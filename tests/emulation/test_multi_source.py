@@ -30,7 +30,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def search(csr: Any, output: str, symmetric: bool, **constants: Any) -> None:
     placed = [strict_cupy.on_device(array) for array in csr]
-    made = multi_source.prepare(*placed, output=output, symmetric=symmetric, block=64, **constants)
+    made = multi_source.MultiSource(*placed, output=output, symmetric=symmetric, block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]
     check_batch(made, csr, sources, output=output)
@@ -47,3 +47,8 @@ def test_every_source_has_its_own_labels(output: str, constants: dict[str, Any])
 
 def test_directed_graphs_and_wide_vertices() -> None:
     search(fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64), "both", False)
+
+
+def test_a_depth_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_depth is -1; it must be 0 or more"):
+        search(csr_of("one_edge", True), "both", True, max_depth=-1)

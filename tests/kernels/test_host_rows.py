@@ -5,6 +5,7 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.kept_lines import shortest_kept
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 from tests.kernels.conformance import (
@@ -80,12 +81,11 @@ def test_pinned_rows_of_the_zoo(name, tuning, symmetric):
 @pytest.mark.gpu
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 @pytest.mark.parametrize("tuning", TUNINGS)
-def test_pinned_rows_with_hubs(tuning, index):
+def test_pinned_rows_with_hubs(monkeypatch, tuning, index):
     csr = hubs().csr(symmetric=True, index=index)
     for narrow in (1 << 31, 1):
-        search = prepare(
-            *placed(*csr), strategy="host_rows", symmetric=True, narrow=narrow, **TUNINGS[tuning]
-        )
+        monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
+        search = prepare(*placed(*csr), strategy="host_rows", symmetric=True, **TUNINGS[tuning])
         for source in sources_of(len(csr[0]) - 1):
             check(search.run(source), csr, source, "both")
 
@@ -114,7 +114,7 @@ def test_lines_over_the_link_are_counted(index):
             for v in numpy.flatnonzero(distance == level)
             if offsets[v + 1] > offsets[v]
         ]
-        lines += len(numpy.unique(numpy.concatenate(touched))) if touched else 0
+        lines += len(distinct(numpy.concatenate(touched))) if touched else 0
     assert result.link_bytes == lines * 32 * item
     everything = prepare(*placed(offsets, columns), strategy="host_rows", symmetric=True, keep=1 << 40)
     assert everything.run(7).link_bytes == 0
@@ -175,14 +175,14 @@ BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 def streamed(backend, offsets, columns, **options):
     if backend == "cpu":
-        from gravel.kernels.bfs.cpu.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cpu.streamed import StreamedSearch
     else:
         import cupy
 
-        from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cuda.streamed import StreamedSearch
 
         offsets = cupy.asarray(offsets)
-    return prepare_streamed(
+    return StreamedSearch(
         columns_as_rows(offsets, columns), **({"output": "both", "symmetric": True} | options)
     )
 
@@ -220,7 +220,7 @@ def test_streamed_rows_are_read_in_few_parts(backend, output, index):
         for level in range(int(distance.max()) + 1):
             rows = numpy.flatnonzero((distance == level) & (numpy.diff(offsets) > 0))
             parts = [numpy.arange(offsets[v] // length, (offsets[v + 1] - 1) // length + 1) for v in rows]
-            wanted += len(numpy.unique(numpy.concatenate(parts))) if parts else 0
+            wanted += len(distinct(numpy.concatenate(parts))) if parts else 0
         read.read.clear()
         search.run(7)
         assert len(read.read) == wanted

@@ -111,16 +111,16 @@ def test_what_cannot_be_is_refused(backend) -> None:
 @pytest.mark.parametrize("tuning", TUNINGS)
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_directions_change_nothing(tuning, output, index) -> None:
+def test_directions_change_nothing(monkeypatch, tuning, output, index) -> None:
     for graph in (*GRAPHS, rmat(13)):
         csr = fast_csr(graph, symmetric=True, index=index)
         for narrow in (1, 1 << 31):
+            monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
             search = prepare(
                 *on_device(*csr),
                 strategy="multi_source",
                 symmetric=True,
                 output=output,
-                narrow=narrow,
                 **TUNINGS[tuning],
             )
             check_batch(search, csr, sources_of(graph.vertex_count, 33), output=output)

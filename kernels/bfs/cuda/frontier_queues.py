@@ -1,4 +1,4 @@
-"""What the searches of Merrill et al. 2012 share on CUDA; see `kernels/bfs/frontier_queues.cuh`."""
+"""The searches of Merrill et al. 2012 on CUDA, in one launch each; see `kernels/bfs/frontier_queues.cuh`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.parts import (
     HISTORY,
     WARP,
@@ -16,10 +16,20 @@ from gravel.kernels.bfs.cuda.parts import (
     gather_number,
     look_up_parts,
 )
+from gravel.kernels.cuda import multiprocessors, refuse_block
 
 TILES = ("even", "stealing", "runs")
 MOST_THREADS = 512  # of a block, as in frontier_queues.cuh
 CONTROL_WORDS = 176  # as in frontier_queues.cuh
+
+STAGE = 128
+"""Vertices that a warp of expand-contract keeps before it reserves room for them, as in its `.cu` file."""
+
+EXPAND_CONTRACT_BLOCK = 512
+"""Threads of a block; docs/tuning.md has what supports it."""
+
+CROWD = 1.0
+"""Arcs per resident thread up to which the hybrid searches a level in one step (section 5.4)."""
 
 
 def rooms_of(vertices: int, arcs: int) -> tuple[int, int]:
@@ -62,7 +72,6 @@ def strategy_of_queues(
         block: int = block,
         blocks_per_processor: int | None = None,
         blocks: int | None = None,
-        narrow: int = NARROW,
         **asked: Unpack[Asked],
     ) -> CooperativeSearch:
         """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
@@ -84,7 +93,6 @@ def strategy_of_queues(
         block : threads of a block, a multiple of 32 up to 512.
         blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
         blocks : how many run in all, at most; None for as many as `blocks_per_processor` says.
-        narrow : vertices from which predecessors take 64 bits.
 
         Raises ValueError for a value that a parameter cannot have.
 
@@ -92,8 +100,7 @@ def strategy_of_queues(
         import cupy
         import numpy
 
-        if block not in range(32, MOST_THREADS + 1, 32):
-            raise ValueError(f"block is {block}; it can be a multiple of 32 up to {MOST_THREADS}")
+        refuse_block(block, most=MOST_THREADS)
         if tiles not in TILES:
             raise ValueError(f"tiles is {tiles!r}; it can be {', '.join(TILES)}")
         for limit, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):
@@ -105,10 +112,8 @@ def strategy_of_queues(
             raise ValueError(f"least is {least}; a tile has at least 1 item")
         parts = look_up_parts(claim, warp_culling=warp_culling, history_culling=history_culling)
         numbers = (gather_number(gather), parts, int(tiles == "stealing"), least)
-        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        limits = [
-            each for each in (blocks_per_processor and blocks_per_processor * processors, blocks) if each
-        ]
+        of_processors = blocks_per_processor and blocks_per_processor * multiprocessors()
+        limits = [each for each in (of_processors, blocks) if each]
         wide = column_indices.dtype.itemsize
         shared = (
             culling_bytes(block)
@@ -137,7 +142,6 @@ def strategy_of_queues(
             shared=shared,
             macros={"RUNS": int(tiles == "runs")},
             buffers=buffers,
-            narrow=narrow,
             **asked,
         )
         search.decided = {
@@ -153,3 +157,9 @@ def strategy_of_queues(
         own = [each for each in signature.parameters.values() if each.name != "crowd"]
         prepare.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     return prepare
+
+
+expand_contract = strategy_of_queues("expand_contract", edges=False, stage=STAGE, block=EXPAND_CONTRACT_BLOCK)
+contract_expand = strategy_of_queues("contract_expand")
+two_phase = strategy_of_queues("two_phase")
+hybrid = strategy_of_queues("hybrid", crowd=CROWD)

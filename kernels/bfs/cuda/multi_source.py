@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.asked import depth_limit
+from gravel.kernels.bfs.cuda.labels import tree_bits
+from gravel.kernels.bfs.cuda.level_loop import level_directions
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
@@ -18,20 +20,10 @@ CONTROL_WORDS = 3 * 48  # three copies of the kernel's
 LOG_WORDS = 256  # as in the kernel
 
 
-def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    batch: int = MOST_SEARCHES,
-    alpha: float = 16.0,
-    beta: float = 24.0,
-    block: int = 256,
-    narrow: int = NARROW,
-) -> MultiSource:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
+class MultiSource:
+    """A graph made ready: the words of its vertices, the queue and the labels of a batch on the device.
+
+    Parameters are as in `gravel.kernels.bfs.prepare`, and these constants.
 
     Parameters
     ----------
@@ -41,26 +33,10 @@ def prepare(
         exceed the graph's, and back when their vertices times beta are fewer than the graph's (beta as in
         Beamer et al., SC 2012; alpha best of 1, 4 and 16 on Kronecker and uniform graphs on an H200).
     block : threads of a block: 64, 128, 256 or 512.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a batch or a block that cannot be.
 
     """
-    return MultiSource(
-        row_offsets,
-        column_indices,
-        output=output,
-        symmetric=symmetric,
-        max_depth=max_depth,
-        batch=batch,
-        ratios=(alpha, beta),
-        block=block,
-        narrow=narrow,
-    )
-
-
-class MultiSource:
-    """A prepared graph: the words of its vertices, the queue and the labels of a batch on the device."""
 
     strategy = "multi_source"
     reason = ""
@@ -72,11 +48,11 @@ class MultiSource:
         *,
         output: str,
         symmetric: bool,
-        max_depth: int | None,
-        batch: int,
-        ratios: tuple[float, float],
-        block: int,
-        narrow: int,
+        max_depth: int | None = None,
+        batch: int = MOST_SEARCHES,
+        alpha: float = 16.0,
+        beta: float = 24.0,
+        block: int = 256,
     ) -> None:
         import cupy
         import numpy
@@ -90,7 +66,7 @@ class MultiSource:
         self.vertices = len(row_offsets) - 1
         columns = cupy.ascontiguousarray(column_indices)
         n, arcs = self.vertices, len(columns)
-        tree = 0 if output == "distance" else 32 if n < narrow else 33
+        tree = tree_bits(n, output)
         hops = output != "predecessor"
         none = cupy.empty((1, 1), cupy.int64)
         self._distance = cupy.empty((batch, n), cupy.int32) if hops else none
@@ -102,7 +78,6 @@ class MultiSource:
         entries = n + arcs // CHUNK
         self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
         self._sources = cupy.zeros(MOST_SEARCHES, cupy.int64)
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
         self._arguments = (
             cupy.ascontiguousarray(row_offsets),
             columns,
@@ -116,8 +91,8 @@ class MultiSource:
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             self._log,
             cupy.zeros(1, cupy.uint64),
-            *(numpy.uint64(number) for number in (n, arcs, hops, symmetric, depth)),
-            *(numpy.float64(ratio) for ratio in ratios),
+            *(numpy.uint64(number) for number in (n, arcs, hops, symmetric, depth_limit(max_depth))),
+            *(numpy.float64(ratio) for ratio in (alpha, beta)),
             self._sources,
         )
         cupy.cuda.Device().synchronize()
@@ -155,8 +130,4 @@ class MultiSource:
 
     def _directions(self) -> tuple[str, ...]:
         levels, changes, *log = self._log.get().tolist()
-        starts = [word >> 1 for word in log[:changes]] + [levels]
-        names: list[str] = []
-        for i in range(changes):
-            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
-        return tuple(names)
+        return level_directions(levels, log[:changes])

@@ -6,8 +6,7 @@ import time
 from typing import Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.cuda import blocks_for, load, shared_bytes, vertex_macro
+from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes, vertex_macro
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
@@ -41,7 +40,6 @@ def prepare(
     wide_from: float = 0.25,
     narrow_below: float = 0.25,
     patience: int = 3,
-    narrow: int = NARROW,
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
 
@@ -64,15 +62,13 @@ def prepare(
     wide_from : share of all capacity above which the whole grid takes the levels one by one.
     narrow_below : share of all targets below which it leaves them to blocks again.
     patience : times that it may do so after a frontier grew too wide.
-    narrow : vertices from which predecessors take 64 bits.
 
     """
     import cupy
     import numpy
 
     started = time.perf_counter()
-    if block % 32 or not 32 <= block <= MOST_THREADS:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to {MOST_THREADS}")
+    refuse_block(block, most=MOST_THREADS)
     for name, number in (("hops", hops), ("calm_hops", calm_hops)):
         if not 1 <= number <= MOST_HOPS:
             raise ValueError(f"{name} is {number}; it can be 1 to {MOST_HOPS}")
@@ -88,7 +84,7 @@ def prepare(
     capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry * warps)))
     target = max(1, min(target, capacity * warps))
     share = max(1, min(share, capacity))
-    grid = blocks or int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    grid = blocks or multiprocessors()
     if ahead is None:
         touched = vertices * (width + 1) * columns.dtype.itemsize
         ahead = AHEAD if touched > cupy.cuda.Device().attributes["L2CacheSize"] else 0
@@ -96,11 +92,8 @@ def prepare(
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         records = cupy.empty(max(1, vertices) * width, dtype)
         module = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=tree)
-        module.get_function("make_records")(
-            (blocks_for(vertices, 256, most=512),),
-            (256,),
-            (offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)),
-        )
+        arguments = offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)
+        run_over(module.get_function("make_records"), vertices, *arguments, most=512)
         numbers = (
             arcs // LONG_ROW + 1,
             width,
@@ -140,7 +133,6 @@ def prepare(
         shared=2 * warps * capacity * entry,
         buffers=buffers,
         statistics=statistics,
-        narrow=narrow,
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search

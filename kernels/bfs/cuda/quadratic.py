@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS, check_block
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS
+from gravel.kernels.cuda import refuse_block
 
 MAPPINGS = ("thread", "warp")
 
@@ -17,7 +18,6 @@ def prepare(
     *,
     mapping: str = "thread",
     block: int = 256,
-    narrow: int = NARROW,
     **asked: Unpack[Asked],
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
@@ -26,12 +26,11 @@ def prepare(
     ----------
     mapping : "thread" for a thread per vertex, "warp" for a warp (Hong et al., PPoPP 2011).
     block : threads of a block, a multiple of 32 up to 1024.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for an unknown mapping or an unfit block.
 
     """
-    check_block(block)
+    refuse_block(block)
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping is {mapping!r}; it can be {' or '.join(map(repr, MAPPINGS))}")
 
@@ -48,6 +47,5 @@ def prepare(
         column_indices,
         block=block,
         buffers=buffers,
-        narrow=narrow,
         **asked,
     )

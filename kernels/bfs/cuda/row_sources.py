@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
 from gravel.kernels.bfs.cuda.level_loop import IN_PLANE
-from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import load, resident_blocks, run_over, vertex_macro
 from gravel.kernels.layouts import device_rows
 from gravel.kernels.layouts.registry import layout_of
 from gravel.kernels.layouts.units import with_units
@@ -116,9 +116,8 @@ class ColumnSource:
             self._classes = None
             return closed
         sizes = numpy.uint64(self._vertices), numpy.uint64(places), numpy.uint64(planes)
-        self._module.get_function("find_first_neighbours")(
-            (blocks_for(places, 256, most=512),), (256,), (*self.arguments, *sizes, first, behind, closed)
-        )
+        kernel = self._module.get_function("find_first_neighbours")
+        run_over(kernel, places, *self.arguments, *sizes, first, behind, closed, most=512)
         return closed
 
 
@@ -181,16 +180,8 @@ class EncodedSource:
         kernel = load(self.MEASURE, **self._macros).get_function("measure_rows")
         places = -(-max(upto, 1) // 32) * 32
         closed, totals = cupy.empty(places // 32, cupy.uint32), cupy.zeros(5, cupy.uint64)
-        nothing = numpy.uint64(0)
-        kernel(
-            (blocks_for(places, 256, most=resident_blocks(kernel, 256)),),
-            (256,),
-            (
-                *self.arguments,
-                *(numpy.uint64(number) for number in (self._vertices, places, planes)),
-                *((nothing, nothing) if first is None else (first, behind)),
-                closed,
-                totals,
-            ),
-        )
+        sizes = (numpy.uint64(number) for number in (self._vertices, places, planes))
+        kept = (numpy.uint64(0),) * 2 if first is None else (first, behind)
+        most = resident_blocks(kernel, 256)
+        run_over(kernel, places, *self.arguments, *sizes, *kept, closed, totals, most=most)
         return [int(total) for total in totals.get()], closed

@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.level_loop import (
     ALPHA,
     ENCODED_ANY_ORDER,
@@ -20,11 +21,10 @@ from gravel.kernels.bfs.cuda.level_loop import (
     LevelLoopSearch,
     bitmap_words,
     check_shared,
-    depth_limit,
     shared_room,
 )
 from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource
-from gravel.kernels.cuda import resident_blocks
+from gravel.kernels.cuda import refuse_block, resident_blocks
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class RowsSearch(LevelLoopSearch):
     rows : of a square graph, in any layout.
     output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare_rows`.
     tuning : the strategy's constants.
-    shared_kilobytes, block, narrow : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
+    shared_kilobytes, block : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
 
     """
 
@@ -73,7 +73,6 @@ class RowsSearch(LevelLoopSearch):
         tuning: Tuning,
         shared_kilobytes: int = 160,
         block: int | None = None,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -81,7 +80,7 @@ class RowsSearch(LevelLoopSearch):
         started = time.perf_counter()
         self.vertices = rows.vertex_count
         self.output = output
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         made = EncodedSource if rows.layout != "csr" else ColumnSource
         source = made(
             rows, tree=self._labels.tree, one_lane=tuning.one_lane, deferred_rows=tuning.deferred_rows
@@ -105,8 +104,7 @@ class RowsSearch(LevelLoopSearch):
         self.notes = source.notes
         most_threads = int(self._kernel.max_threads_per_block)
         block = most_threads if block is None else block
-        if block % 32 or not 32 <= block <= most_threads:
-            raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
+        refuse_block(block, most=most_threads)
         most_shared, shared = shared_room(shared_kilobytes)
         lists = source.lists(block)
         staged = lists + block // 32 * STAGED * source.entry_bytes

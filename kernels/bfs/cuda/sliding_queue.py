@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.cuda import refuse_block
 
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
-
-
-def check_block(block: int) -> None:
-    """Raise ValueError unless a block can have so many threads."""
-    if block % 32 or not 32 <= block <= 1024:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
 
 
 def vertex_queue(vertices: int, dtype: Any) -> tuple[Any, Any]:
@@ -29,7 +25,6 @@ def prepare_sliding(
     column_indices: Any,
     *,
     block: int,
-    narrow: int,
     words: int = 0,
     numbers: Sequence[int] = (),
     **asked: Unpack[Asked],
@@ -39,7 +34,7 @@ def prepare_sliding(
     `words` are those of an array that comes behind them, if it is not 0, and `numbers` come behind that.
     Raises ValueError for an unfit block.
     """
-    check_block(block)
+    refuse_block(block)
 
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         import cupy
@@ -55,6 +50,5 @@ def prepare_sliding(
         column_indices,
         block=block,
         buffers=buffers,
-        narrow=narrow,
         **asked,
     )

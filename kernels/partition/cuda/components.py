@@ -17,12 +17,8 @@ from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.search import WIDE
-from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
+from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, widest
 from gravel.kernels.partition.waiting import BARRIER_SECONDS
-
-
-def _widest(part: RankGraph) -> int:
-    return max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
 
 
 class CudaComponents:
@@ -41,12 +37,11 @@ class CudaComponents:
         symmetric: bool,
         devices: Sequence[int] | None = None,
         time_limit: float = BARRIER_SECONDS,
-        blocks: int | None = None,
     ) -> None:
         self._devices = Devices(devices, graph.ranks)
         self.vertices, self.ranks, self._vertex = graph.vertex_count, graph.ranks, graph.delegates.dtype
         self.told: tuple[Rounds, ...] = ()
-        wide = max(map(_widest, graph.parts)) >= WIDE
+        wide = max(map(widest, graph.parts)) >= WIDE
         facts: dict[str, Any] = {
             "vertex_count": graph.vertex_count,
             "delegates": graph.delegates,
@@ -56,7 +51,7 @@ class CudaComponents:
         }
         self._memory = self._devices.each_rank(lambda rank: ComponentsMemory(graph.parts[rank], **facts))
         macros = width_macros(self._vertex, wide=wide)
-        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit}
         self._devices.prepare(
             self._memory, lambda view: ComponentsLaunch(macros, view, graph.delegates, **choices)
         )
@@ -94,7 +89,7 @@ class PeerComponents(GroupRank):
         symmetric: bool,
         time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        wide = max(gang.all_gather(_widest(part))) >= WIDE
+        wide = max(gang.all_gather(widest(part))) >= WIDE
         self._memory = ComponentsMemory(
             part,
             vertex_count=vertex_count,

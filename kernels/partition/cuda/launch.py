@@ -10,11 +10,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.partition.cuda.by_degree import in_order
 from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.partition.cuda.staging import Staging
-from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.layout import find_delegate, mask_words
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 
 BLOCK = 512
@@ -66,7 +67,7 @@ class Launch(LevelLaunch):
     ids : compact ones of ranks (`gravel.kernels.partition.cuda.compact_ids`); all vertices of a rank that is
         missing have one.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
-    time_limit, blocks : as `DeviceLaunch` has them.
+    time_limit : as `DeviceLaunch` has it.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
     placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
     staging : what is done by stages (`kernels/partition/staged.cuh`), which goes with OFFSET u64; or None.
@@ -83,7 +84,6 @@ class Launch(LevelLaunch):
         symmetric: bool,
         time_limit: float,
         nn_rows: int = 0,
-        blocks: int | None = None,
         placed: bool = False,
         layout: str | None = None,
         numbers: NDArray[numpy.uint32] | None = None,
@@ -97,7 +97,7 @@ class Launch(LevelLaunch):
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         path = f"kernels/partition/{file}.cu"
-        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit)
         self._alone, self._here_count = len(view.points) == 1, len(view.here)
         self._placed = placed
         self._staged = staging is not None
@@ -122,14 +122,12 @@ class Launch(LevelLaunch):
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
-        place = int(numpy.searchsorted(self._delegates, source))
-        is_delegate = place < len(self._delegates) and int(self._delegates[place]) == source
-        if is_delegate and self._numbers is not None:
+        place = find_delegate(self._delegates, source)
+        own = self._compact_id(source) if place is None else None
+        if place is not None and self._numbers is not None:
             place = int(self._numbers[place])
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
-        own = None if is_delegate else self._compact_id(source)
-        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, own))
-        last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
+        places = (NOWHERE if each is None else each for each in (place, own))
+        last = [*(numpy.uint64(v) for v in (source, *places, depth_limit(max_depth))), self._stages]
         log = self._log, numpy.uint64(self._logged)
         return self._begin((*self._tables, *log, *self._sizes, *last))
 

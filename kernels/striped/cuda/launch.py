@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.striped.cuda.memory import LONGEST
@@ -34,7 +35,7 @@ class Launch(LevelLaunch):
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/striped/stripes.cu`.
     longest : arcs of a row that one block reads, as of `StripeMemory`.
-    time_limit, blocks : as `DeviceLaunch` has them.
+    time_limit : as `DeviceLaunch` has it.
 
     """
 
@@ -47,10 +48,9 @@ class Launch(LevelLaunch):
         options: StripedOptions,
         time_limit: float,
         longest: int = LONGEST,
-        blocks: int | None = None,
     ) -> None:
         path = "kernels/striped/stripes.cu"
-        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit)
         self._ranks_here, self._tree = tuple(view.here), bool(macros["TREE"])
         words = TIMES + len(view.here) * (OF_BINS + self._ranks)
         self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * words))), first=1, words=words)
@@ -67,8 +67,7 @@ class Launch(LevelLaunch):
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
-        search = (numpy.uint64(value) for value in (self._logged, source, depth))
+        search = (numpy.uint64(value) for value in (self._logged, source, depth_limit(max_depth)))
         return self._begin((self._table, self._here, self._barrier, self._log, *self._sizes, *search))
 
     def levels(self) -> list[tuple[LevelRecord, ...]]:
