@@ -50,7 +50,7 @@ def leading(several: Sequence[Centrality]) -> list[list[Any]]:
             text += [", " if text else "largest at ", {"vertex": first}]
             for vertex in others:
                 text += [" - ", {"vertex": vertex}]
-            text.append(f" ({value:.3g})")
+            text.append(f" ({value:,.0f})" if value >= 100 else f" ({value:.3g})")
         if text:
             facts.append([name, [*text, "."]])
     return facts
