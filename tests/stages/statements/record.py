@@ -60,10 +60,13 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("compress auto", "device"): (400 << 20, "rows may be left as they are, which takes nothing"),
     **{
         (name, "device"): _CHOICE
-        for name in ("bfs", "bfs sparse", "bfs split", "counters", "graph500", "probe")
+        for name in ("bfs", "bfs sparse", "bfs split", "bfs in", "bfs both", "counters", "graph500", "probe")
     },
     ("bfs statistics", "device"): _CHOICE,
-    ("betweenness", "device"): (ANY, "rows or searches one by one, of which the larger is stated"),
+    **{
+        (name, "device"): (ANY, "rows or searches one by one, of which the larger is stated")
+        for name in ("betweenness", "betweenness in")
+    },
     **{(f"compress {codec}", "device"): _RANGES for codec in ("varint", "blocks", "elias_fano")},
     ("compress sparse", "device"): (448 << 20, _RANGES[1]),
     **{(f"bfs sparse {name}", "device"): _LOOPS for name in ("adaptive", "direction_optimizing")},
