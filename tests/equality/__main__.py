@@ -110,7 +110,7 @@ def main() -> None:
     values, different = sum(row.values for row in table.rows.values()), table.different()
     print(f"{len(table.rows):,} comparisons of {values:,} values, {len(different)} different")
     for graph, measure, peer in different:
-        print(f"DIFFERENT: {graph}, {measure}, {peer}: {table.rows[graph, measure, peer]}")
+        print(f"{graph}, {measure}, {peer}: {table.rows[graph, measure, peer]}")
     sys.exit(bool(different))
 
 

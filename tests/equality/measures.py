@@ -35,6 +35,9 @@ HOPS = 3
 SUMS = 1e-12
 """Relative tolerance of sums of floats, which a peer adds up in another order."""
 
+ROUNDING = 2.0**-53
+"""The same for each term of a sum that a peer adds one by one: of reciprocals, as many as vertices."""
+
 BETWEENNESS = 1e-9
 """The same where terms are quotients of counts of paths, which are rounded themselves beyond 2^53."""
 
@@ -199,13 +202,14 @@ def compare_values(at: Comparison) -> None:
         return
     graph, peer = at.graph, at.reference.igraph
     some, ids = at.place[at.sources].tolist(), at.ids[at.sources].tolist()
+    one_by_one = max(SUMS, ROUNDING * len(at.ids))
     for way in ("out", "in") if graph.directed else ("out",):
         close = numpy.nan_to_num(peer.closeness(some, mode=way, normalized=True))
         harmonic = peer.harmonic_centrality(some, mode=way, normalized=False)
         sizes = peer.neighborhood_size(some, order=HOPS, mode=way)
         for name, found, expected, tolerance in (
             ("closeness", graph.closeness(ids, wf_improved=False, direction=way), close, SUMS),
-            ("harmonic", graph.harmonic(ids, direction=way), harmonic, SUMS),
+            ("harmonic", graph.harmonic(ids, direction=way), harmonic, one_by_one),
             (f"{HOPS} hops", graph.neighbourhood(HOPS, ids, direction=way), sizes, 0.0),
             ("eccentricity", graph.eccentricity(ids, direction=way), peer.eccentricity(some, mode=way), 0.0),
         ):
