@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 def test_distances_are_those_of_scipy(backend, symmetric, batch, monkeypatch):
     if backend == "cuda":
         strict_cupy.install(monkeypatch)
-        monkeypatch.setitem(multi_source.prepare.__kwdefaults__, "block", 64)
+        monkeypatch.setitem(multi_source.MultiSource.__init__.__kwdefaults__, "block", 64)
     rows = random_rows(4, symmetric=symmetric, vertices=150)
     draw = numpy.random.default_rng(3).permutation(150)
     sources, targets = draw[:70], draw[50:60]

@@ -175,7 +175,8 @@ def test_varint_rows_come_back_by_warps_blocks_and_lanes(vertex: str, long_row: 
     kernels.run("read_rows", byte_offsets, stream, offsets, *dealt(byte_offsets), U32, again, faults)
     assert numpy.array_equal(again, columns)
     again[:] = 0
-    kernels.run("read_rows_serially", byte_offsets, stream, offsets, rows, U32, again, faults)
+    serial = WarpKernels("tests/kernels/read_rows_serially.cu", VERTEX=vertex)
+    serial.run("read_rows_serially", byte_offsets, stream, offsets, rows, U32, again, faults)
     assert numpy.array_equal(again, columns)
     assert int(faults[0]) == NONE
     kernels.run("read_rows", byte_offsets, stream, offsets, *dealt(byte_offsets), U32 - 1, again, faults)

@@ -35,11 +35,15 @@ class TreeCopy:
         link_packages(self.folder)
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Replace a text that a file has exactly once."""
+        """Replace a text that a file has exactly once.
+
+        Python takes bytecode for that of a source of the same size and second, so there must be none.
+        """
         path = self.folder / name
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{name} has {text.count(old)} times {old!r}"
         path.write_text(text.replace(old, new), encoding="utf-8")
+        shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
 
     def python(self, *words: str, expect: int = 0, **variables: str) -> str:
         """Run Python on the copy; returns what it printed."""
