@@ -23,6 +23,9 @@ from gravel.kernels.strategy import backend_of
 
 GOALS = ("all", "diameter", "periphery", "radius", "center")
 
+NEAR = ("radius", "center")
+"""Goals that need the smallest eccentricities alone."""
+
 SLOW = 8
 """Vertices that a search has to decide; below, searches that share what they read, which bound no others,
 decide more."""
@@ -170,6 +173,11 @@ class _Bounds:
             open_ &= low < self.upper.min()
         elif self._goal == "center":
             open_ &= low <= self.upper.min()
+        if self._goal in NEAR:
+            # Far vertices never have the smallest eccentricity, and bound all others from below.
+            self.undecided = self._bounded[open_]
+            self._bounded = self._bounded[low < high]
+            return
         self._bounded = self.undecided = self._bounded[open_]
         if self._goal == "diameter":
             far = self._from_centre[self._bounded] > int(self.lower.max()) // 2
@@ -180,8 +188,8 @@ class _Bounds:
 
         Those of components that were searched come first: small ones are searched together in the end.
         """
-        # A vertex that need not be searched may still be a good centre.
-        some = self.undecided if largest else self._bounded
+        # A vertex that need not be searched may still bound others well.
+        some = self._bounded if largest == (self._goal in NEAR) else self.undecided
         searched = some[self.upper[some] < NEVER]
         some = searched if len(searched) else some
         bound = -self.upper[some] if largest else self.lower[some]

@@ -120,3 +120,16 @@ def test_bounds_of_every_search_are_kept_and_gone_on_from():
     assert len(kept) >= 2
     for known in kept:
         numpy.testing.assert_array_equal(eccentricities(*rows, known=known), whole)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_searches_find_the_radius_of_a_tree(seed):
+    """Vertices that are far out bound all others, though they need no search themselves."""
+    child = numpy.arange(1, 20_000)
+    parent = (numpy.random.default_rng(seed).random(len(child)) * child).astype(numpy.uint32)
+    graph = build(child.astype(numpy.uint32), parent, 20_000)
+    steps = []
+    rows = graph.row_offsets, graph.column_indices
+    found = eccentricities(*rows, "radius", progress=lambda done, total: steps.append(done))
+    assert (steps[-1], found.min()) == (20_000, eccentricities(*rows).min())
+    assert len(steps) <= 6
