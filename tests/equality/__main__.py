@@ -21,11 +21,9 @@ import numpy
 import gravel
 from tests.equality.measures import (
     Comparison,
-    compare_components,
-    compare_distances,
+    compare_by_arcs,
+    compare_by_weights,
     compare_measures,
-    compare_pairs,
-    compare_paths,
     compare_values,
 )
 from tests.equality.random_graphs import compare_random
@@ -48,21 +46,16 @@ def compare_file(table: Table, path: Path) -> None:
     at = Comparison(table, name, gravel.graph(path, directed=False, cache=False), undirected)
     compare_measures(at)
     if not file.directed:
-        compare_distances(at)
-        compare_components(at)
-        compare_pairs(at, "arcs")
+        compare_by_arcs(at)
     else:
         along = reference(file.ids, file.source, file.target, directed=True)
         at = Comparison(table, name, gravel.graph(path, directed=True, cache=False), along)
         compare_values(at)
-        compare_distances(at)
-        compare_components(at)
-        compare_pairs(at, "arcs")
+        compare_by_arcs(at)
     for kind, graph, weights in weighted(path, file):
         lengths = reference(file.ids, file.source, file.target, weights, directed=file.directed)
         at = Comparison(table, name, graph, lengths)
-        compare_paths(at, kind)
-        compare_pairs(at, kind)
+        compare_by_weights(at, kind)
 
 
 def weighted(path: Path, file: RealGraph) -> Any:

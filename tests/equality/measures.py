@@ -77,6 +77,19 @@ def hops(reference: Reference, sources: numpy.ndarray) -> Iterator[tuple[str, nu
         yield "igraph", numpy.stack(list(rows))
 
 
+def compare_by_arcs(at: Comparison) -> None:
+    """Compare distances, components and pairs, each arc counted as one."""
+    compare_distances(at)
+    compare_components(at)
+    compare_pairs(at, "arcs")
+
+
+def compare_by_weights(at: Comparison, kind: str) -> None:
+    """Compare weighted distances and pairs."""
+    compare_paths(at, kind)
+    compare_pairs(at, kind)
+
+
 def compare_distances(at: Comparison) -> None:
     """Compare distances by arcs: `distances`, and `bfs` one by one on small graphs."""
     for direction in at.directions():

@@ -10,11 +10,9 @@ from scipy.sparse import coo_array
 import gravel
 from tests.equality.measures import (
     Comparison,
-    compare_components,
-    compare_distances,
+    compare_by_arcs,
+    compare_by_weights,
     compare_measures,
-    compare_pairs,
-    compare_paths,
     compare_values,
 )
 from tests.equality.reference import reference
@@ -69,9 +67,7 @@ def compare_random(table: Table, graphs: int, first: int = 0) -> None:
         # A sparse matrix keeps isolated vertices, arrays of ends have those with edges alone.
         entries = coo_array((numpy.ones(len(drawn.source)), ends), shape)
         at = Comparison(table, name, gravel.graph(entries, directed=drawn.directed), along)
-        compare_distances(at)
-        compare_components(at)
-        compare_pairs(at, "arcs")
+        compare_by_arcs(at)
         (compare_values if drawn.directed else compare_measures)(at)
         lengths = reference(ids, *ends, drawn.weights, directed=drawn.directed, merge=drawn.merge)
         weighted = gravel.graph(ends, directed=drawn.directed, weights=drawn.weights, duplicates=drawn.merge)
@@ -79,5 +75,4 @@ def compare_random(table: Table, graphs: int, first: int = 0) -> None:
             continue
         at = Comparison(table, name, weighted, lengths)
         kind = "float32" if drawn.weights.dtype.kind == "f" else "integers"
-        compare_paths(at, kind)
-        compare_pairs(at, kind)
+        compare_by_weights(at, kind)

@@ -6,39 +6,22 @@ import pytest
 from gravel.kernels.bfs import prepare
 from tests.kernels.conformance import long_rows
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat, smallest_predecessors
+from tests.kernels.test_bfs_rows import ALWAYS_PULL
+from tests.kernels.test_bfs_rows import TUNINGS as OF_ALL_ROWS
 from tests.zoo import scipy_distances
 
 pytestmark = pytest.mark.gpu
 
-ALWAYS_PULL = {"alpha": 1e18, "floor": 0.0, "beta": 1e18}
 DEFERRED_ROWS = (True, False)
-TUNINGS = {
+TUNINGS = OF_ALL_ROWS | {
     "default": {},
-    "pull": ALWAYS_PULL,
-    "pull_uncached": ALWAYS_PULL | {"words_per_unvisited": 0.0},
     "pull_near": ALWAYS_PULL | {"deferred_rows": False},
     "pull_far": ALWAYS_PULL | {"deferred_rows": True},
     "pull_planes": ALWAYS_PULL | {"planes": 1},
     "pull_more_planes": ALWAYS_PULL | {"planes": 3},
     "pull_by_degree": ALWAYS_PULL | {"by_degree": True},
     "pull_by_degree_planes": ALWAYS_PULL | {"by_degree": True, "planes": 2},
-    "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
-    "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "patience": 1, "team_limit": 0},
-    "push": {"alpha": 0.0, "team_limit": 0, "unqueued": 1e18},
-    "unqueued": {"alpha": 0.0, "team_limit": 0, "unqueued": 0.0},
-    "unqueued_and_pull": {
-        "alpha": 3.0,
-        "floor": 0.0,
-        "team_limit": 0,
-        "unqueued": 0.0,
-        "beta": 3.0,
-        "patience": 1,
-    },
-    "team_of_one": {"alpha": 0.0, "team_blocks": 1},
-    "team_of_all": {"alpha": 0.0, "team_blocks": 128, "team_limit": 1 << 20},
     "team_of_three": {"alpha": 0.0, "team_blocks": 3},
-    "team_spills": {"alpha": 0.0, "team_blocks": 2, "team_capacity": 32},
-    "small_blocks": {"block": 64},
     "medium_blocks": {"block": 256, "alpha": 2.0},
 }
 

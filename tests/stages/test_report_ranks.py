@@ -394,9 +394,7 @@ def test_transports_are_compared_level_by_level() -> None:
     assert set(column(found[title], "nccl delegate reduction")) == {9.0}
     assert 9.0 not in column(found[title], "auto delegate reduction")
     told = typical_search(peer)["ranks"]
-    frontier = [
-        normal + delegates for normal, delegates in zip(told["normal"], told["delegates"], strict=True)
-    ]
+    frontier = [sum(each) for each in zip(told["normal"], told["delegates"], strict=True)]
     assert column(found[title], "frontier") == frontier
     assert column(found["Searches over ranks"], "options") == ["", "transport=nccl"]
     assert not any("level by level" in title for title in sections_of({"bfs": peer, "cpu": usual}))
