@@ -39,6 +39,7 @@ STRATEGIES = table(
         about="Searches several levels between two barriers, for deep graphs.",
         source="gravel",
         cuda="gravel.kernels.bfs.cuda.persistent:prepare",
+        encoded=True,
         counts=("cuda",),
         automatic=("cuda",),
     ),
@@ -48,6 +49,7 @@ STRATEGIES = table(
         source="Then et al., The More the Merrier, PVLDB 8(4), 2014, sections 3 and 4",
         cpu="gravel.kernels.bfs.cpu.multi_source:prepare",
         cuda="gravel.kernels.bfs.cuda.multi_source:prepare",
+        encoded=True,
     ),
     Strategy(
         name="expand_contract",

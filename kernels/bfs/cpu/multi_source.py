@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.spans import readable, span, values_of
 
 MOST_SEARCHES = 64
 
@@ -23,20 +25,20 @@ _ONE = numpy.uint64(1)
 
 
 def prepare(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    rows: EncodedRows,
     *,
     output: str = "both",
     symmetric: bool = False,
     max_depth: int | None = None,
     batch: int = MOST_SEARCHES,
 ) -> MultiSource:
-    """Make a CSR graph ready for batches of top-down searches along its arcs.
+    """Make rows ready for batches of top-down searches along their arcs.
 
-    `batch` is how many searches may run at once, 1 to 64; the others are as for `gravel.kernels.bfs.prepare`.
+    `batch` is how many searches may run at once, 1 to 64; the others are as for
+    `gravel.kernels.bfs.prepare_rows`.
     Raises ValueError for a batch or a depth that cannot be.
     """
-    return MultiSource(row_offsets, column_indices, output=output, max_depth=max_depth, batch=batch)
+    return MultiSource(rows, output=output, max_depth=max_depth, batch=batch)
 
 
 class MultiSource:
@@ -47,8 +49,7 @@ class MultiSource:
 
     def __init__(
         self,
-        row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
+        rows: EncodedRows,
         *,
         output: str,
         max_depth: int | None,
@@ -59,7 +60,8 @@ class MultiSource:
             raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
         if not 1 <= batch <= MOST_SEARCHES:
             raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
-        n = len(row_offsets) - 1
+        row_offsets, columns = readable(rows)
+        n, index = rows.vertex_count, numpy.dtype(rows.dtype)
         self.batch = batch
         self.vertices = n
         self._max_depth = n if max_depth is None else max_depth
@@ -68,12 +70,12 @@ class MultiSource:
         self._predecessor = numpy.empty((batch if output != "distance" else 0, n), width)
         self._arrays = (
             row_offsets,
-            column_indices,
+            columns,
             numpy.empty(n, numpy.uint64),
             numpy.empty(n, numpy.uint64),
             numpy.empty(n, numpy.uint64),
-            numpy.empty(n, column_indices.dtype),
-            numpy.empty(n, column_indices.dtype),
+            numpy.empty(n, index),
+            numpy.empty(n, index),
         )
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -106,7 +108,7 @@ class MultiSource:
 @serial
 def search_together(
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     seen: NDArray[Any],
     news: NDArray[Any],
     offers: NDArray[Any],
@@ -124,6 +126,7 @@ def search_together(
     predecessor is the smallest.
     """
     hops, claims = len(distance) > 0, len(predecessor) > 0
+    values = values_of(columns)
     seen[:] = _ZERO
     offers[:] = _ZERO
     distance[:] = -1
@@ -151,8 +154,9 @@ def search_together(
         end, tail = tail, 0
         for i in range(end):
             u = queue[i]
-            for k in range(row_offsets[u], row_offsets[u + _ONE]):
-                v = column_indices[k]
+            low, high = span(columns, row_offsets, u, values)
+            for k in range(low, high):
+                v = values[numpy.uint64(k)]
                 fresh = news[u] & ~seen[v]
                 if fresh == _ZERO:
                     continue

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.cuda.kernel_rows import Columns
 from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.parts import (
     HISTORY,
@@ -130,8 +131,7 @@ def strategy_of_queues(
         search = CooperativeSearch(
             name,
             f"kernels/bfs/{name}.cu",
-            row_offsets,
-            column_indices,
+            Columns(row_offsets, column_indices),
             block=block,
             blocks=min(limits, default=None),
             shared=shared,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.cuda.kernel_rows import Columns
 from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS, check_block
 
@@ -44,8 +45,7 @@ def prepare(
     return CooperativeSearch(
         "quadratic",
         "kernels/bfs/quadratic.cu",
-        row_offsets,
-        column_indices,
+        Columns(row_offsets, column_indices),
         block=block,
         buffers=buffers,
         narrow=narrow,

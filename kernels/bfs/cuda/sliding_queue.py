@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.cuda.kernel_rows import Columns
 
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
 
@@ -51,8 +52,7 @@ def prepare_sliding(
     return CooperativeSearch(
         name,
         f"kernels/bfs/{name}.cu",
-        row_offsets,
-        column_indices,
+        Columns(row_offsets, column_indices),
         block=block,
         buffers=buffers,
         narrow=narrow,
