@@ -38,6 +38,8 @@ class EdgeMeasure(Labelled):
         """Return the ends of the edges with the largest numbers, and these; of equal ones the first edges."""
         import numpy
 
+        if count < 0:
+            raise ValueError(f"count is {count}; it must be 0 or more")
         first = numpy.argsort(-self.values, kind="stable")[:count]
         ends = (listed(self._ids, each[first]) for each in self._ends)
         return list(zip(zip(*ends, strict=True), self.values[first].tolist(), strict=True))

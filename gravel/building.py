@@ -147,9 +147,11 @@ def _converted(
         return arrow.from_table(data, sources, targets, machine)
     if arrays.is_pair(data):
         return arrays.from_arrays(data, machine)
+    shape = getattr(data, "shape", None)
+    what = f"{type(data).__name__}{'' if shape is None else f' of shape {shape}'}"
     raise TypeError(
-        f"cannot make a graph of a {type(data).__name__}: give edge arrays, a table, a sparse matrix, a "
-        "NetworkX graph, or the path of a file"
+        f"cannot make a graph of {what}: give (sources, targets), a list of pairs, an array of two columns, "
+        "a table, a sparse matrix, a NetworkX graph, or the path of a file"
     )
 
 
@@ -177,7 +179,10 @@ def _built(converted: Edges | Rows, directed: bool, machine: Machine, host_memor
 
 
 def load(path: str | os.PathLike[str] | Path) -> Graph:
-    """Read a graph that `Graph.save` wrote."""
+    """Read a graph that `Graph.save` wrote.
+
+    Raises FileNotFoundError for a folder without one, and ValueError for a damaged one.
+    """
     from gravel.saving import load_graph
 
     return load_graph(path)

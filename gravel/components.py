@@ -19,7 +19,10 @@ CONNECTIONS = ("weak", "strong")
 
 
 class Components(Labelled):
-    """The component of every vertex; the id of a component is that of its first vertex."""
+    """The component of every vertex; the id of a component is that of its first vertex.
+
+    `milliseconds` is the time of finding them, `strategy` what found them.
+    """
 
     def __init__(self, ids: Ids, labels: Any, milliseconds: float, strategy: str) -> None:
         self._ids = ids

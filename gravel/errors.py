@@ -22,7 +22,7 @@ class UnknownVertex(KeyError):
         listed = ", ".join(map(repr, self.nearest))
         self._message = f"{value!r} is no vertex of this graph, whose ids are {kind}"
         if listed:
-            self._message += f"; the nearest are {listed}"
+            self._message += f"; the nearest {'are' if self.nearest[1:] else 'is'} {listed}"
 
     def __str__(self) -> str:
         return self._message

@@ -43,7 +43,7 @@ class Info:
     directed: bool
     ids: str
     bytes: int
-    lies: str
+    memory: str
     order: str
     layout: str
 
@@ -95,7 +95,10 @@ class Graph(MeasuredGraph):
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         info = self.info()
-        return f"<gravel.Graph: {info.vertices:,} vertices, {info.edges:,} edges, {kind}, ids are {info.ids}>"
+        return (
+            f"<gravel.Graph: {info.vertices:,} {'vertex' if info.vertices == 1 else 'vertices'}, "
+            f"{info.edges:,} {'edge' if info.edges == 1 else 'edges'}, {kind}, ids are {info.ids}>"
+        )
 
     def _repr_html_(self) -> str:
         from gravel.picture import table
@@ -125,7 +128,7 @@ class Graph(MeasuredGraph):
             directed=self.directed,
             ids=self._ids.kind,
             bytes=sum(int(each.nbytes) for each in arrays) + self._ids.nbytes,
-            lies={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
+            memory={"host": "host memory", "device": "GPU memory", "pinned": "pinned host memory"}.get(
                 where, where
             ),
             order=getattr(stored, "method", statistics.get("order", {}).get("method", "original")),
@@ -279,7 +282,10 @@ class Graph(MeasuredGraph):
         return placed(self, where, device_memory)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read."""
+        """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read.
+
+        Returns the folder. Raises FileExistsError for a path that is there.
+        """
         from gravel.saving import save_graph
 
         return save_graph(self, path)

@@ -76,28 +76,28 @@ class Labels:
 
 
 class Labelled(ABC):
-    """A result with a label of every vertex, or several, as columns beside the vertices' ids."""
+    """A result as columns: `vertex` and labels, or `source`, `target` and the values of pairs or edges."""
 
     @abstractmethod
     def _columns(self) -> dict[str, Labels]:
         """Return the columns by name, `vertex` first."""
 
     def numpy(self) -> dict[str, Any]:
-        """Return `vertex` and the labels as NumPy arrays."""
+        """Return the columns by name as NumPy arrays, the ids first; all have one length."""
         return {name: each.numpy() for name, each in self._columns().items()}
 
     def cupy(self) -> dict[str, Any]:
-        """Return `vertex` and the labels as CuPy arrays; raises TypeError where ids are no integers."""
+        """Return the columns by name as CuPy arrays; raises TypeError where ids are no integers."""
         return {name: each.cupy() for name, each in self._columns().items()}
 
     def to_arrow(self) -> Any:
-        """Return a table of `vertex` and the labels."""
+        """Return the columns as an Arrow table, the ids first."""
         import pyarrow
 
         return pyarrow.table({name: each.to_arrow() for name, each in self._columns().items()})
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame of `vertex` and the labels."""
+        """Return the columns as a pandas DataFrame, the ids first."""
         import pandas
 
         return pandas.DataFrame(

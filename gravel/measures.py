@@ -22,7 +22,8 @@ Progress = Callable[[int, int], None]
 class Measure(Labelled):
     """A number for each vertex that was asked for, under the caller's ids.
 
-    `values` has the numbers in the order of the vertices, and `milliseconds` says how long they took.
+    `values` has the numbers in the order of the vertices, float64 (int64 for eccentricity and neighbourhood).
+    `milliseconds` says how long they took.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class Measure(Labelled):
         """Return the ids with the largest numbers, and these; of equal ones the first vertices."""
         import numpy
 
+        if count < 0:
+            raise ValueError(f"count is {count}; it must be 0 or more")
         first = numpy.argsort(-self.values, kind="stable")[:count]
         return list(zip(listed(self._ids, self._vertices[first]), self.values[first].tolist(), strict=True))
 
@@ -85,6 +88,10 @@ def harmonic(graph: Graph, vertices: Any, progress: Progress | None) -> Measure:
 
 def neighbourhood(graph: Graph, hops: int, vertices: Any, progress: Progress | None) -> Measure:
     """Count vertices within some hops; see `Graph.neighbourhood`."""
+    import numpy
+
+    if not isinstance(hops, int | numpy.integer):
+        raise TypeError(f"hops is {hops!r}; a whole number is expected")
     if hops < 0:
         raise ValueError(f"hops is {hops}; it must be 0 or more")
     return _by_sources(

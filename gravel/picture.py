@@ -22,7 +22,7 @@ def table(title: str, facts: Mapping[str, Any]) -> str:
 
 
 def bars(title: str, counts: Sequence[int]) -> str:
-    """Draw counts as bars with their largest one written above."""
+    """Draw counts as bars, with a caption that names the largest."""
     if not counts:
         return ""
     shown, each = _grouped(counts)
@@ -34,7 +34,7 @@ def bars(title: str, counts: Sequence[int]) -> str:
         f"<title>{_label(place, each)}: {count:,}</title></rect>"
         for place, count in enumerate(shown)
     )
-    caption = f"{title}: {len(counts)} in all, at most {max(counts):,}"
+    caption = f"{title}; at most {max(counts):,}"
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT + 18}' role='img' "
         f"aria-label='{html.escape(caption)}'>{drawn}"
@@ -53,4 +53,6 @@ def _label(place: int, each: int) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

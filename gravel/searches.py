@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Search(Labelled):
     """Distances and predecessors from one source, under the caller's ids.
 
-    `milliseconds` is the time of the search itself, `strategy` what searched and `reason` why that.
+    `source` is the id, `milliseconds` the time of the search alone, without preparing the graph.
     """
 
     def __init__(self, prepared: PreparedSearch, source: Any, vertex: int, found: BFSResult) -> None:
@@ -47,7 +47,7 @@ class Search(Labelled):
 
     @property
     def distance(self) -> Labels:
-        """The hops from the source to each vertex; -1 for one that is not reached."""
+        """The hops from the source to each vertex, int32 (vertices,); -1 for one that is not reached."""
         self._keep()
         if self._distance is None:
             raise ValueError("this search made predecessors alone; ask for output='both' or 'distance'")
@@ -55,7 +55,7 @@ class Search(Labelled):
 
     @property
     def predecessor(self) -> Labels:
-        """The vertex before each on a shortest path; none for the source and what is not reached."""
+        """The id before each on a shortest path, (vertices,); none for the source and what is not reached."""
         self._keep()
         if self._predecessor is None:
             raise ValueError("this search made distances alone; ask for output='both' or 'predecessor'")
@@ -101,7 +101,7 @@ class Search(Labelled):
             "time": f"{self.milliseconds:.3g} ms",
             "strategy": f"{self.strategy}: {self.reason}",
         }
-        picture = "" if self._distance is None else bars("vertices at each distance", self.levels)
+        picture = "" if self._distance is None else bars(f"vertices at distances 0 to {self.depth}", self.levels)
         return table("gravel.Search", facts) + picture
 
     def _columns(self) -> dict[str, Labels]:

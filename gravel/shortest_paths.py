@@ -20,7 +20,8 @@ NEEDS_WEIGHTS = "shortest paths need weights, and this graph has none: gravel.gr
 class ShortestPaths(Labelled):
     """Lengths of shortest paths and predecessors on them, under the caller's ids.
 
-    `milliseconds` is the time of the search itself, `strategy` what searched.
+    `distance` is int32 or int64 if weights are integers, else float64. `milliseconds` is the time of the
+    search alone, `strategy` what searched.
     """
 
     def __init__(

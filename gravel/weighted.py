@@ -30,7 +30,8 @@ def weighted_edges(
     values = numpy.asarray(found.get() if hasattr(found, "get") else found)
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         raise TypeError(
-            f"weights are {values.dtype} of {values.ndim} dimensions; numbers in a row are expected"
+            f"weights are of type {values.dtype} and shape {values.shape}; one number for each edge is "
+            "expected"
         )
     if len(values) != len(edges.source):
         raise ValueError(f"there are {len(values):,} weights and {len(edges.source):,} edges")

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from gravel.stages.errors import StageError
 from gravel.stages.parsing.head import Head, shown
+from gravel.stages.parsing.other_formats import other_format
 from gravel.stages.readers import FORMATS, Reader, all_readers
 
 ORDER = (
@@ -59,6 +60,9 @@ def choose_reader(name: str, head: Head, location: str, forced: str = "auto") ->
         if forced not in BINARY:
             _refuse_binary(head, location)
         return Choice(reader, "as asked for")
+    other = other_format(head.data)
+    if other is not None:
+        raise StageError(f"the file is {other.phrase}", hint=other.hint, file=location, line=1)
     named = named_readers(name)
     fitting = [reader for reader in map(all_readers().get, ORDER) if reader is not None and reader.fits(head)]
     both = [reader for reader in fitting if reader in named]

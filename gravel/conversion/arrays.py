@@ -50,7 +50,8 @@ def _ends(data: Any) -> tuple[Any, Any]:
         return [], []
     if len(data) != 2:
         raise ValueError(
-            f"{len(data)} sequences make no edges; give two, (sources, targets), or a list of pairs"
+            f"a {type(data).__name__} of {len(data)} makes no edges; give two sequences, (sources, targets), "
+            "or a list of pairs"
         )
     return _array(data[0]), _array(data[1])
 
@@ -88,5 +89,9 @@ def _column(values: Any, name: str) -> Any:
         return values
     try:
         return pyarrow.array(values, from_pandas=True)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError) as error:
+    except OverflowError:
+        raise TypeError(
+            f"the {name}s have an id beyond the integers of 64 bits; give such ids as strings"
+        ) from None
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"the {name}s are no vertex ids: {error}") from None

@@ -1,4 +1,4 @@
-"""The `gravel` command: one module per verb, imported only when that verb is asked for."""
+"""The `gravel` command: one module per command, imported only when that one is asked for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["VERBS", "main"]
+__all__ = ["COMMANDS", "main"]
 
-VERBS = {
+COMMANDS = {
     "run": "Run a workflow, or search a data file: compute what is not cached, verify, report.",
-    "init": "Look into a data file and write a commented workflow for it.",
+    "init": "Write a commented workflow for a data file.",
     "plan": "Show what a run would do, and why.",
     "dag": "Draw a workflow as a tree, SVG or DOT.",
     "status": "Show what is running and what each stage does.",
@@ -25,63 +25,63 @@ VERBS = {
     "export": "Write a traversal as Parquet, CSV or npz, under the file's ids.",
     "runs": "List the runs of this cache.",
     "diff": "Compare two runs.",
-    "report": "Open or write the report of a run.",
+    "report": "Print the path of a run's report, or write, open or serve it.",
     "cache": "List, verify, clean, copy or share the cache.",
     "trust": "Choose whose signed results are accepted.",
     "datasets": "List the data sets of a workflow or catalogue, and download them.",
     "schedule": "Run workflows at set times.",
-    "stages": "List the stages, their slots, parameters and strategies.",
+    "stages": "List the stages, their inputs, parameters and strategies.",
     "schema": "Print the JSON schema of workflow files, for editors.",
     "docs": "Show a page of the documentation.",
     "completion": "Print what a shell needs to complete commands: bash, zsh, fish.",
     "doctor": "Check this machine: GPUs, memory, versions, cache.",
 }
-"""Each verb and its one line of help, known without importing the verb."""
+"""Each command and its one line of help, known without importing the command."""
 
 
 COMPLETE = "_GRAVEL_COMPLETE"
 """Set by a shell that asks for completions."""
 
 
-class Verbs(click.Group):
-    """A group that finds `command` in `pipeline/cli/<verb>.py`."""
+class Commands(click.Group):
+    """A group that finds `command` in `pipeline/cli/<name>.py`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the verbs in the order of `VERBS`."""
-        return list(VERBS)
+        """Name the commands in the order of `COMMANDS`."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb's module and return its command."""
-        if cmd_name not in VERBS:
+        """Import a command's module and return the command."""
+        if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"gravel.pipeline.cli.{cmd_name}").command
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Complete the verbs, importing none of them, and the options."""
+        """Complete the commands, importing none of them, and the options."""
         from click.shell_completion import CompletionItem
 
-        verbs = [
-            CompletionItem(name, help=text) for name, text in VERBS.items() if name.startswith(incomplete)
+        commands = [
+            CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)
         ]
-        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; an unknown one is answered with the nearest that exists."""
-        if args and not args[0].startswith("-") and args[0] not in VERBS:
+        """Find the command; an unknown one is answered with the nearest that exists."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             from gravel.pipeline.core.names import nearest
 
-            meant = nearest(args[0], VERBS)
+            meant = nearest(args[0], COMMANDS)
             hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
-            raise click.UsageError(f"there is no verb {args[0]!r}{hint}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs with their help, importing none of them."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        """List the commands with their help, importing none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def main(
         self,
@@ -107,7 +107,7 @@ class Verbs(click.Group):
         from gravel.pipeline.core.file_modes import private_files
 
         with private_files():
-            run_command(lambda: super(Verbs, self).main(args, prog_name, complete_var, False, **extra))
+            run_command(lambda: super(Commands, self).main(args, prog_name, complete_var, False, **extra))
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -124,9 +124,10 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
 
 @click.group(
     name="gravel",
-    cls=Verbs,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Each verb has its own --help. Start with: gravel run workflows/quickstart.yaml",
+    epilog="Each command has its own --help. To search a data file: gravel run FILE --sources ID. "
+    "The documentation: gravel docs.",
 )
 @click.option(
     "--version",
@@ -137,4 +138,4 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) 
     help="Print the version and exit.",
 )
 def main() -> None:
-    """Workflows that traverse very large graphs: cached, verified, reported."""
+    """Search very large graphs with workflows: cached, verified, reported."""

@@ -53,7 +53,7 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 }
 
 
-@command.command("ls")
+@command.command("ls", short_help="List every result: id, kind, size, origin.")
 @cache_option
 @click.option("--sort", type=click.Choice(list(SORTS)), default="created", show_default=True)
 @click.option("--reverse", is_flag=True, help="Reverse the order.")
@@ -134,11 +134,11 @@ def _recipe_json(recipe: RecipeRecord | None) -> dict[str, Any]:
     }
 
 
-@command.command("verify")
+@command.command("verify", short_help="Check every file; exit 1 if one is damaged.")
 @cache_option
 @json_option
 def verify(cache_path: str | None, as_json: bool) -> int:
-    """Digest every file, set aside what is damaged, and exit 1 if anything was."""
+    """Check every file, set aside what is damaged, and exit with 1 if anything was."""
     cache = open_cache(cache_path)
     with byte_progress("read", wanted=not as_json) as show:
         outcome = cache.verify(lambda done, total: show(completed=done, total=total))
@@ -162,7 +162,7 @@ def verify(cache_path: str | None, as_json: bool) -> int:
     return 1 if outcome.damaged else 0
 
 
-@command.command("gc")
+@command.command("gc", short_help="Remove what no recorded run needs.")
 @cache_option
 @click.option("--yes", "--delete", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
 @click.option(
@@ -270,7 +270,7 @@ def init(group: str | None, cache_path: str | None) -> None:
     click.echo(f"{root} is shared with the group {group}; its members name it with --cache {root}")
 
 
-@command.command("trust")
+@command.command("trust", short_help="Use a cache that others own or can write to.")
 @click.argument("folder", type=click.Path(path_type=Path))
 def trust_folder(folder: Path) -> None:
     """Use caches at or below FOLDER, no matter who owns them or can write there.

@@ -19,14 +19,14 @@ class CommandText:
 
 
 def commands() -> Iterator[CommandText]:
-    """Yield all commands in the order in which `gravel --help` lists the verbs."""
-    from gravel.pipeline.cli import VERBS, main
+    """Yield all commands in the order in which `gravel --help` lists them."""
+    from gravel.pipeline.cli import COMMANDS, main
 
     context = click.Context(main, info_name="gravel")
-    for verb in VERBS:
-        command = main.get_command(context, verb)
+    for name in COMMANDS:
+        command = main.get_command(context, name)
         assert command is not None
-        yield from _each(command, click.Context(command, context, verb))
+        yield from _each(command, click.Context(command, context, name))
 
 
 def _each(command: click.Command, context: click.Context) -> Iterator[CommandText]:

@@ -1,4 +1,4 @@
-"""gravel completion: what a shell reads so that it completes verbs, options, stages, runs and parameters."""
+"""gravel completion: what a shell reads to complete commands, options, stages, runs and parameters."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gravel.pipeline.cli.bash_completion import VARIABLE, add_shells
 from gravel.pipeline.core.errors import GravelError
 
 WHERE = {
-    "bash": 'add to ~/.bashrc: eval "$(gravel completion bash)"',
-    "zsh": 'add to ~/.zshrc: eval "$(gravel completion zsh)"',
-    "fish": "gravel completion fish > ~/.config/fish/completions/gravel.fish",
+    "bash": 'Add to ~/.bashrc: eval "$(gravel completion bash)"',
+    "zsh": 'Add to ~/.zshrc: eval "$(gravel completion zsh)"',
+    "fish": "Run: gravel completion fish > ~/.config/fish/completions/gravel.fish",
 }
 """How each shell gets its script."""
 
 
-@click.command(epilog="; ".join(WHERE.values()))
-@click.argument("shell", type=click.Choice(sorted(WHERE)))
+@click.command(epilog="\b\n" + "\n".join(WHERE.values()))
+@click.argument("shell", metavar="SHELL", type=click.Choice(sorted(WHERE)))
 def command(shell: str) -> None:
     """Print the completion script for SHELL: bash (4.4 or later), zsh or fish."""
     from click.shell_completion import get_completion_class

@@ -75,7 +75,7 @@ def _state(each: DataSet, downloads: Downloads) -> str:
     return "a file" if Path(each.location).is_file() else "missing"
 
 
-@command.command("ls")
+@command.command("ls", short_help="List the data sets and their downloads.")
 @_from_option
 @set_option
 @cache_option
@@ -98,7 +98,7 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
         click.echo(line)
 
 
-@command.command("fetch")
+@command.command("fetch", short_help="Download data sets into the cache.")
 @click.argument("names", nargs=-1)
 @_from_option
 @click.option("--all", "everything", is_flag=True, help="All data sets.")
@@ -138,7 +138,7 @@ def fetch_them(
     return 1 if failed else 0
 
 
-@command.command("drop")
+@command.command("drop", short_help="Remove downloads of data sets.")
 @click.argument("names", nargs=-1, required=True)
 @_from_option
 @set_option

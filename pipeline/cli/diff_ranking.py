@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from gravel.pipeline.core.hashing import is_input
+
 Json = Any
 
 FAILED, ASKED, ONLY, OWN, MACHINE, MEASURED, TIME, FOLLOWS = range(7, -1, -1)
@@ -47,7 +49,7 @@ def _of_stages(stages: list[dict[str, Json]]) -> Iterator[Difference]:
         elif stage["same"] is None and stage["states"][0] != stage["states"][1]:
             yield Difference("state", number, 0, FAILED)
         for place, change in enumerate(stage["parameters"] or []):
-            follows = change["name"].startswith(("input ", "inputs "))
+            follows = is_input(change["name"])
             yield Difference("parameters", number, place, FOLLOWS if follows else OWN)
         for place, change in enumerate(stage["results"]):
             weight = _weight_of_result(change["name"], change["old"], change["new"])

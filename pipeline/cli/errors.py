@@ -96,8 +96,7 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.ClickException as error:
-        with suppress(OSError):
-            error.show()
+        _show_refusal(error)
         sys.exit(error.exit_code)
     except SystemExit:
         if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
@@ -122,6 +121,19 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
         _report_defect(error)
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _show_refusal(error: click.ClickException) -> None:
+    """Write what click refuses as every other error is written; a group without a command shows its help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        with suppress(OSError):
+            error.show()
+        return
+    message = error.format_message().rstrip(".").replace(". (Did", " (did")
+    message = message.replace("a valid integer range", "a whole number")
+    context = getattr(error, "ctx", None)
+    hint = None if context is None else f"`{context.command_path} --help` lists what there is"
+    echo("\n".join(_problem_lines(Problem(message[:1].lower() + message[1:], hint))), err=True)
 
 
 def _open_closed_streams() -> None:

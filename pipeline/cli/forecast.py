@@ -1,4 +1,4 @@
-"""What would happen if a plan were run here and now: shared by the verbs `plan` and `dag`."""
+"""What would happen if a plan were run here and now: shared by `plan` and `dag`."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _selection_options = together(
 )
 
 
-@click.command("push")
+@click.command("push", short_help="Copy missing results to another cache.")
 @click.argument("remote", required=False)
 @_selection_options
 @cache_option
@@ -52,7 +52,7 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, selection: d
     return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
 
 
-@click.command("pull")
+@click.command("pull", short_help="Copy missing results from another cache.")
 @click.argument("remote", required=False)
 @_selection_options
 @cache_option

@@ -1,4 +1,4 @@
-"""What several verbs share: options, the cache and the plan that they ask for, JSON on standard output."""
+"""What several commands share: options, the cache and the plan that they ask for, JSON on standard output."""
 
 from __future__ import annotations
 

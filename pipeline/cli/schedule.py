@@ -135,7 +135,7 @@ def _checked(hooks: dict[str, str | None]) -> dict[Event, str]:
     return {event: check_hook(hook, f"--on-{event}") for event, hook in given.items() if hook is not None}
 
 
-@command.command("hooks")
+@command.command("hooks", short_help="Set the hooks of a job.")
 @click.argument("name")
 @_hook_options
 @cache_option
@@ -169,7 +169,7 @@ def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
     return dict(read)
 
 
-@command.command("list")
+@command.command("list", short_help="List the jobs, or the runs of one.")
 @click.argument("name", required=False)
 @json_option
 @click.option("-n", "history", type=click.IntRange(1), default=10, show_default=True, help="Runs of NAME.")
@@ -202,7 +202,7 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
         click.echo("\n".join(text_table(rows)))
 
 
-@command.command("remove")
+@command.command("remove", short_help="Remove a job.")
 @click.argument("name")
 @cache_option
 def remove(name: str, cache_path: str | None) -> None:
@@ -220,7 +220,7 @@ def remove(name: str, cache_path: str | None) -> None:
     click.echo(f"{name} is removed" + ("; its run that goes ends by itself" if running else ""))
 
 
-@command.command("run")
+@command.command("run", short_help="Serve the schedules until Ctrl-C.")
 @cache_option
 def serve(cache_path: str | None) -> int:
     """Serve the schedules in the foreground; Ctrl-C interrupts what runs and ends it.
@@ -234,7 +234,7 @@ def serve(cache_path: str | None) -> int:
     return Service(find_cache(cache_path)).serve()
 
 
-@command.command("tick")
+@command.command("tick", short_help="Start what is due, once: for cron.")
 @cache_option
 def tick(cache_path: str | None) -> int:
     """Make one pass for cron or a systemd timer: start what is due and wait until it is done.
@@ -247,7 +247,7 @@ def tick(cache_path: str | None) -> int:
     return Service(find_cache(cache_path)).tick()
 
 
-@command.command("unit")
+@command.command("unit", short_help="Print a systemd unit for the service.")
 @click.option("--timer", "kind", flag_value="timer", help="Print a timer that calls `tick` every minute.")
 @click.option("--cron", "kind", flag_value="cron", help="Print a line for crontab.")
 @click.option("--system", is_flag=True, help="For the system, not for the user.")

@@ -25,7 +25,7 @@ def command() -> None:
     """
 
 
-@command.command("key")
+@command.command("key", short_help="Print this user's public key.")
 @json_option
 def show_key(as_json: bool) -> None:
     """Print this user's public key for others to add; make one if there is none."""

@@ -158,7 +158,9 @@ def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     yield "stage code", parts.get("code")
     yield from _flat_parameters("", parts.get("parameters") or {})
     for slot, ids in (parts.get("inputs") or {}).items():
-        if len(ids) == 1:
+        if slot in ("input", "inputs"):
+            yield slot, ids[0] if len(ids) == 1 else ids
+        elif len(ids) == 1:
             yield f"input {slot}", ids[0]
         else:
             yield f"inputs {slot}", ids
@@ -166,6 +168,11 @@ def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
         yield f"file {shown(location)}", content  # those of older versions hold whole URLs
     yield "hardware", parts.get("hardware")
     yield "repetition", parts.get("repetition", 1)
+
+
+def is_input(name: str) -> bool:
+    """Tell whether a name of `flat_parts` is that of a stage's inputs."""
+    return name.partition(" ")[0] in ("input", "inputs")
 
 
 def _flat_parameters(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:

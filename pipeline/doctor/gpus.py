@@ -60,7 +60,7 @@ def gpus() -> Iterator[Finding]:
 def _none() -> Finding:
     masked = os.environ.get("CUDA_VISIBLE_DEVICES")
     found = "none with an NVIDIA driver"
-    cure = "not needed: everything runs on the CPU; see --backend"
+    cure = "not needed to search on the CPU; strategies that need one are in `gravel docs strategies`"
     if masked is not None:
         found += f" (CUDA_VISIBLE_DEVICES={masked})"
         cure += "; unset CUDA_VISIBLE_DEVICES to use what there is"

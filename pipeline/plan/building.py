@@ -146,7 +146,7 @@ class _Builder:
                     axes -= entry.gathers
                 elif axes & entry.gathers:
                     message = (
-                        f"the slot {slot!r} of {entry.name!r} takes one input, and `over` would gather "
+                        f"`{slot}` of {entry.name!r} takes one input, and `over` would gather "
                         f"{output.entry!r} over {', '.join(sorted(axes & entry.gathers))}"
                     )
                     raise WorkflowError([Problem(message, "leave that axis out of `over`", entry.location)])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from gravel.pipeline.core.hashing import Recipe, flat_parts
+from gravel.pipeline.core.hashing import Recipe, flat_parts, is_input
 from gravel.pipeline.plan.model import StageRun
 from gravel.pipeline.records.reading import read_head, read_run, run_folders
 from gravel.pipeline.store.cache import Cache
@@ -26,6 +26,7 @@ Parts = dict[str, Json]
 
 MAX_TEXT = 60  # characters of an old or new value
 MAX_RUNS = 8  # earlier runs of a project whose records are read, the newest first
+FILLED_IN = ("labels", "graphs")  # parameters of a report that its inputs give
 MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 
@@ -109,7 +110,7 @@ class History:
         best: tuple[str, ...] | None = None
         only_hardware = False
         for before in same or by_stage.get(run.stage.name, []):
-            changes = dict(_changes(before, now))
+            changes = _without_filled_in(run.stage.name, dict(_changes(before, now)))
             if not changes:
                 continue
             only = set(changes) == {"hardware"}
@@ -124,21 +125,28 @@ class History:
         return best, only_hardware
 
 
+def _without_filled_in(stage: str, changes: dict[str, str]) -> dict[str, str]:
+    """Leave out what the planner fills in from inputs, where something else says what changed."""
+    filled_in = FILLED_IN if stage == "report" else ()
+    return {name: text for name, text in changes.items() if name not in filled_in} or changes
+
+
 def _changes(before: Parts, after: Parts) -> Iterator[tuple[str, str]]:
     for name in dict.fromkeys([*before, *after]):
         was, now = before.get(name), after.get(name)
         # A parameter that is not given and one that this form of it lacks are the same to a reader.
         if was != now:
-            yield name, f"{name}: {show_value(name, was)} -> {show_value(name, now)}"
+            old, new = show_value(name, was), show_value(name, now)
+            yield name, f"{name}: {old} -> {new if new != old else 'others'}"
 
 
 def show_value(name: str, value: Json) -> str:
     """Write a part of a recipe, under its name of `flat_parts`, in a few words."""
     if value is None:
         return "none"
-    if name == "stage code" or name.startswith(("input ", "file ")):
-        return str(value).removeprefix("recipe:")[:12]
-    if name.startswith("inputs "):
+    if is_input(name) and isinstance(value, list | tuple):
         return f"{len(value)} artifacts"
+    if name == "stage code" or name.startswith("file ") or is_input(name):
+        return str(value).removeprefix("recipe:")[:12]
     text = to_text(value)
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."

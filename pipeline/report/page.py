@@ -24,6 +24,8 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.charts import Chart
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import VertexIds
 
@@ -113,15 +115,27 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         _name_vertices(sections, run, by_key, cache)
         note_verified_runs(sections, run, record)
         found.append({"key": run["key"], "title": title, "sections": sections})
+    _tell_apart(found)
     return [*found, *profile_report(record, cache)]
+
+
+def _tell_apart(reports: Sequence[dict[str, Json]]) -> None:
+    """Add to titles that several reports share the place in the matrix that their keys name."""
+    titles = [report["title"] for report in reports]
+    for report in reports:
+        at = report["key"].partition("[")[2].removesuffix("]")
+        if at and titles.count(report["title"]) > 1:
+            report["title"] += f": {at.replace(',', ', ')}"
 
 
 def _name_vertices(
     sections: Sequence[dict[str, Json]], run: Mapping[str, Json], by_key: Mapping[str, Json], cache: Cache
 ) -> None:
-    """Replace `{"vertex": i}` cells by file ids, each row through the input that its first cell names."""
+    """Replace `{"vertex": i}` by file ids, in a row through the input that its first cell names."""
     named: dict[str, Any] = {}
     for section in sections:
+        if section["kind"] == "answer":
+            section["facts"] = [[fact, _joined(text, run, by_key, cache)] for fact, text in section["facts"]]
         if section["kind"] != "table":
             continue
         rows = []
@@ -136,6 +150,16 @@ def _name_vertices(
                     cells[place] = _shortened(ids.one(cell["vertex"])) if ids else cell["vertex"]
             rows.append(cells)
         section["rows"] = rows
+
+
+def _joined(text: str | list[Json], run: Mapping[str, Json], by_key: Mapping[str, Json], cache: Cache) -> str:
+    """Join the pieces of a fact, with vertices under their ids."""
+    if isinstance(text, str):
+        return text
+    ids = _ids_behind(run["key"], by_key, cache)
+    vertices = [piece["vertex"] if isinstance(piece, dict) else None for piece in text]
+    names = [_shortened(ids.one(each)) if ids and each is not None else each for each in vertices]
+    return "".join(str(piece if name is None else name) for piece, name in zip(text, names, strict=True))
 
 
 def _shortened(name: int | str) -> int | str:
@@ -168,6 +192,7 @@ def _render(
     source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
+    environment.filters["with_code"] = _with_code
     environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
     # What did not go well is shown first where not all is.
     chosen = sorted(content["runs"], key=lambda row: row["state"] in DONE)[:most]
@@ -194,6 +219,23 @@ def _render(
     left_out = len(content["runs"]) - len(runs)
     return environment.from_string(source).render(
         shown | dict(content) | {"runs": runs, "left_out": left_out}
+    )
+
+
+def _with_code(text: str) -> Markup:
+    """Show what is between backquotes as code, whose words a line holds whole if they fit."""
+    from markupsafe import Markup, escape
+
+    pieces = str(text).split("`")
+    if len(pieces) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(
+            Markup(" ").join(map(Markup("<span>{}</span>").format, each.split()))
+        )
+        if place % 2
+        else escape(each)
+        for place, each in enumerate(pieces)
     )
 
 
@@ -242,7 +284,7 @@ def _stage_rows(
         {
             **run,
             "bar": round(BAR_WIDTH * (run["seconds"] or 0.0) / longest, 2),
-            "why": "; ".join([*run["why"], *run.get("remarks", ())]),
+            "why": "; ".join([*run["why"], *run.get("remarks", ())]).replace(":; ", ": "),
             "progress": _progress(run.get("progress")),
             "maker": made.get(run["key"]),
             "log": log_address(folder, run) if beside else None,

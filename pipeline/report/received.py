@@ -62,9 +62,16 @@ def _facts(section: Mapping[str, Json]) -> dict[str, Json]:
     return {
         "verdict": next((each for each in VERDICTS if each == section.get("verdict")), ""),
         "facts": [
-            [str(pair[0]), str(pair[1])] for pair in pairs if isinstance(pair, list) and len(pair) == 2
+            [str(pair[0]), _pieces(pair[1])] for pair in pairs if isinstance(pair, list) and len(pair) == 2
         ],
     }
+
+
+def _pieces(text: Json) -> Json:
+    """Return the text of a fact, or its pieces where it names vertices."""
+    if isinstance(text, list) and all(_is_cell(piece) for piece in text):
+        return text
+    return str(text)
 
 
 def _nothing(title: str, problem: str) -> dict[str, Json]:

@@ -6,6 +6,7 @@ import base64
 import math
 from typing import TYPE_CHECKING, Any
 
+import gravel.stages.artifacts  # noqa: F401 (defines the kinds)
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES
 from gravel.pipeline.store.identity import WrongContent, check_id

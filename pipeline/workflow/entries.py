@@ -189,14 +189,14 @@ class _EntryReader:
         elif slot is None:
             there = ", ".join(stage.inputs)
             hint = "name each, like " + ", ".join(f"{each}: ENTRY" for each in stage.inputs)
-            fault(node, f"stage {stage.name} has the slots {there}; `{key}` fits none", hint)
+            fault(node, f"stage {stage.name} takes the inputs {there}, and `{key}` names none of them", hint)
         elif slot in found:
-            fault(node, f"the slot {slot!r} is filled twice", "keep one of the two")
+            fault(node, f"the input `{slot}` is given twice", "keep one of the two")
         else:
             names = self._entry_names(node)
             if not stage.inputs[slot].many and len(names) > 1:
                 taken = f"takes one entry, and {len(names)} are named"
-                fault(node, f"the slot {slot!r} of stage {stage.name} {taken}")
+                fault(node, f"`{slot}` of stage {stage.name} {taken}")
                 names = names[:1]
             found[slot] = tuple({each.name: each for each in names}.values())
 

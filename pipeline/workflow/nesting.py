@@ -233,12 +233,19 @@ def _given(node: MapNode, inner: Scope, user: Scope) -> Given:
     return given
 
 
+BEGINS = "a workflow begins with `stages:`; see workflows/quickstart.yaml"
+
+
 def _top_of(source: Text, faults: Faults) -> MapNode:
     """Parse a file and return its top; raises WorkflowError for what is no mapping."""
     root, problems = parse(source)
     faults.add_all(problems)
     if not isinstance(root, MapNode):
         raise WorkflowError([_no_mapping(root, source)])
+    if len(root.keys) > 1 and not set(root.keys) & set(SECTIONS):
+        message = f"this is no workflow: it has {', '.join(root.keys)}"
+        first = next(iter(root.keys.values()))
+        raise WorkflowError([Problem(message, BEGINS, source.at(first))])
     for key, node in root.keys.items():
         if key not in SECTIONS:
             hint = suggest(key, SECTIONS, "section")
@@ -247,9 +254,8 @@ def _top_of(source: Text, faults: Faults) -> MapNode:
 
 
 def _no_mapping(root: Node | None, source: Text) -> Problem:
-    hint = "a workflow begins with `stages:`; see workflows/quickstart.yaml"
     if root is None or is_null(root):
         message = f"{source.name} is empty" if not source.text.strip() else f"{source.name} says nothing"
-        return Problem(message, hint, Location(source.name, 1, 1))
+        return Problem(message, BEGINS, Location(source.name, 1, 1))
     what = "a list" if isinstance(root, ListNode) else "a text"
-    return Problem(f"this is {what}, and a workflow is a mapping", hint, source.at(root))
+    return Problem(f"this is {what}, and a workflow is a mapping", BEGINS, source.at(root))

@@ -186,6 +186,9 @@ _PLAIN = {
     r"a valid integer, got a number with a fractional part": "a whole number",
     r"a valid integer(, unable to parse .*$)?": "a whole number",
     r", unable to parse .*$": "",
+    r"greater than or equal to ": "at least ",
+    r"less than or equal to ": "at most ",
+    r"greater than ": "more than ",
 }
 """Pydantic's terms and what a reader of YAML calls them."""
 
@@ -229,7 +232,8 @@ def _problem(
         about = fields_at(stage.parameters, step.path).get(step.name)
         return Problem(f"stage {stage.name} needs the parameter {step.name!r}{inside}", about, where)
     written = to_text(step.value)
-    shown = repr(written) if len(written) <= 60 else repr(written[:57] + "...")
+    cut = written if len(written) <= 60 else f"{written[:57]}..."
+    shown = cut if isinstance(step.value, int | float) else repr(cut)
     if isinstance(step.value, str) and _NUMERAL.fullmatch(written):
         shown = f"the text {shown}"  # in quotes in the file, or it would be a number
     hint = f"its value comes from {reference}" if reference else None

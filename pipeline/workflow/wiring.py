@@ -48,7 +48,7 @@ def _wire_slot(
                 if name != entry.name and set(other.entry.stage.outputs) & set(declared.kinds)
             ]
             faults.add(
-                f"the slot {slot!r} of {entry.name!r} (stage {entry.stage.name}) takes "
+                f"`{slot}` of {entry.name!r} (stage {entry.stage.name}) takes "
                 f"{either(declared.kinds)}, and {named.name!r} (stage {giver.entry.stage.name}) gives "
                 f"{' and '.join(given)}",
                 f"these fit: {', '.join(takers)}" if takers else None,

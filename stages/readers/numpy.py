@@ -129,6 +129,17 @@ def _read_npy(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     return Header(texts=texts), chunks()
 
 
+def _no_arrays(members: list[str], location: str) -> StageError:
+    held = (
+        f"a zip archive of {', '.join(members[:3])}{', ...' if members[3:] else ''}" if members else "empty"
+    )
+    return StageError(
+        f"the file is {held}; an archive is read if it holds NumPy arrays",
+        hint="unpack it, and name the file in it that has the edges",
+        file=location,
+    )
+
+
 def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     import numpy
 
@@ -136,10 +147,13 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = {Path(name).stem: name for name in archive.namelist() if name.endswith(".npy")}
+            if not names:
+                raise _no_arrays(archive.namelist(), location)
             missing = [name for name in ("source", "target") if name not in names]
             if missing:
                 raise StageError(
-                    f"found the arrays {', '.join(names) or 'none'}; expected source and target",
+                    f"found the arrays {', '.join(names)}; expected source and target",
+                    hint="write it with numpy.savez(FILE, source=..., target=...)",
                     file=location,
                 )
             weighted = "weight" in names and reading.weights

@@ -163,6 +163,6 @@ def experiments_table(study: Experiments, rules: str = "") -> dict[str, Any]:
             "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
             f"{EDGE_RATE} are harmonic means over them. {rules}"
         ).strip(),
-        "columns": [*study.axes, *columns],
+        "columns": [*study.axes, *(f"{name} that ran" if name in study.axes else name for name in columns)],
         "rows": rows,
     }

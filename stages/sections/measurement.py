@@ -71,7 +71,7 @@ def measurement_sections(
         sections.append(comparison_figure(single))
     searched = [(label, one) for label, one in single if one.algorithm == "bfs" and one.searches]
     if searched and len(searched) <= MAX_CURVES:
-        if any(rates(one.searches, "edges") for _, one in searched):
+        if any(len(one.searches) > 1 and rates(one.searches, "edges") for _, one in searched):
             sections.append(spread_figure(searched))
         sections.append(extremes_table(searched))
     sections += [frontier_panels(found)] if suite else []
@@ -120,7 +120,7 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     about = []
     if any(row[6] is not None for row in rows):
         about.append("GTEPS counts each distinct undirected edge that was reached once.")
-        about.append("The arc rate counts stored arcs, as Gunrock and the 2012 paper do.")
+        about.append("The arc rate counts stored arcs, as Gunrock and Merrill et al. (2012) do.")
     if any(row[10] for row in rows):
         about.append("Labels are mapped back to the input's vertices; rates are given with it and without.")
     about += told(members)

@@ -110,6 +110,8 @@ def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]
     for label, one in members:
         ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
         picks = {"fastest": ordered[0], "median": ordered[(len(ordered) - 1) // 2], "slowest": ordered[-1]}
+        if len(ordered) == 1:
+            picks = {"the only one": ordered[0]}
         for name, search in picks.items():
             rows.append(
                 [

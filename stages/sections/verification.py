@@ -1,4 +1,4 @@
-"""Which checks each traversal passed, and which could not be made."""
+"""Which checks each traversal passed, and which did not apply."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ ONE_BY_ONE = 4
 """Verifications up to which each check has a row that says what it is; of more, each has a column."""
 
 PASSED, FAILED, NOT_MADE = "passed", "FAILED", "not made"
+
+DID_NOT_PASS, DID_NOT_APPLY = "Checks that did not pass", "Checks that did not apply"
 
 Row = tuple[str, str, str, int | None, str]
 
@@ -39,8 +41,13 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[d
         "columns": ["run", *(check.replace("_", " ") for check in checks)],
         "rows": [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
     }
-    rest = [row for row in rows if row[2] == FAILED] + _not_made(rows)
-    return [table, _listed("Checks that did not pass", "", rest)] if rest else [table]
+    failed = [row for row in rows if row[2] == FAILED]
+    tables = [table]
+    if failed:
+        tables.append(_listed(DID_NOT_PASS, "", failed))
+    if skipped := _not_made(rows):
+        tables.append(_listed(DID_NOT_APPLY, "What a run does not find cannot be checked.", skipped))
+    return tables
 
 
 def checked_on(verified: Sequence[Verification]) -> str:

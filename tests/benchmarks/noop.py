@@ -22,7 +22,7 @@ from statistics import median
 
 CHAIN = Path(__file__).parent / "noop_chain"
 
-VERBS = {
+COMMANDS = {
     "gravel": {"no-op": "run chain.yaml", "plan": "plan chain.yaml", "help": "--help"},
     "dvc": {"no-op": "repro", "plan": "status", "help": "--help"},
     "snakemake": {"no-op": "-c1", "plan": "-n", "help": "--help"},
@@ -42,7 +42,7 @@ Times = tuple[float, float]
 def main() -> None:
     """Prepare the chains, then ask."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    for program in VERBS:
+    for program in COMMANDS:
         parser.add_argument(f"--{program}", default=program, help=f"the {program} to measure")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", choices=["no-op", "plan", "help"], help="measure this alone")
@@ -50,8 +50,8 @@ def main() -> None:
     # Told not to write bytecode, Python would compile every module at each start.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment |= {"DVC_NO_ANALYTICS": "1"}
-    programs = {name: found for name in VERBS if (found := shutil.which(asked[name]))}
-    print("left out:", ", ".join(sorted(set(VERBS) - set(programs))) or "nothing", flush=True)
+    programs = {name: found for name in COMMANDS if (found := shutil.which(asked[name]))}
+    print("left out:", ", ".join(sorted(set(COMMANDS) - set(programs))) or "nothing", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name, program in programs.items():
             prepare(Path(folder) / name, name, program, environment)
@@ -64,7 +64,7 @@ def prepare(folder: Path, name: str, program: str, environment: dict[str, str]) 
     shutil.copytree(CHAIN, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "s0.txt").write_text("a line\n" * 100)
     began = time.monotonic()
-    for words in FIRST.get(name, (VERBS[name]["no-op"],)):
+    for words in FIRST.get(name, (COMMANDS[name]["no-op"],)):
         subprocess.run(
             [program, *words.split()], cwd=folder, env=environment, check=True, capture_output=True
         )
@@ -76,7 +76,7 @@ def measure(
     folder: Path, what: str, programs: dict[str, str], environment: dict[str, str], rounds: int
 ) -> None:
     """Ask every program in turn, and tell its times."""
-    commands = {name: [program, *VERBS[name][what].split()] for name, program in programs.items()}
+    commands = {name: [program, *COMMANDS[name][what].split()] for name, program in programs.items()}
     found: dict[str, list[Times]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, words in commands.items():

@@ -38,7 +38,7 @@ class Case:
 
     def graph(self, **options: Any) -> gravel.Graph:
         made = gravel.graph(self.uploaded(), **options)
-        assert made.info().lies == "GPU memory"
+        assert made.info().memory == "GPU memory"
         return made
 
     def check(self, graph: gravel.Graph, source: Any = None, *, on_device: bool = True) -> None:
@@ -69,7 +69,7 @@ def _dense(case: Case) -> None:
 
 def _from_the_host(case: Case) -> None:
     graph = gravel.graph(case.ends, backend="cuda")
-    assert graph.info().lies == "GPU memory"
+    assert graph.info().memory == "GPU memory"
     case.check(graph)
 
 

@@ -54,10 +54,13 @@ CASES = {
     ),
     "unequal lengths": (([1], [2, 3]), ValueError, "1 sources and 2 targets"),
     "three ends": ([(1, 2), (1, 2, 3)], ValueError, "edge 1 has 3 ends"),
-    "three sequences": (([1], [2], [3]), ValueError, "3 sequences make no edges"),
+    "three sequences": (([1], [2], [3]), ValueError, "a tuple of 3 makes no edges"),
     "not square": (scipy.sparse.eye_array(2, 3), ValueError, "2 x 3"),
     "too large": ((numpy.array([2**63], numpy.uint64), [1]), ValueError, "2\\^63 - 1"),
-    "no graph": (5, TypeError, "cannot make a graph of a int"),
+    "no graph": (5, TypeError, "cannot make a graph of int: give"),
+    "a list of ids": ([1, 2, 3], ValueError, "a list of 3 makes no edges; give two sequences"),
+    "one dimension": (numpy.arange(5), TypeError, r"ndarray of shape \(5,\): give"),
+    "beyond 64 bits": ([(1, 2**70)], TypeError, "the targets have an id beyond the integers of 64 bits"),
     "no file": ("no_such_file.csv", FileNotFoundError, "no file 'no_such_file.csv'"),
     "two dimensions": ((numpy.zeros((2, 2), int), numpy.zeros((2, 2), int)), ValueError, "2 dimensions"),
 }
@@ -68,6 +71,26 @@ def test_data(case):
     data, kind, message = CASES[case]
     with pytest.raises(kind, match=message):
         gravel.graph(data)
+
+
+def test_wrong_arguments_of_measures():
+    graph = gravel.graph([(1, 2), (2, 3)])
+    with pytest.raises(TypeError, match="hops is 'a'; a whole number is expected"):
+        graph.neighbourhood("a")
+    for found in (graph.harmonic(), graph.edge_betweenness()):
+        with pytest.raises(ValueError, match="count is -1; it must be 0 or more"):
+            found.top(-1)
+
+
+def test_numbers_of_one_are_singular():
+    assert "2 vertices, 1 edge, undirected" in repr(gravel.graph([(1, 2)]))
+    with pytest.raises(KeyError, match="the nearest is 'a'"):
+        gravel.graph([("a", "a")]).bfs("b")
+
+
+def test_weights_that_are_no_numbers():
+    with pytest.raises(TypeError, match=r"weights are of type .* and shape \(1,\); one number for each edge"):
+        gravel.graph([(1, 2)], weights=["far"])
 
 
 def test_null_in_polars():
@@ -157,7 +180,7 @@ def test_unknown_names():
         graph.compress().reorder("degree")
     with pytest.raises(ValueError, match="components strategy 'fast'"):
         graph.components(strategy="fast")
-    with pytest.raises(ValueError, match="greater than or equal to 0"):
+    with pytest.raises(ValueError, match="max_depth is -1; it should be greater than or equal to 0"):
         graph.bfs(1, max_depth=-1)
 
 

@@ -28,7 +28,7 @@ def test_a_graph_on_the_device(case: Case, name: str) -> None:
 
 def test_the_gpu_is_used_where_there_is_one(case: Case) -> None:
     graph = gravel.graph(case.ends)
-    assert graph.info().lies == "GPU memory"
+    assert graph.info().memory == "GPU memory"
     case.check(graph)
 
 

@@ -117,7 +117,7 @@ def test_info_and_looks(graph):
     info = graph.info()
     assert info.vertices == len(graph) == len(graph.vertices)
     assert info.arcs == 2 * info.edges
-    assert info.lies == "host memory"
+    assert info.memory == "host memory"
     packed = graph.reorder("degree").compress("varint").info()
     assert (packed.order, packed.layout) == ("degree", "varint")
     assert SOURCE in graph
@@ -166,3 +166,10 @@ def test_missing_predecessors_among_integers():
     assert numpy.asarray(search.distance).tolist() == [1, 0, 1]
     assert gravel.graph(([1, 5], [5, 6])).bfs(5).predecessor.numpy().tolist() == [5, -1, 5]
     assert str(search.predecessor.to_pandas().dtype) == "Int64"
+
+
+def test_a_notebook_shows_counts_and_numbers_in_short():
+    graph = gravel.graph([("a", "b"), ("b", "c"), ("c", "d")])
+    assert "vertices at distances 0 to 3; at most 1" in graph.bfs("a")._repr_html_()
+    assert ">0.666667<" in graph.betweenness()._repr_html_()
+    assert "host memory" in graph._repr_html_()

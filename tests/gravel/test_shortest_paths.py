@@ -184,7 +184,7 @@ def test_a_workflow_that_partitions_weights_is_refused_before_it_runs(tmp_path):
         ((SOURCE, TARGET), [1, 2], ValueError, "2 weights and 5 edges"),
         ((SOURCE, TARGET), [1, -2, 1, 1, 1], ValueError, r"edge \('b', 'c'\) has the weight -2"),
         ((SOURCE, TARGET), [1, 2, numpy.nan, 1, 1], ValueError, r"edge \('a', 'c'\) has the weight nan"),
-        ((SOURCE, TARGET), list("abcde"), TypeError, "numbers in a row"),
+        ((SOURCE, TARGET), list("abcde"), TypeError, "one number for each edge"),
         ((SOURCE, TARGET), "weight", TypeError, "an array of one number for each"),
         (frame(), "cost", KeyError, "no column 'cost'"),
         (coo_array(([1], ([0], [1])), shape=(2, 2)), [1], TypeError, "weights=True"),

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gravel.pipeline.cli import VERBS, main
+from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.errors import exit_code, render, run_command
 from gravel.pipeline.core.errors import GravelError, Location, RequestError
 from gravel.pipeline.plugins.installed import Catalogue
@@ -24,11 +24,16 @@ from tests.pipeline.test_plan import Bench
 __all__ = ["bench"]
 
 
-def test_help_lists_the_verbs() -> None:
+@pytest.mark.parametrize("group", ["cache", "trust", "datasets", "schedule"])
+def test_the_lines_of_a_group_are_whole(group: str) -> None:
+    assert "..." not in gravel(group, "--help").output.partition("Commands:")[2]
+
+
+def test_help_lists_the_commands() -> None:
     result = gravel("--help")
     assert result.exit_code == 0
     for verb in ("plan", "dag", "stages", "schema"):
-        assert VERBS[verb] in result.stdout
+        assert COMMANDS[verb] in result.stdout
 
 
 def test_every_verb_that_is_listed_has_help() -> None:
@@ -103,7 +108,8 @@ def test_plan_of_what_is_cached_fits_anywhere(bench: Bench) -> None:
         (["--where", "order=rmc"], "did you mean 'rcm'?"),
         (["--only", "bsf"], "did you mean 'bfs'?"),
         (["--host-memory", "much"], "is not a size in bytes"),
-        (["--no-such-option"], "--no-such-option"),
+        (["--no-such-option"], "error: no such option '--no-such-option'"),
+        (["--repeat", "x"], "hint: `gravel plan --help` lists"),
         (["--set", "scale=abc"], "w.yaml:13:51: error: `source.rmat.scale` of stage ingest is 'abc'"),
     ],
 )
@@ -165,7 +171,7 @@ def fails(error: BaseException) -> Any:
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "x.bin"), 1, "error: x.bin: no space left on device"),
         (ZeroDivisionError("by zero"), 1, "gravel failed (ZeroDivisionError: by zero); the traceback is in "),
-        (click.UsageError("what"), 2, "Error: what"),
+        (click.UsageError("What."), 2, "error: what"),
     ],
 )
 def test_errors_become_messages_and_codes(

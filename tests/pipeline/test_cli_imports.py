@@ -52,5 +52,5 @@ finally:
     print("pydantic" in sys.modules, "ruamel.yaml" in sys.modules, file=sys.stderr)
 """
     ended = python(code)
-    assert "Verbs:" in ended.stdout
+    assert "Commands:" in ended.stdout
     assert ended.stderr.split() == ["False", "False"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.cli import VERBS
+from gravel.pipeline.cli import COMMANDS
 from tests.pipeline.test_cli_run import gravel
 
 WORKFLOW = """\
@@ -155,13 +155,13 @@ finally:
 def test_the_first_word_imports_no_verb(folder: Path) -> None:
     code = """\
 import sys
-from gravel.pipeline.cli import main, VERBS
+from gravel.pipeline.cli import main, COMMANDS
 try:
     main([])
 finally:
-    print([each for each in VERBS if f"gravel.pipeline.cli.{each}" in sys.modules], file=sys.stderr)
+    print([each for each in COMMANDS if f"gravel.pipeline.cli.{each}" in sys.modules], file=sys.stderr)
 """
     asked = {"COMP_WORDS": "gravel ", "COMP_CWORD": "1", "_GRAVEL_COMPLETE": "bash_complete"}
     ran = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
-    assert len(ran.stdout.splitlines()) == len(VERBS)
+    assert len(ran.stdout.splitlines()) == len(COMMANDS)
     assert ran.stderr.strip() == "[]"

@@ -41,7 +41,7 @@ def test_a_parameter_and_what_follows_from_it(file: Path):
     edges = stage(found, "edges")
     assert edges["parameters"] == [{"name": "value", "old": 1, "new": 5}]
     assert {"name": "VertexIds vertex_count", "old": 4, "new": 8} in edges["results"]
-    assert [each["name"] for each in stage(found, "sum[by=2]")["parameters"]] == ["input inputs"]
+    assert [each["name"] for each in stage(found, "sum[by=2]")["parameters"]] == ["inputs"]
     told = diff(file, old, "last")
     assert "  parameter value  1 -> 5\n" in told
     assert "4 stage runs in both: 0 with the same results, 4 without" in told

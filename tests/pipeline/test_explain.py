@@ -48,7 +48,7 @@ def test_an_input_that_changed(bench: Bench) -> None:
     plan = bench.plan(text, only=["edges"])
     after = bench.run(plan)
     (found,) = reasons(bench, text, "graph")
-    assert found == f"input input: {before['edges'][0][:12]} -> {after['edges'][0][:12]}"
+    assert found == f"input: {before['edges'][0][:12]} -> {after['edges'][0][:12]}"
 
 
 def test_the_newest_run_of_the_same_name_is_compared(bench: Bench) -> None:

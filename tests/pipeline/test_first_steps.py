@@ -181,3 +181,16 @@ def test_only_a_run_that_computes_is_waited_for(file: Path) -> None:
             process.kill()
             assert waiting.wait(60) == 0
     assert f"(20260101-000000-roads-abcd, process {process.pid} on " in told
+
+
+def test_a_run_of_cached_results_gets_a_page_in_another_process(tmp_path: Path) -> None:
+    """Reading the vertex ids of the file takes their kind, which nothing else of this command imports."""
+    data = tmp_path / "friends.csv"
+    data.write_text("alice,bob\nbob,carol\ndan,eve\n")
+    for _ in range(2):
+        ran = command("run", str(data), "--sources", "alice", "--cluster", "inline", cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+    shown = command("report", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    page = Path(shown.stdout.strip())
+    assert "alice" in page.read_text(encoding="utf-8")

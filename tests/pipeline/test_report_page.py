@@ -192,3 +192,39 @@ def test_what_was_reused_leads_to_the_run_that_made_it(tmp_path: Path):
     text = write_run_report(tmp_path / str(new["run"]), new, cast("Cache", made)).read_text()
     assert f'made by <a href="../{old["run"]}/report.html">' in text
     assert "scale: 9" in text  # what the other run was asked differently
+
+
+def test_an_answer_names_vertices_by_the_ids_of_the_input(tmp_path: Path):
+    answer = {
+        "kind": "answer",
+        "title": "Closeness of 2 vertices.",
+        "verdict": "",
+        "facts": [["closeness", ["largest at ", {"vertex": 1}, " (0.5)."]], ["machine", "a test"]],
+    }
+    page, data = make(tmp_path, [answer])
+    assert "largest at 99 (0.5)." in page.words
+    facts = data["reports"][0]["sections"][0]["facts"]
+    assert facts == [["closeness", "largest at 99 (0.5)."], ["machine", "a test"]]
+
+
+def test_code_of_an_about_is_shown_as_code(tmp_path: Path):
+    run = record(stage("bfs"))
+    run["workflow"] = run["workflow"] | {"about": "Try `--set scale=<9>` & more."}
+    page = write_run_report(tmp_path, run, cache([])).read_text()
+    assert "Try <code><span>--set</span> <span>scale=&lt;9&gt;</span></code> &amp; more." in page
+    run["workflow"] = run["workflow"] | {"about": "one ` alone"}
+    assert "one ` alone" in write_run_report(tmp_path, run, cache([])).read_text()
+
+
+def test_reasons_after_a_colon_follow_it(tmp_path: Path):
+    run = record(stage("bfs", why=["not computed before; the most similar bfs differs in:", "scale: 4 -> 5"]))
+    page = write_run_report(tmp_path, run, cache([])).read_text()
+    assert "the most similar bfs differs in: scale: 4 -&gt; 5" in page
+
+
+def test_reports_of_one_title_are_told_apart_by_their_place_in_the_matrix(tmp_path: Path):
+    keys = ("report[dataset=a]", "report[dataset=b]")
+    run = record(*(stage(key, stage="report", outputs=["report"]) for key in keys))
+    write_run_report(tmp_path, run, cache([TABLE | {"rows": []}]))
+    reports = json.loads((tmp_path / "report.json").read_text())["reports"]
+    assert [each["title"] for each in reports] == ["Findings: dataset=a", "Findings: dataset=b"]

@@ -94,7 +94,7 @@ def test_add_list_remove(file: Path):
         (["--time-limit", "0s"], "--time-limit is no time at all", "leave it out"),
         (["--on-change", "ftp://x"], "--on-change 'ftp://x' is no address", "http"),
         (["--catch-up", "some"], "'some' is not one of", ""),
-        (["--", "--clustr", "inline"], "No such option '--clustr'", ""),
+        (["--", "--clustr", "inline"], "no such option '--clustr'", ""),
         (["--", "--only", "smu"], "there is no entry 'smu'", "did you mean 'sum'?"),
         (["--", "--cache", "x"], "--cache stands behind `--`", "put it before"),
         (["--", "--set", "value=3"], "--set stands behind `--`", "put it before"),

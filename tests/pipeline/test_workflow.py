@@ -117,10 +117,16 @@ REPLACED = [
         "graph: graph,",
         "graph: graph, inputs: {graph: graph},",
         (18, 35),
-        "the slot 'graph' is filled twice",
+        "the input `graph` is given twice",
         "",
     ),
-    ("graph: graph,", "input: graph, graph: graph,", (18, 35), "`input` fits none", "traversal: ENTRY"),
+    (
+        "graph: graph,",
+        "input: graph, graph: graph,",
+        (18, 35),
+        "`input` names none of them",
+        "traversal: ENTRY",
+    ),
     ("stage: ingest,", "stage: ingest, input: bfs,", (13, 35), "stage ingest takes no input", "remove"),
     ("stage: ingest,", "stages: ingest,", (13, 3), "does not say which stage", "instead of stages"),
     ("stages:\n", "stags:\n", (12, 1), "a workflow has no section 'stags'", "stages"),
@@ -186,7 +192,7 @@ def test_an_entry_that_feeds_itself(write) -> None:
         ({"order": "rcm"}, "--set order: 'order' is a matrix axis", "--where order=rcm"),
         ({"scale": "[1"}, "this is not YAML", "not closed"),
         ({"scale": "many"}, "`source.rmat.scale` of stage ingest is 'many'", "its value comes from ${scale}"),
-        ({"scale": "99"}, "is '99', and less than or equal to 40 is expected", "${scale}"),
+        ({"scale": "99"}, "is 99, and at most 40 is expected", "${scale}"),
     ],
 )
 def test_faults_of_overrides(write, overrides, message, hint) -> None:

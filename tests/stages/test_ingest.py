@@ -1,7 +1,9 @@
 """The stage as a whole: generators, detection, ids, parameters, and what it states about itself."""
 
+import io
 import subprocess
 import sys
+import zipfile
 
 import numpy
 import pytest
@@ -190,15 +192,31 @@ def test_where_both_fit_the_name_wins(tmp_path):
         ("g", bytes(range(256)) * 10, 1, ["binary", "position 0"]),
         ("g.mtx", b"%%Mat\nrix\0\0", 2, ["binary"]),
         ("g.csv", "1,2\n".encode("utf-16"), 1, ["UTF-16"]),
-        ("g", b"<html><body>Not found</body></html>\n", 1, ["not recognised", "<html>"]),
-        ("g.csv", b"<html>\n<body>\n", 1, ["one column"]),
-        ("g.txt", b'{"nodes": []}\n', 1, ["not recognised"]),
+        ("g", b"<html><body>Not found</body></html>\n", 1, ["web page"]),
+        ("g.csv", b"\n<!DOCTYPE html>\n<body>\n", 1, ["web page"]),
+        ("g.txt", b'{"nodes": []}\n', 1, ["JSON"]),
+        ("g.txt", b'[["a", "b"]]\n', 1, ["JSON"]),
+        ("g.graphml", b"<?xml version='1.0'?>\n<graphml>\n", 1, ["XML"]),
+        ("g.gml", b"graph [\n  node [\n", 1, ["GML"]),
+        ("g.gml", b'Creator "someone"\ngraph\n[\n', 1, ["GML"]),
+        ("g.dot", b"digraph g {\n a -> b;\n}\n", 1, ["Graphviz"]),
+        ("g.net", b"*Vertices 2\n", 1, ["Pajek"]),
+        ("g.txt", b"# only comments\n", 1, ["not recognised"]),
         ("g.txt", b"1 2\n2 3\nx y\n", 3, ["'x'"]),
         ("g.gr", b"1 2\n", 1, ["DIMACS", "PACE", "edge list"]),
     ],
 )
 def test_files_that_are_no_graphs(tmp_path, name, data, line, words):
     complains(refused(tmp_path, name, data), line, *words)
+
+
+def test_an_archive_of_no_arrays_is_named(tmp_path):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("edges.txt", "1 2\n")
+    error = refused(tmp_path, "g.zip", data.getvalue())
+    complains(error, None, "zip archive of edges.txt")
+    assert "unpack it" in error.hint
 
 
 def test_zero_and_one_based_are_one_graph(tmp_path):

@@ -48,6 +48,7 @@ def test_one_measurement_has_its_figure_its_verdict_and_its_machine():
     assert verdict == "passed"
     assert facts["checked"] == "Passed: 1 check on 2 searches, from the graph alone."
     assert facts["machine"] == "a test"
+    assert facts["reached"] == "31 of 31 vertices (100 %); the farthest at distance 1 to 2."
     assert facts["asked"].startswith("A graph of 31 vertices and 904 arcs; strategy serial")
     assert facts["compared"] == "Nothing: one way of searching was measured."
 
@@ -178,3 +179,28 @@ def test_results_come_before_details_and_nothing_is_said_twice():
     shown = {each["title"] for each in made if each["part"] != "data"}
     assert "Experiments" in shown
     assert not {"Every strategy on every graph", "Arc rates"} & shown
+
+
+def test_strategies_without_cpu_code_are_one_reason():
+    reasons = {
+        f"bfs[strategy={name}]": f"needs a GPU: strategy {name} has no CPU code"
+        for name in ("flex", "hybrid", "two_phase", "persistent")
+    }
+    not_run = {**reasons, "bfs[graph=other,strategy=flex]": reasons["bfs[strategy=flex]"]}
+    _, facts, _ = answer({"bfs": searched("serial", 2.0)}, not_run=not_run)
+    assert facts["not run"] == (
+        "5 stage runs: needs a GPU: no CPU code of strategies flex, hybrid, two_phase and 1 more."
+    )
+
+
+def test_groups_name_the_labels_once():
+    members = {
+        f"bfs[output={output},s={name}]": searched(name, time, asked={"strategy": name, "output": output})
+        for output in ("distance", "predecessor")
+        for name, time in (("serial", 4.0), ("hybrid", 2.0))
+    }
+    _, facts, _ = answer(members)
+    assert facts["compared"].startswith(
+        "distance: fastest is hybrid, 2 ms; the slowest, serial, takes 2 times"
+    )
+    assert "(distance)" not in facts["compared"]

@@ -42,6 +42,16 @@ def test_the_answer_names_the_measures() -> None:
     assert several == "Closeness, neighbourhood within 2 hops and betweenness of 2 to 500 vertices."
 
 
+def test_the_answer_names_the_most_central_vertices() -> None:
+    facts = dict(sections({"a": CLOSE, "b": SOME})[0]["facts"])
+    assert facts["closeness"] == [
+        *("largest at ", {"vertex": 1}, " (0.5)", ", ", {"vertex": 3}, " (0.5)", ", "),
+        *({"vertex": 0}, " (0.25)", "."),
+    ]
+    assert facts["neighbourhood within 2 hops"][1] == {"vertex": 1}
+    assert "closeness" not in dict(sections({"a[order=rcm]": CLOSE, "a[order=degree]": CLOSE})[0]["facts"])
+
+
 def test_top_vertices_are_those_with_the_largest_values() -> None:
     table = by_title({"a": CLOSE, "b": SOME})["Top vertices"]
     assert table["columns"] == ["rank", "a: vertex", "closeness", "b: vertex", "neighbourhood within 2 hops"]

@@ -191,11 +191,11 @@ def test_many_verifications_are_one_row_each_and_failures_are_told():
     wrong = [one.checks[0], {**one.checks[1], "passed": False, "detail": "arc 3 -> 4"}]
     bad = replace(one, checks=wrong, skipped=[{"check": "source", "reason": "no labels"}])
     members = [(f"check[a={place}]", bad if place == 2 else one) for place in range(6)]
-    table, rest = verification_sections(members)
+    table, failed, skipped = verification_sections(members)
     assert table["columns"] == ["run", "tree", "edge levels", "source"]
     assert table["rows"][2] == ["check[a=2]", "passed", "FAILED", "not made"]
-    assert rest["rows"] == [
-        ["check[a=2]", "edge_levels", "FAILED", 3, "arc 3 -> 4"],
-        ["check[a=2]", "source", "not made", None, "no labels"],
-    ]
+    assert failed["title"] == "Checks that did not pass"
+    assert failed["rows"] == [["check[a=2]", "edge_levels", "FAILED", 3, "arc 3 -> 4"]]
+    assert skipped["title"] == "Checks that did not apply"
+    assert skipped["rows"] == [["check[a=2]", "source", "not made", None, "no labels"]]
     assert len(verification_sections(members[:2])) == 1

@@ -60,6 +60,12 @@ def test_a_distribution_ends_at_one_and_says_what_has_no_rate():
     assert "1 that reached no edge has no rate" in figure["about"]
 
 
+def test_one_search_has_no_distribution():
+    found = made({"bfs": searched("serial", 2.0, times=(0.5,))})
+    assert "Rate over sources" not in found
+    assert [row[1] for row in found["Fastest, median and slowest search"]["rows"]] == ["the only one"]
+
+
 def test_captions_speak_of_nothing_that_is_not_there():
     words = " ".join(
         f"{title} {section['about']}"

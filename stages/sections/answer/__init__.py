@@ -5,11 +5,13 @@ It is derived from the artifacts alone, so that it cannot say more than was meas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.sections.answer.beside import beside_papers, beside_runs
 from gravel.stages.sections.answer.checks import UNCHECKED, verdict_of
+from gravel.stages.sections.answer.found import leading, reached
 from gravel.stages.sections.answer.sentences import asked, count, sentence
 from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.ranks.times import in_turns
@@ -17,6 +19,12 @@ from gravel.stages.sections.repetitions import repeated_times, typical
 
 TIMED = ("Measurement", "Probe", "Links", "Counters")
 """Kinds of artifact that name the machine they were measured on."""
+
+MAX_MEASURES = 6
+"""Centralities of which the answer names the first vertices."""
+
+NO_CPU_CODE = re.compile(r"needs a GPU: strategy (\w+) has no CPU code")
+"""A reason that a report has once for all strategies."""
 
 MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
@@ -37,10 +45,13 @@ def answer_section(
     every = by_kind.get("Measurement", [])
     measured = typical(every)
     verdict, checks = verdict_of(measured, by_kind.get("Verification", []))
-    facts: list[list[str]] = []
+    facts: list[list[Any]] = []
     if measured:
         facts.append(["asked", asked(measured, repeated_times(every))])
         facts.append(["checked", checks])
+        facts += reached(measured[0][1]) if len(measured) == 1 else []
+    elif "Centrality" in by_kind:
+        facts += leading([one for _, one in by_kind["Centrality"]][:MAX_MEASURES])
     facts += graph500_facts(measured)
     machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
     if machines:
@@ -74,8 +85,17 @@ def _ending(verdict: str) -> str:
 
 def _not_run(reasons: Mapping[str, str]) -> str:
     several: dict[str, int] = {}
+    without_code: dict[str, int] = {}
     for reason in reasons.values():
-        several[reason] = several.get(reason, 0) + 1
+        found = NO_CPU_CODE.fullmatch(reason)
+        group, name = (without_code, found[1]) if found else (several, reason)
+        group[name] = group.get(name, 0) + 1
+    if without_code:
+        names = list(without_code)
+        rest = f" and {len(names) - MAX_REASONS} more" if len(names) > MAX_REASONS else ""
+        word = "strategies" if len(names) > 1 else "strategy"
+        reason = f"needs a GPU: no CPU code of {word} {', '.join(names[:MAX_REASONS])}{rest}"
+        several[reason] = sum(without_code.values())
     told = [
         f"{count(number, 'stage run')}: {reason}" for reason, number in list(several.items())[:MAX_REASONS]
     ]

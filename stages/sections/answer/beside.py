@@ -31,9 +31,11 @@ def beside_runs(
     ]
     if len(groups) > MAX_GRAPHS:
         return _counted(groups)
-    several = len(groups) > 1
+    if len(groups) == 1:
+        return [f"{standing_text(*groups[0])}."]
     return [
-        f"{_place(study, like, groups) + ': ' if several else ''}{standing_text(study, like)}."
+        # The place says what the labels are, so the names need not.
+        f"{_place(study, like, groups)}: {standing_text(study, like).replace(f' ({_output(like)})', '')}."
         for study, like in groups
     ]
 
@@ -47,8 +49,12 @@ def _alike(study: Study) -> list[list[Member]]:
     ]
 
 
+def _output(like: Sequence[Member]) -> str:
+    return str(like[0].one.asked.get("output"))
+
+
 def _place(study: Study, like: Sequence[Member], groups: Sequence[tuple[Study, Any]]) -> str:
-    output = str(like[0].one.asked.get("output"))
+    output = _output(like)
     same = sum(each is study for each, _ in groups) > 1
     told = [study.graph] if len({id(each) for each, _ in groups}) > 1 else []
     return ", ".join([*told, *([output] if same else [])]) or study.graph
@@ -102,7 +108,8 @@ def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
         for name, (best, tied) in ordered[:MAX_NAMED]
     ]
     more = f"; {len(ordered) - MAX_NAMED} others on fewer" if len(ordered) > MAX_NAMED else ""
-    return [f"Of {len(groups)} groups that compare: {'; '.join(told)}{more}."]
+    graphs = len({id(study) for study, _ in groups}) == len(groups)
+    return [f"Of {len(groups)} {'graphs' if graphs else 'groups that compare'}: {'; '.join(told)}{more}."]
 
 
 def beside_papers(sections: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -33,7 +33,7 @@ def verdict_of(
     checks = max(len(one.checks) for _, one in verified)
     searches = sum(max((check["searches"] for check in one.checks), default=0) for _, one in verified)
     skipped = sum(len(one.skipped) for _, one in verified)
-    left_out = f"; {skipped:,} could not be made" if skipped else ""
+    left_out = f"; {skipped:,} did not apply" if skipped else ""
     what = "search" if measured[0][1].algorithm == "bfs" else "result"
     several = "" if searches == 1 else "es" if what == "search" else "s"
     return PASSED, (
