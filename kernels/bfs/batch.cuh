@@ -15,9 +15,16 @@
 // sources/batch_encoded.cuh:
 //
 //   MOST_BLOCK, FEWEST_BLOCKS   threads of a block, and blocks of so many that run on a multiprocessor at once
-//   entry_of(vertex, begin, length)   the entry of some places of a row; what a place is, the source says
-//   put_entries(b, counts, vertex, bits)   cuts each lane's row into entries if it has bits
-//   struct Scan                 how far a lane has read its row bottom-up: places at to end are left; is_long(), weight()
+//   entry_of(v, begin, left, piece)   the entry of at most `piece` of the `left` places of a row from `begin` on; a
+//                               place is an arc of the row, or a unit
+//   put_entries(b, counts, v, bits)   counts each lane's row, and cuts it into entries, if it has bits
+//   owner_of(b, place, entry)   the vertex of an entry
+//   expand_entries(b, stage, valid, entry, bits, owner)   offers the bits of an entry of each lane along its arcs
+//   scan_alone(b, v, wanted, gained, at, end)   has each lane try neighbours of its own row; gives the row's weight,
+//                               and the places `at` to `end` that are left
+//   scan_row(b, v, at, end, open, tell), scan_entry(b, entry, open, tell)   the bits among `open` that neighbours
+//                               have, which a warp reads; `tell` as for claim_open
+//   LONG, PIECE                 places left of which the whole grid reads a row bottom-up, in entries of so many
 //
 // Weights are arcs or bytes, as the source has them.
 
@@ -51,7 +58,7 @@ struct Batch {
     u64* queue;
     u64* offers;
     VERTEX* owners;  // unless ENTRIES_NAME_ROWS
-    u64* control;  // this step's copy
+    u64* control;    // this step's copy
     u64 vertices;
     u64 full;  // the bits of all searches,
     u64 live;  // and of those whose frontier is not empty

@@ -33,8 +33,8 @@ enum Step : u32 { COMMIT, EXPAND, PULL, REST, ENQUEUE, DONE };
 
 extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
     search(SOURCE_PARAMETERS, u64* masks, i32* distance, Tree* predecessor, VERTEX* found, u64* queue, u64* offers,
-           VERTEX* owners, u64* control, u64* log, u64* arrivals, u64 vertices, u64 weight, u64 hops, u64 may_pull, u64 max_depth, double alpha, double beta,
-           const i64* sources, u64 searches) {
+           VERTEX* owners, u64* control, u64* log, u64* arrivals, u64 vertices, u64 weight, u64 hops, u64 may_pull,
+           u64 max_depth, double alpha, double beta, const i64* sources, u64 searches) {
     __shared__ VERTEX staged[MOST_BLOCK / WARP * STAGE];
     u64 full = searches < 64 ? (1ull << searches) - 1 : ~0ull;
     Batch b{SOURCE, masks,  masks + vertices, distance, predecessor, found, queue,
@@ -101,7 +101,8 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
         else if (step == ENQUEUE)
             step = EXPAND;
         else if (step == COMMIT)
-            step = may_pull && changes < MOST_CHANGES && double(frontier_weight) * alpha > double(weight) ? PULL : EXPAND;
+            step = may_pull && changes < MOST_CHANGES && double(frontier_weight) * alpha > double(weight) ? PULL
+                                                                                                         : EXPAND;
         else
             step = double(count) * beta < double(vertices) ? ENQUEUE : PULL;
     }

@@ -79,7 +79,7 @@ __device__ __forceinline__ u64 scan_alone(const Batch& b, u64 v, u64 wanted, u64
     return u64(degree);
 }
 
-// The bits among `open` that a stretch of columns has; all lanes call it.
+// The bits among `open` that columns `begin` to `end` have; all lanes call it.
 template <class Tell>
 __device__ __forceinline__ u64 scan_row(const Batch& b, u64, i64 begin, i64 end, u64 open, const Tell& tell) {
     u64 taken = 0;

@@ -7,9 +7,10 @@
 
 constexpr u32 MOST_BLOCK = MOST_THREADS, FEWEST_BLOCKS = 1;
 
+// The first two as in pull_encoded.cuh.
 constexpr u32 LONG_SCAN = 64;  // neighbours that a lane tries bottom-up before its warp helps
 constexpr u32 READ = 4;        // neighbours that a lane reads before it looks them up
-constexpr i64 LONG = 1;        // units of a row from which the whole grid reads it on,
+constexpr i64 LONG = 1;        // units beyond which the whole grid reads a row on,
 constexpr u32 PIECE = 1;       // in entries of so many
 
 extern __shared__ uint4 arena[];

@@ -8,7 +8,8 @@
 #include "kernels/bfs/sources/encoded.cuh"
 
 constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
-// Decoded neighbours that a warp lists: those of a unit, and what was there before; cuda/kernel_rows.py reserves as much.
+// Decoded neighbours that a warp lists: those of a unit, and what was there before. cuda/kernel_rows.py reserves as
+// much.
 constexpr u32 LISTED = MOST_IN_UNIT + 64;
 
 // A warp's list of decoded neighbours, each with the lane that holds the vertex whose row it is from if NAMES_LANES.
