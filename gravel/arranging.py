@@ -70,13 +70,42 @@ def placed(graph: graphs.Graph, where: str, device_memory: str | int | None) -> 
     return graph._with(graph._stored, placement=where, machine=limited(machine, memory))
 
 
-def plain_rows(graph: graphs.Graph) -> Graph:
-    """Return the rows in the order of the caller's ids; raises ValueError for a compressed graph."""
-    stored = graph._stored
-    if isinstance(stored, CompressedGraph):
+def turned_round(graph: graphs.Graph, direction: str) -> Graph:
+    """Return the rows of a directed graph against its arcs ("in") or both ways, in the same order.
+
+    Raises ValueError for a compressed graph, and `NotEnoughMemory`.
+    """
+    from gravel.kernels.strategy import backend_of
+    from gravel.memory import refuse, refuse_device
+    from gravel.stages.symmetrize import device_bytes
+    from gravel.stages.traversal.placing import extent_of
+    from gravel.stages.turning import turned, turned_extent, turning_bytes
+
+    stored = _columns_of(graph)
+    there, extent = graph._machine, extent_of(stored)
+    what = f"direction {direction} of {extent.arcs:,} arcs"
+    if backend_of(stored.column_indices) == "cuda" and stored.weights is None:
+        arcs, width = turned_extent(extent, direction).arcs, stored.column_indices.dtype.itemsize
+        refuse_device(what, device_bytes(extent.vertices, extent.arcs, arcs, width), there)
+    else:
+        # The graph itself is in memory already.
+        needed = turning_bytes(extent, direction) - extent.bytes
+        refuse(what, needed, there, graph._host_memory, "Turn the edges before they become a graph")
+    return turned(stored, direction)
+
+
+def _columns_of(graph: graphs.Graph) -> Graph:
+    """Return rows that are columns, in their order; raises ValueError for a compressed graph."""
+    if isinstance(graph._stored, CompressedGraph):
         raise ValueError(
             "the graph is compressed: reorder it, or search against its arcs, before compressing"
         )
+    return graph._stored
+
+
+def plain_rows(graph: graphs.Graph) -> Graph:
+    """Return the rows in the order of the caller's ids; raises ValueError for a compressed graph."""
+    stored = _columns_of(graph)
     if not isinstance(stored, Ordering):
         return stored
     import numpy

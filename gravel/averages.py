@@ -43,6 +43,8 @@ def average_path_length(
     started = time.perf_counter()
     rows, permutation, memory = plain_rows(graph, "average_path_length")
     starts, candidates = drawn(rows[0], permutation, k, seed)
-    found = fitting(lambda: aggregate(*rows, starts, symmetric=True, memory=memory, progress=progress))
+    found = fitting(
+        lambda: aggregate(*rows, starts, symmetric=not graph.directed, memory=memory, progress=progress)
+    )
     value, low, high = mean_distance(found, candidates, confidence)
     return Estimate(value, low, high, confidence, len(starts), since(started))

@@ -74,23 +74,18 @@ def edge_betweenness(
     graph: Graph, k: int | None, seed: int, normalized: bool, progress: Progress | None
 ) -> EdgeMeasure:
     """Compute betweenness of edges; see `Graph.edge_betweenness`."""
-    import numpy
-
+    from gravel.kernels.betweenness.edges import sums_of_edges
     from gravel.kernels.placement.device_copies import on_host
 
     started = time.perf_counter()
     found = _Sums(graph, "edge_betweenness", k, seed, progress, of_arcs=True)
-    offsets, columns = map(on_host, found.rows)
-    ends = numpy.array([numpy.repeat(numpy.arange(len(graph)), numpy.diff(offsets)), columns], numpy.int64)
-    if found.permutation is not None:
-        first = numpy.empty_like(found.permutation)
-        first[found.permutation] = numpy.arange(len(graph))
-        ends = first[ends]
-    keys = ends.min(0) * len(graph) + ends.max(0)
-    edges, edge_of = numpy.unique(keys, return_inverse=True)
-    values = numpy.bincount(edge_of, found.scaled(normalized, of_arcs=True), len(edges))
-    both = numpy.array(numpy.divmod(edges, max(1, len(graph))))
-    return EdgeMeasure("edge_betweenness", graph._ids, both, values, since(started))
+    ends, values = sums_of_edges(
+        *map(on_host, found.rows),
+        found.scaled(normalized, of_arcs=True),
+        directed=graph.directed,
+        permutation=found.permutation,
+    )
+    return EdgeMeasure("edge_betweenness", graph._ids, ends, values, since(started))
 
 
 class _Sums:
@@ -106,18 +101,28 @@ class _Sums:
         **options: bool,
     ) -> None:
         from gravel.kernels.betweenness.sums import betweenness as sums_of
+        from gravel.stages.turning import backward_rows
 
         self.rows, self.permutation, memory = plain_rows(graph, name)
         starts, candidates = drawn(self.rows[0], self.permutation, k, seed)
         self._share = len(starts) / max(1, candidates) or 1.0
-        rows = self.rows
-        self._sums = fitting(lambda: sums_of(rows, rows, starts, memory=memory, progress=progress, **options))
-        self._vertices = len(graph)
+        rows = back = self.rows
+        if graph.directed:
+            back = backward_rows(*rows)[:2]
+            memory -= sum(int(each.nbytes) for each in back)
+        self._sums = fitting(lambda: sums_of(rows, back, starts, memory=memory, progress=progress, **options))
+        self._vertices, self._directed = len(graph), graph.directed
 
     def scaled(self, normalized: bool, **options: bool) -> NDArray[Any]:
         """Return the sums as shares of all pairs, or with each pair of ends counted once."""
         from gravel.kernels.betweenness.sums import scale
 
-        factor = scale(self._vertices, normalized=normalized, directed=False, sampled=self._share, **options)
+        factor = scale(
+            self._vertices,
+            normalized=normalized,
+            directed=self._directed,
+            sampled=self._share,
+            **options,
+        )
         found: NDArray[Any] = self._sums * factor
         return found

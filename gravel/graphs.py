@@ -6,10 +6,11 @@ import os
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gravel.measured import MeasuredGraph
 from gravel.pipeline.core.errors import RequestError
+from gravel.stages.turning import Direction
 from gravel.vertex_ids import Ids, vertex_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ MAX_PREPARED = 4
 """Searches of a graph that are kept ready, each with its labels and queues."""
 
 Output = Literal["both", "distance", "predecessor"]
-Direction = Literal["out", "in", "both"]
 Connection = Literal["weak", "strong"]
 Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
@@ -322,18 +322,16 @@ class Graph(MeasuredGraph):
             self._prepared.popitem(last=False)
         return prepared
 
-    def _directed(self, direction: str) -> Graph:
-        if direction not in ("out", "in", "both"):
+    def _directed(self, direction: Direction) -> Graph:
+        if direction not in get_args(Direction):
             raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
         return self if direction == "out" or not self.directed else self._in_direction(direction)
 
-    def _in_direction(self, direction: str) -> Graph:
+    def _in_direction(self, direction: Direction) -> Graph:
         if direction not in self._turned:
-            from gravel.arranging import plain_rows
-            from gravel.rows import turned
+            from gravel.arranging import turned_round
 
-            other = turned(plain_rows(self), "reverse" if direction == "in" else "both")
-            self._turned[direction] = self._with(other)
+            self._turned[direction] = self._with(turned_round(self, direction))
         return self._turned[direction]
 
     def _with(self, stored: Any, **changes: Any) -> Graph:

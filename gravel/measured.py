@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from gravel.averages import Estimate
     from gravel.betweenness import EdgeMeasure
     from gravel.distances import Distances
-    from gravel.graphs import Direction, Graph
+    from gravel.graphs import Graph
     from gravel.measures import Measure, Progress
+    from gravel.stages.turning import Direction
 
 
 class MeasuredGraph:
@@ -20,7 +21,12 @@ class MeasuredGraph:
         return cast("Graph", self)
 
     def closeness(
-        self, vertices: Any = None, *, wf_improved: bool = True, progress: Progress | None = None
+        self,
+        vertices: Any = None,
+        *,
+        wf_improved: bool = True,
+        direction: Direction = "out",
+        progress: Progress | None = None,
     ) -> Measure:
         """Compute closeness: the reciprocal of the mean distance to the vertices that a vertex reaches.
 
@@ -28,47 +34,67 @@ class MeasuredGraph:
         ----------
         vertices : the ids to compute it for; all by default.
         wf_improved : multiply by the share of the other vertices that it reaches, as NetworkX does.
+        direction : as of `bfs`. In a directed graph "out" takes distances from the vertex, "in" those to it.
+            NetworkX's closeness and harmonic centrality are those of "in".
         progress : is called with the vertices that are done and how many there are.
 
-        Raises ValueError for a directed graph, for a vertex listed twice, and for rows that a GPU would read
-        in host memory; `UnknownVertex`; and `NotEnoughMemory` where the narrowest batch does not fit.
+        Raises ValueError for a vertex listed twice, and for rows that a GPU would read in host memory;
+        `UnknownVertex`; and `NotEnoughMemory` where the narrowest batch does not fit.
         """
         from gravel.measures import closeness
 
-        return closeness(self._graph, vertices, wf_improved, progress)
+        return closeness(self._graph._directed(direction), vertices, wf_improved, progress)
 
-    def harmonic(self, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
+    def harmonic(
+        self, vertices: Any = None, *, direction: Direction = "out", progress: Progress | None = None
+    ) -> Measure:
         """Compute harmonic centrality: the sum of 1 / distance over all other vertices; as `closeness`."""
         from gravel.measures import harmonic
 
-        return harmonic(self._graph, vertices, progress)
+        return harmonic(self._graph._directed(direction), vertices, progress)
 
-    def neighbourhood(self, hops: int, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Count the vertices within so many hops, the vertex itself included; else as `closeness`."""
+    def neighbourhood(
+        self,
+        hops: int,
+        vertices: Any = None,
+        *,
+        direction: Direction = "out",
+        progress: Progress | None = None,
+    ) -> Measure:
+        """Count the vertices within so many hops, the vertex itself included; else as `closeness`.
+
+        Hops beyond the largest distance count all that is reached.
+        """
         from gravel.measures import neighbourhood
 
-        return neighbourhood(self._graph, hops, vertices, progress)
+        return neighbourhood(self._graph._directed(direction), hops, vertices, progress)
 
-    def eccentricity(self, vertices: Any = None, *, progress: Progress | None = None) -> Measure:
-        """Compute eccentricities: the largest distance to a vertex of the same component.
+    def eccentricity(
+        self, vertices: Any = None, *, direction: Direction = "out", progress: Progress | None = None
+    ) -> Measure:
+        """Compute eccentricities: the largest distance to a vertex that is reached; else as `closeness`.
 
-        For all vertices, few searches bound most of the others. Else as `closeness`.
+        For all vertices of an undirected graph, few searches bound most of the others. NetworkX's of a
+        directed graph are those of "out", and defined if every vertex reaches all others.
         """
         from gravel.measures import eccentricity
 
-        return eccentricity(self._graph, vertices, progress)
+        return eccentricity(self._graph._directed(direction), vertices, progress)
 
-    def diameter(self) -> int:
-        """Return the largest distance within a component; raises as `closeness`, and without vertices."""
+    def diameter(self, *, direction: Direction = "out") -> int:
+        """Return the largest distance within a component; raises as `closeness`, and without vertices.
+
+        A directed graph has one with `direction` "both": else ValueError.
+        """
         from gravel.measures import extreme
 
-        return extreme(self._graph, "diameter")
+        return extreme(self._graph._directed(direction), "diameter")
 
-    def radius(self) -> int:
-        """Return the smallest eccentricity; raises as `closeness`, and without vertices."""
+    def radius(self, *, direction: Direction = "out") -> int:
+        """Return the smallest eccentricity; `direction` and errors as of `diameter`."""
         from gravel.measures import extreme
 
-        return extreme(self._graph, "radius")
+        return extreme(self._graph._directed(direction), "radius")
 
     def average_path_length(
         self,
@@ -76,6 +102,7 @@ class MeasuredGraph:
         *,
         seed: int = 0,
         confidence: float = 0.95,
+        direction: Direction = "out",
         progress: Progress | None = None,
     ) -> Estimate:
         """Compute the mean distance between vertices that reach each other.
@@ -85,13 +112,14 @@ class MeasuredGraph:
         k : search from so many vertices, drawn among those with edges, and estimate; by default from all.
         seed : of the drawn vertices.
         confidence : with which the mean of all pairs lies between the bounds of the estimate.
+        direction : as of `bfs`.
         progress : is called with the searches that are done and how many there are.
 
         Raises as `closeness`, and ValueError for a `k` below 1. Without edges the mean is NaN.
         """
         from gravel.averages import average_path_length
 
-        return average_path_length(self._graph, k, seed, confidence, progress)
+        return average_path_length(self._graph._directed(direction), k, seed, confidence, progress)
 
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
         """Find the distance from each source to each target, by a search from each of the fewer.
@@ -115,6 +143,7 @@ class MeasuredGraph:
         seed: int = 0,
         normalized: bool = True,
         endpoints: bool = False,
+        direction: Direction = "out",
         progress: Progress | None = None,
     ) -> Measure:
         """Compute betweenness: how many of the shortest paths between two others go through a vertex.
@@ -127,13 +156,15 @@ class MeasuredGraph:
         seed : of the drawn vertices.
         normalized : divide by the number of pairs of other vertices, so that 1 is the most.
         endpoints : count a path for its ends, too.
+        direction : as of `bfs`. Against all arcs the same paths lead back, so "in" differs from "out" only
+            for a sample.
         progress : is called with the searches that are done and how many there are.
 
         Raises as `closeness`, and ValueError for a `k` below 1 and for more than 10^308 shortest paths.
         """
         from gravel.betweenness import betweenness
 
-        return betweenness(self._graph, k, seed, normalized, endpoints, progress)
+        return betweenness(self._graph._directed(direction), k, seed, normalized, endpoints, progress)
 
     def edge_betweenness(
         self,
@@ -141,9 +172,13 @@ class MeasuredGraph:
         *,
         seed: int = 0,
         normalized: bool = True,
+        direction: Direction = "out",
         progress: Progress | None = None,
     ) -> EdgeMeasure:
-        """Compute how many shortest paths go through each edge; parameters and errors as `betweenness`."""
+        """Compute how many shortest paths go through each edge; parameters and errors as `betweenness`.
+
+        The ends of an arc are in its direction, those of an edge ascend.
+        """
         from gravel.betweenness import edge_betweenness
 
-        return edge_betweenness(self._graph, k, seed, normalized, progress)
+        return edge_betweenness(self._graph._directed(direction), k, seed, normalized, progress)

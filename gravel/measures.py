@@ -73,7 +73,7 @@ class Measure(Labelled):
 
 
 def closeness(graph: Graph, vertices: Any, wf_improved: bool, progress: Progress | None) -> Measure:
-    """Compute closeness; see `Graph.closeness`."""
+    """Compute closeness along the arcs of a graph; see `Graph.closeness`."""
     from gravel.kernels.distances.closeness import closeness as of
 
     return _by_sources(
@@ -90,10 +90,10 @@ def neighbourhood(graph: Graph, hops: int, vertices: Any, progress: Progress | N
     """Count vertices within some hops; see `Graph.neighbourhood`."""
     import numpy
 
-    if not isinstance(hops, int | numpy.integer):
+    if not isinstance(hops, int | float | numpy.number):
         raise TypeError(f"hops is {hops!r}; a whole number is expected")
-    if hops < 0:
-        raise ValueError(f"hops is {hops}; it must be 0 or more")
+    if hops != int(hops) or hops < 0:
+        raise ValueError(f"hops is {hops!r}; it must be a whole number, 0 or more")
     return _by_sources(
         graph, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
     )
@@ -101,7 +101,7 @@ def neighbourhood(graph: Graph, hops: int, vertices: Any, progress: Progress | N
 
 def eccentricity(graph: Graph, vertices: Any, progress: Progress | None) -> Measure:
     """Compute eccentricities; see `Graph.eccentricity`."""
-    if vertices is not None:
+    if vertices is not None or graph.directed:
         return _by_sources(graph, "eccentricity", vertices, progress, lambda found: found.eccentricity)
     import numpy
 
@@ -111,9 +111,14 @@ def eccentricity(graph: Graph, vertices: Any, progress: Progress | None) -> Meas
 
 
 def extreme(graph: Graph, goal: str) -> int:
-    """Return the `diameter` or the `radius`; raises ValueError for a graph without vertices."""
+    """Return the `diameter` or the `radius`; raises ValueError without vertices, and for a directed graph."""
     if not len(graph):
         raise ValueError(f"a graph without vertices has no {goal}")
+    if graph.directed:
+        raise ValueError(
+            f"the {goal} is defined here for undirected graphs, and this one is directed; take "
+            "direction='both', or the largest or smallest of graph.eccentricity()"
+        )
     found = _bounded(graph, goal, goal, None)
     return int(found.max() if goal == "diameter" else found.min())
 
@@ -133,7 +138,9 @@ def _by_sources(
     rows, permutation, memory = plain_rows(graph, name)
     starts = chosen if permutation is None else permutation[chosen]
     found = fitting(
-        lambda: aggregate(*rows, starts, symmetric=True, memory=memory, progress=progress, **options)
+        lambda: aggregate(
+            *rows, starts, symmetric=not graph.directed, memory=memory, progress=progress, **options
+        )
     )
     return Measure(name, graph._ids, chosen, of(found), since(started))
 
@@ -170,16 +177,11 @@ def chosen_vertices(graph: Graph, vertices: Any) -> NDArray[Any]:
 def plain_rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
     """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
 
-    Raises ValueError for a directed graph and for rows that a GPU would read in host memory.
+    Raises ValueError for rows that a GPU would read in host memory.
     """
     from gravel.kernels.placement.device_copies import on_device, on_host
     from gravel.memory import free_host_bytes, refuse_device
 
-    if graph.directed:
-        raise ValueError(
-            f"{name} is defined here for undirected graphs, and this one is directed; "
-            "make it with gravel.graph(..., directed=False)"
-        )
     machine = graph._machine
     if machine.backend == "cuda" and graph._placement in ("pinned", "split", "streamed"):
         raise ValueError(

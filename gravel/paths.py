@@ -11,6 +11,7 @@ from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
     from gravel.graphs import Graph
+    from gravel.stages.turning import Direction
 
 BY = ("auto", "arcs", "weights")
 
@@ -59,7 +60,12 @@ class Paths(Labelled):
 
 
 def between(
-    graph: Graph, sources: Sequence[Any], targets: Sequence[Any], output: str, by: str, direction: str
+    graph: Graph,
+    sources: Sequence[Any],
+    targets: Sequence[Any],
+    output: str,
+    by: str,
+    direction: Direction,
 ) -> Paths:
     """Find paths; see `Graph.paths`."""
     import numpy

@@ -120,7 +120,7 @@ def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
 
 def _sentence(error: Any) -> str:
     text = str(error["msg"]).removeprefix("Value error, ")
-    if error["loc"] and text.startswith("Input should be "):
-        name = ".".join(map(str, error["loc"]))
-        return f"{name} is {error['input']!r}; it should be {text.removeprefix('Input should be ')}"
-    return text
+    if error["type"] == "value_error":
+        return text
+    name = ".".join(map(str, error["loc"]))
+    return f"{name} is {error['input']!r}; it should be {text.removeprefix('Input should be ')}"

@@ -123,36 +123,6 @@ def from_rows(converted: Rows, directed: bool, machine: Machine) -> Graph:
     )
 
 
-def turned(stored: Graph, direction: str) -> Graph:
-    """Return a graph whose arcs lead the other way (`reverse`), or both ways (`both`)."""
-    from gravel.kernels.csr import build
-
-    if stored.weights is not None:
-        from gravel.weighted import turned as with_weights
-
-        return with_weights(stored, direction)
-    rows = Rows(stored.row_offsets, stored.column_indices, _Count(stored.vertex_count))
-    built = build(_sources(rows), rows.column_indices, stored.vertex_count, direction=direction)
-    return Graph(
-        row_offsets=built.row_offsets,
-        column_indices=built.column_indices,
-        vertex_count=stored.vertex_count,
-        arc_count=len(built.column_indices),
-        symmetric=direction == "both",
-        deduplicated=True,
-    )
-
-
-class _Count:
-    """Stands for ids where only their number matters."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
-
-
 def _sources(rows: Rows) -> Any:
     """Write each row's number once for each of its arcs."""
     from gravel.kernels.csr.tails import tails_of

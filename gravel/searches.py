@@ -101,7 +101,9 @@ class Search(Labelled):
             "time": f"{self.milliseconds:.3g} ms",
             "strategy": f"{self.strategy}: {self.reason}",
         }
-        picture = "" if self._distance is None else bars(f"vertices at distances 0 to {self.depth}", self.levels)
+        picture = (
+            "" if self._distance is None else bars(f"vertices at distances 0 to {self.depth}", self.levels)
+        )
         return table("gravel.Search", facts) + picture
 
     def _columns(self) -> dict[str, Labels]:

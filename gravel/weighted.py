@@ -124,24 +124,3 @@ def from_weighted(
     asked = SymmetrizeParameters(direction="as_given", weights=merge)
     made: Graph = called(symmetrize, context_for(machine), asked, input=given)
     return made
-
-
-def turned(stored: Graph, direction: str) -> Graph:
-    """Return a weighted graph whose arcs lead the other way (`reverse`), or both ways (`both`)."""
-    import numpy
-
-    from gravel.kernels.csr.weighted import build_weighted
-    from gravel.kernels.placement.device_copies import on_host
-
-    offsets, columns, weights = map(on_host, (stored.row_offsets, stored.column_indices, stored.weights))
-    heads = numpy.repeat(numpy.arange(stored.vertex_count, dtype=columns.dtype), numpy.diff(offsets))
-    built = build_weighted(heads, columns, weights, stored.vertex_count, direction=direction)
-    return Graph(
-        row_offsets=built.row_offsets,
-        column_indices=built.column_indices,
-        weights=built.weights,
-        vertex_count=stored.vertex_count,
-        arc_count=len(built.column_indices),
-        symmetric=direction == "both",
-        deduplicated=True,
-    )

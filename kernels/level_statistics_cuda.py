@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
 
 SOURCE = "kernels/level_statistics.cu"
-BLOCK = 256
-MOST_BLOCKS = 1 << 14
 ROOM = 1024
 """Levels that are counted at first, at least as many as `NEAR` in the kernel; of a deeper search all are."""
 
@@ -27,12 +26,8 @@ def edge_ends(row_offsets: Any, column_indices: Any, first_row: int = 0) -> Any:
 
     rows = len(row_offsets) - 1
     ends = cupy.zeros(rows, cupy.int64)
-    if rows:
-        load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("edge_ends")(
-            (blocks_for(rows * 32, BLOCK, most=MOST_BLOCKS),),
-            (BLOCK,),
-            (row_offsets, column_indices, numpy.uint64(rows), numpy.uint64(first_row), ends),
-        )
+    kernels = Kernels(SOURCE, VERTEX=vertex_macro(column_indices.dtype))
+    kernels.run("edge_ends", 32 * rows, row_offsets, column_indices, rows, first_row, ends)
     return ends
 
 
@@ -49,20 +44,10 @@ def level_sums(
 
     count = len(distance)
     sums = cupy.zeros(2 * room + 2, cupy.uint64)
-    load(SOURCE, VERTEX="u32").get_function("level_sums")(
-        (blocks_for(count, BLOCK, most=SUMMING_BLOCKS),),
-        (BLOCK,),
-        (
-            numpy.uint64(distance.data.ptr),
-            numpy.int64(distance.strides[0] // distance.itemsize),
-            *(numpy.uint64(0) if each is None else each for each in (degrees, extra_ends)),
-            numpy.uint64(count),
-            numpy.uint64(room),
-            sums,
-            sums[room:],
-            sums[2 * room :],
-        ),
-    )
+    labels = distance.data.ptr, numpy.int64(distance.strides[0] // distance.itemsize)
+    made = sums, sums[room:], sums[2 * room :]
+    kernels = Kernels(SOURCE, most=SUMMING_BLOCKS, VERTEX="u32")
+    kernels.run("level_sums", count, *labels, degrees, extra_ends, count, room, *made)
     found = sums.get().astype(numpy.int64)
     levels = int(found[-1])
     if levels > room:

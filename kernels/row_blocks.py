@@ -33,13 +33,8 @@ def row_blocks(row_offsets: NDArray[Any], *, per_thread: int = 8) -> list[tuple[
         return []
     work = rows + int(row_offsets[-1]) - int(row_offsets[0])
     count = max(1, min(thread_count() * per_thread, work // LEAST_WORK))
-    if count == 1:
-        return [(0, rows)]
-    cuts = {0, rows}
-    for part in range(1, count):
-        cuts.add(_cut(row_offsets, work * part // count))
-    ascending = sorted(cuts)
-    return list(pairwise(ascending))
+    cuts = {0, rows, *(_cut(row_offsets, work * part // count) for part in range(1, count))}
+    return list(pairwise(sorted(cuts)))
 
 
 def _cut(row_offsets: NDArray[Any], goal: int) -> int:
@@ -54,9 +49,9 @@ def _cut(row_offsets: NDArray[Any], goal: int) -> int:
     return low
 
 
-def even_blocks(rows: int, *, per_thread: int = 4) -> list[tuple[int, int]]:
-    """Cut `rows` rows of equal work into ranges."""
-    count = max(1, min(thread_count() * per_thread, rows // LEAST_WORK))
+def even_blocks(rows: int) -> list[tuple[int, int]]:
+    """Cut `rows` rows of equal work into ranges, four for each thread."""
+    count = max(1, min(thread_count() * 4, rows // LEAST_WORK))
     edges = numpy.linspace(0, rows, count + 1).astype(numpy.int64)
     return [(int(a), int(b)) for a, b in pairwise(edges) if a < b]
 

@@ -13,14 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-PACKAGES = {
-    "bfs": "gravel.kernels.bfs",
-    "sssp": "gravel.kernels.sssp",
-    "components": "gravel.kernels.components",
-    "strong_components": "gravel.kernels.strong_components",
-}
-"""Where each algorithm's strategies live."""
-
 GIVEN = (
     *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
     *("weighted", "predecessor", "asked", "back_offsets", "back_columns"),
@@ -52,7 +44,7 @@ class Strategy:
 
     name: str
     about: str
-    source: str  # paper and section, or "gravel"
+    source: str = "gravel"  # or a paper, and the section
     cpu: str | None = None
     cuda: str | None = None
     directed: bool = True  # whether it accepts graphs that are not symmetric
@@ -108,18 +100,6 @@ def strategies_in(package: str, layout: str = COLUMNS) -> dict[str, Strategy]:
     listed: Mapping[str, Strategy] = importlib.import_module(f"{package}.strategies").STRATEGIES
     on_layout = {name: each.on(layout) for name, each in listed.items()}
     return {name: each for name, each in on_layout.items() if each.cpu or each.cuda}
-
-
-def strategies_for(algorithm: str, layout: str = COLUMNS) -> dict[str, Strategy]:
-    """Return the strategies of an algorithm that search rows of a layout, by name."""
-    return strategies_in(PACKAGES[algorithm], layout)
-
-
-def taken_by(algorithm: str, strategy: str, what: str) -> tuple[str, ...]:
-    """Return the `placements` or `outputs` that a strategy takes; those of all strategies with `auto`."""
-    known = strategies_for(algorithm)
-    chosen = known.values() if strategy == "auto" else [known[strategy]]
-    return tuple(dict.fromkeys(value for each in chosen for value in getattr(each, what)))
 
 
 def backend_of(array: Any) -> str:

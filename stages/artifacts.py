@@ -179,8 +179,9 @@ class Traversal(Artifact):
     max_depth: int | None = None
     checks: Json = None
     converged: bool = True
+    direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
 
-    added: ClassVar[dict[str, Any]] = {"converged": True}
+    added: ClassVar[dict[str, Any]] = {"converged": True, "direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,31 +307,43 @@ class Links(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Centrality(Artifact):
-    """A measure of vertices by their distances, in the vertex numbers of `symmetrize`.
+    """A measure of vertices or edges by distances, in the vertex numbers of `symmetrize`.
 
-    `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i.
+    `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i; with `target`, to the edge from
+    `vertex[i]` to `target[i]`. `estimate` has the `value` of the whole graph from that of drawn vertices, its
+    bounds `low` and `high`, None where there is none, and their `confidence`.
     """
 
-    measure: str  # "closeness", "harmonic", "eccentricity", "neighbourhood" or "betweenness"
+    measure: str  # as the parameter of `centrality`
     value: Array  # (vertices,) float64, or int64 of eccentricities and counts
     vertex: Array | None = None  # (vertices,) int64
     vertex_count: int
     hops: int | None = None  # of a neighbourhood
     sources: int | None = None  # vertices that betweenness was searched from
+    direction: str = "out"  # of a directed graph: "out", "in" or "both"
+    target: Array | None = None  # (edges,) int64, of `edge_betweenness`
+    estimate: Json = None  # of `average_path_length`
+
+    added: ClassVar[dict[str, Any]] = {"direction": "out", "target": None, "estimate": None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batches(Artifact):
-    """How long the batches of a `Centrality` took: records of `sources`, `milliseconds` and `resumed`.
+    """How long the batches of a `Centrality` took: records of `sources`, times, `worker` and `resumed`.
 
-    A batch that was `resumed` was searched by an earlier run, which did not end. `form` is how a batch
-    searched, such as "1024 together".
+    `milliseconds` is what a batch took, and `began` when it began, in milliseconds of searching before it,
+    those of earlier runs included. A batch that was `resumed` was searched by an earlier run, which did not
+    end. `form` is how a batch searched, such as "1024 together". `workers` names those of this run, by
+    number, where there were several.
     """
 
     measure: str
     backend: str
     form: str
     batches: Json
+    workers: Json = field(default_factory=list)
+
+    added: ClassVar[dict[str, Any]] = {"workers": []}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,6 +361,9 @@ class Paths(Artifact):
     offsets: Array | None = None  # (pairs + 1,) int64
     vertex: Array | None = None  # (vertices of all paths,) int64
     vertex_count: int
+    direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
+
+    added: ClassVar[dict[str, Any]] = {"direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ class Context(Protocol):
     """The only door from a stage to its surroundings."""
 
     machine: Machine
-    reserved: int  # workers that are kept for `rank_group`, 0 where it would run in this process
+    reserved: int  # workers that are kept for `rank_group` and `map`, 0 where that would run in this process
     keeps_device_arrays: bool  # whether arrays of results may be CuPy's
 
     @property
@@ -55,8 +55,13 @@ class Context(Protocol):
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""
         ...
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Apply a module-level function to each item, in parallel, yielding results in order."""
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
+        """Apply a module-level function to each item, in parallel, yielding results in order.
+
+        With `on_reserved` each item has one of the workers that are reserved to itself, with its GPU.
+        """
         ...
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[Any]) -> list[Result]:
@@ -166,7 +171,9 @@ class PlainContext:
         """Start an array in memory."""
         return MemorySink(dtype, row_shape, rows=rows)
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
         """Apply the function in this process."""
         return map(function, items)
 

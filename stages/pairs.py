@@ -29,17 +29,20 @@ def pair_bytes(vertices: int, arcs: int, backend: str) -> int:
     return bytes_of_pair(vertices, arcs, 4 if vertices < 1 << 32 else 8, 8)
 
 
-def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQueries:
+def prepare_pairs(
+    graph: SearchedGraph, weights: Any | None, room: int, direction: str = "out"
+) -> PairQueries:
     """Make a graph ready, with the weights of its arcs or None to count arcs.
 
-    `room` is the bytes that pairs may take, on the device or the host. Raises `StageError` where not one
+    `room` is the bytes that pairs may take, on the device or the host. `direction` is that in which the graph
+    was turned, for errors. Raises `StageError` where not one
     fits, for rows that are not whole in memory, and for weights that are negative or NaN.
     """
     import numpy
 
-    from gravel.kernels.csr.reversed import reversed_rows
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.point_to_point import prepare
+    from gravel.stages.turning import backward_rows
 
     if graph.placed is not None:
         raise StageError(
@@ -55,16 +58,13 @@ def prepare_pairs(graph: SearchedGraph, weights: Any | None, room: int) -> PairQ
         )
     rows: tuple[Any, Any, Any] = graph.row_offsets, graph.columns, weights
     there = on_device if graph.backend == "cuda" else numpy.asarray
-    reverse: tuple[Any, Any, Any] | None = None
-    if not graph.symmetric:
-        offsets, columns, lengths = reversed_rows(*map(on_host, rows))
-        reverse = there(offsets), there(columns), None if lengths is None else there(lengths)
+    reverse = None if graph.symmetric else backward_rows(*rows)
     if weights is not None:
         rows = (*rows[:2], there(weights))
     try:
         return prepare(*rows, reverse=reverse, at_once=at_once)
     except ValueError as error:
-        raise unusable(error, graph.permutation) from None
+        raise unusable(error, graph.permutation, direction) from None
 
 
 def find_between(

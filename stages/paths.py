@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Discriminator, Field, Tag
@@ -10,8 +11,16 @@ from pydantic import ByteSize, Discriminator, Field, Tag
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.errors import StageError
 from gravel.stages.pairs import pair_bytes
-from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, Fault, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.parameters import MAX_ID, FileId
+from gravel.stages.turning import (
+    Direction,
+    direction_in,
+    not_turned,
+    turned_extent,
+    turned_on_host,
+    with_turning,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,12 +73,15 @@ class PathsParameters(Parameters):
         Discriminator(_form),
     ]
     """`[[from, to], ...]` in ids as the input file writes them, `{random: k, seed: s}`, or
-    `{vertices: [[from, to], ...]}` in the order of `symmetrize`."""
+    `{vertices: [[from, to], ...]}` in the order of `symmetrize`. A pair listed twice has two paths."""
     by: Literal["auto", "arcs", "weights"] = "auto"
     """What makes a path long: how many `arcs` it has, or their `weights`. `auto` takes weights if there are
     any."""
     output: Literal["both", "distance"] = "both"
     """`both` keeps the vertices of each path, `distance` its length alone."""
+    direction: Direction = "out"
+    """Let paths in a directed graph follow arcs (`out`), go against them (`in`), or both. Of arcs both ways
+    between two vertices, the smallest weight counts. Not for encoded rows."""
     memory: ByteSize | None = Field(default=None, gt=0)
     """The most memory that searches may take beside the graph; by default all that is there."""
 
@@ -100,16 +112,23 @@ def paths(
 
     if isinstance(input, CompressedGraph) and input.subgraphs is not None:
         raise StageError(SPLIT, hint="give it the graph that was partitioned")
-    by = parameters.by
+    by, direction = parameters.by, direction_in(input, parameters.direction)
+    refused = not_turned(type(input).__name__, direction)
+    if refused is not None:
+        raise StageError(refused[0], hint=refused[1])
     if by == "auto":
         by = "arcs" if input.weights is None else "weights"
     if by == "weights" and input.weights is None:
         raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)
     set_threads(context.machine.threads)
-    graph = read_graph(input, context.machine)
+    searched = input if by == "weights" else replace(input, weights=None)
+    if isinstance(searched, Graph):
+        searched = turned_on_host(searched, direction)
+    graph = read_graph(searched, context.machine)
     sources, targets = _ends(parameters, graph)
-    weights = unpacked_weights(input.weights) if by == "weights" else None
-    queries = prepare_pairs(graph, weights, parameters.memory or _free(graph, weights, context.machine))
+    weights = unpacked_weights(searched.weights)
+    room = parameters.memory or _free(graph, weights, context.machine)
+    queries = prepare_pairs(graph, weights, room, direction)
     found = find_between(
         graph,
         queries,
@@ -127,6 +146,7 @@ def paths(
         **{name: _stored(context, numpy.asarray(array)) for name, array in kept.items()},
         by=by,
         vertex_count=graph.vertex_count,
+        direction=direction,
     )
 
 
@@ -174,7 +194,10 @@ def _estimate(
     parameters: PathsParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State the graph, its reverse where arcs may lack theirs, and as many pairs as fit or are of use."""
-    graph = inputs["input"][0]
+    read = inputs["input"][0]
+    if parameters.by == "arcs":
+        read = replace(read, weighted=False)
+    graph = turned_extent(read, parameters.direction)
     n, m, count = graph.vertices, graph.arcs, _count(parameters)
     width = 4 if n < 1 << 32 else 8
     rows = 8 * n + (width + (4 if graph.weighted else 0)) * m
@@ -196,12 +219,20 @@ def _estimate(
     back = 0 if graph.kind == "Graph" else (8 + 2 * width) * n
     encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
     host = COMPILED + encoded + rows + reverse + sorting + 2 * answers + back
-    return Need(
+    need = Need(
         host_bytes=host + (0 if on_gpu else searches),
         device_bytes=rows + reverse + searches if on_gpu else 0,
         outputs=(Extent(kind="Paths", vertices=n, bytes=answers),),
         refusal=refusal,
     )
+    return with_turning(need, read, parameters.direction, compiled=COMPILED)
+
+
+def _kind_faults(parameters: PathsParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
+    for kind in kinds.get("input", ()):
+        refused = not_turned(kind, parameters.direction)
+        if refused is not None:
+            yield Fault(("direction",), parameters.direction, "; ".join(refused))
 
 
 def _count(parameters: PathsParameters) -> int:
@@ -236,4 +267,6 @@ STAGE = Stage(
     source_ids=_source_ids,
     with_vertices=_with_vertices,
     hidden=frozenset({"memory"}),
+    kind_faults=_kind_faults,
+    added=frozenset({"direction"}),
 )

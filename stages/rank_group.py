@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,16 @@ Result = TypeVar("Result")
 
 RankContext = Gang
 """One rank's view of its gang; what waits for a rank that is gone raises `RankGroupBroken`."""
+
+
+def worker_name(backend: str) -> str:
+    """Name this process, and its GPU, as no other worker is named."""
+    where = f"{socket.gethostname()}, process {os.getpid()}"
+    if backend != "cuda":
+        return where
+    import cupy
+
+    return f"{where}, GPU {cupy.cuda.Device().pci_bus_id}"
 
 
 class RankGroupBroken(RuntimeError):

@@ -17,7 +17,7 @@ class Extent:
     arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
     of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else, and
     `striped` says that it has no delegates. `weighted` says that the arcs of
-    a graph have weights, and of a `Traversal` that it went by them.
+    a graph have weights, and of a `Traversal` that it went by them; `direction` is that of a `Traversal`.
     """
 
     kind: str
@@ -30,6 +30,7 @@ class Extent:
     ranks: int = 0
     striped: bool = False
     weighted: bool = False
+    direction: str = "out"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def traverse(
 
     The first run is not measured, so compilation is not counted. Labels use the vertex numbers of
     `symmetrize`, whatever was searched; mapping them back is timed separately. Statistics come from
-    additional searches after all timed ones.
+    additional searches after all timed ones. A directed graph that is not searched along its arcs is turned
+    round first, in memory, which is not measured either.
 
     Raises `StageError` for a source that the graph does not have, and for a strategy or tuning constant that
     does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
@@ -39,8 +40,11 @@ def traverse(
     from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.spread import search_spread, workers_for
     from gravel.stages.traversal.sssp import weights_of
+    from gravel.stages.turning import direction_in, turned_on_host
 
     refuse(parameters, input)
+    direction = direction_in(input, parameters.direction)
+    parameters = parameters.model_copy(update={"direction": direction})
     if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
             "the sources are file ids, and no ids of an input file are known here",
@@ -65,8 +69,9 @@ def traverse(
     if workers > 1 and not isinstance(input, Partition):
         traversal, measurement = search_spread(context, parameters, input, workers, why)
         return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
-    weights = weights_of(input) if parameters.algorithm == "sssp" else None
-    graph = open_graph(parameters, input, context.machine)
+    searched = turned_on_host(input, parameters.direction) if isinstance(input, Graph) else input
+    weights = weights_of(searched) if parameters.algorithm == "sssp" else None
+    graph = open_graph(parameters, searched, context.machine)
     if parameters.transport != "auto" and graph.partition is None:
         graph.notes.append(f"transport {parameters.transport} is for partitions, and was left out")
     if parameters.sources_over == "workers":
@@ -133,4 +138,5 @@ STAGE = Stage(
     ids_file=_ids_file,
     files=_files,
     with_vertices=_with_vertices,
+    added=frozenset({"direction"}),
 )

@@ -27,6 +27,7 @@ def verify(
     checked in parts. If that does not fit either, the CPU checks it, and `plan` and the log say so.
 
     If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
+    What was searched against arcs, or both ways, is checked in the same direction.
     The ranks of a distributed graph check their own arcs. Shortest paths are checked one at a time, and
     strongly connected components on the CPU.
 
@@ -34,6 +35,7 @@ def verify(
     Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
     """
     from gravel.stages.errors import StageError
+    from gravel.stages.turning import turned_on_host
 
     if traversal.vertex_count != graph.vertex_count:
         raise StageError(
@@ -49,7 +51,8 @@ def verify(
             raise ValueError("the traversal does not say its sources")
         if traversal.algorithm == "sssp" and (graph.weights is None or traversal.distance is None):
             raise ValueError("the graph has no weights, by which the traversal's distances were found")
-        return _verify_graph(context, parameters, graph, traversal)
+        searched = turned_on_host(graph, traversal.direction)
+        return _verify_graph(context, parameters, searched, traversal)
     except ValueError as error:
         raise StageError(str(error), hint="the traversal does not belong to this graph") from None
 

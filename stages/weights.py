@@ -19,8 +19,20 @@ MOST_VERTICES = 1 << 32
 BYTES_PER_EDGE = 20
 """Of an edge as it is read: both ends, its weight as float64 and as it is stored."""
 
+BYTES_PER_ARC = 16
+"""Peak of `gravel.kernels.csr.weighted.build_weighted` beside the edges: keys, and the columns and weights
+that are taken from them."""
+
 BYTES_PER_REORDERED_ARC = 32
 """Of an arc in its new order: rows and weights as they were, both ends anew, and what sorts them."""
+
+
+class TooLargeWeight(ValueError):
+    """A finite weight beyond what float32 holds, of an edge counted from 0."""
+
+    def __init__(self, edge: int, weight: Any) -> None:
+        super().__init__(f"the weight {weight} of edge {edge} is beyond what float32 holds, about 3.4e38")
+        self.edge = edge
 
 
 def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: EdgeList) -> Graph:
@@ -48,7 +60,12 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
             hint="run it on a machine with more memory",
         )
     source, target = (numpy.asarray(each).astype(numpy.uint32) for each in (edges.source, edges.target))
-    weights = stored_weights(numpy.asarray(edges.weight))
+    try:
+        weights = stored_weights(numpy.asarray(edges.weight))
+    except TooLargeWeight as error:
+        ends = source[error.edge], target[error.edge]
+        hint = "divide all weights by a number, or leave `weights` of symmetrize out"
+        raise StageError(str(error), hint=hint, vertices=ends) from None
     try:
         rows = build_weighted(
             source,
@@ -76,15 +93,13 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
 
 def weighted_bytes(vertices: int, edges: int) -> int:
     """Count what `weighted_graph` takes at once, with both arcs of each edge."""
-    from gravel.kernels.csr.weighted import BYTES_PER_ARC
-
     return 8 * (vertices + 2) + BYTES_PER_EDGE * edges + 2 * BYTES_PER_ARC * edges
 
 
 def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
     """Return weights as uint32 or int32 where all are such integers, else as float32, rounded.
 
-    Raises `StageError` for a finite weight beyond what float32 holds.
+    Raises `TooLargeWeight` for a finite weight beyond what float32 holds.
     """
     import numpy
 
@@ -101,20 +116,28 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = weights.astype(numpy.float32)
     lost = numpy.flatnonzero(numpy.isinf(found) & numpy.isfinite(weights))
     if len(lost):
-        raise StageError(f"the weight {weights[lost[0]]} of edge {lost[0]} is beyond what float32 holds")
+        raise TooLargeWeight(int(lost[0]), weights[lost[0]])
     return found
 
 
-def unusable(error: ValueError, permutation: NDArray[Any] | None) -> StageError:
-    """Say what weights of a searched graph are refused for; an arc is named in `symmetrize`'s numbering."""
+def unusable(error: ValueError, permutation: NDArray[Any] | None, direction: str = "out") -> StageError:
+    """Say what weights of a searched graph are refused for; an arc is named in `symmetrize`'s numbering.
+
+    With direction "in" the rows that were searched have its ends in turn.
+    """
     import numpy
 
     from gravel.kernels.sssp.weights import UnusableWeight
 
-    if isinstance(error, UnusableWeight) and permutation is not None:
-        tail, head = (int(numpy.flatnonzero(permutation == end)[0]) for end in (error.tail, error.head))
-        error = UnusableWeight(tail, head, error.weight)
-    return StageError(str(error))
+    if not isinstance(error, UnusableWeight):
+        return StageError(str(error))
+    tail, head = error.tail, error.head
+    if permutation is not None:
+        tail, head = (int(numpy.flatnonzero(permutation == end)[0]) for end in (tail, head))
+    if direction == "in":
+        tail, head = head, tail
+    hint = "correct the edges, or symmetrize with `weights: leave_out` and count arcs"
+    return StageError(str(UnusableWeight(tail, head, error.weight)), hint=hint, vertices=(tail, head))
 
 
 def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+from networkx.utils import create_py_random_state
 from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
@@ -19,29 +20,43 @@ from gravel.networkx.lookup import nodes_in, vertex_for_paths
 
 def betweenness_centrality(
     G: GravelGraph,
-    k: None = None,
+    k: int | None = None,
     normalized: bool = True,
     weight: None = None,
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Return for each node the share of shortest paths through it; `seed` is for samples alone."""
-    total = betweenness(G.forward, G.backward, endpoints=bool(endpoints))
-    if len(G) > (1 if endpoints else 2):
-        total *= scale(len(G), normalized=normalized, directed=G.directed, endpoints=bool(endpoints))
+    """Return for each node the share of shortest paths through it, from all nodes or from `k` drawn ones."""
+    n, endpoints = len(G), bool(endpoints)
+    sources = None if k is None or k == n else _sample(G, k, seed)
+    total = betweenness(G.forward, G.backward, sources, endpoints=endpoints)
+    # Without endpoints a node is no source of the paths through it, so that others alone count as samples.
+    ends = n if endpoints else n - 1
+    if ends >= 2:
+        options = {"normalized": normalized, "directed": G.directed, "endpoints": endpoints}
+        factor = numpy.full(n, scale(n, **options, sampled=1.0 if sources is None else len(sources) / ends))
+        if sources is not None and not endpoints:
+            others = len(sources) - 1
+            factor[sources] = scale(n, **options, sampled=others / ends) if others else numpy.nan
+        total *= factor
     return dict(zip(G, total.tolist(), strict=True))
 
 
 def edge_betweenness_centrality(
-    G: GravelGraph, k: None = None, normalized: bool = True, weight: None = None, seed: Any = None
+    G: GravelGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: None = None,
+    seed: Any = None,
 ) -> dict[tuple[Any, Any], float]:
-    """Return for each edge the share of shortest paths through it; `seed` is for samples alone."""
+    """Return for each edge the share of shortest paths through it, from all nodes or from `k` drawn ones."""
     n = len(G)
     tails, heads = _arcs(G.forward)
     if not G.directed:
         once = tails <= heads  # NetworkX lists an edge with the first of its nodes
         tails, heads = tails[once], heads[once]
-    total = betweenness(G.forward, G.backward, of_arcs=True)
+    sources = None if k is None else _sample(G, k, seed)
+    total = betweenness(G.forward, G.backward, sources, of_arcs=True)
     if not G.directed:
         first, second = _arcs(G.forward)
         listed = tails * n + heads
@@ -50,8 +65,14 @@ def edge_betweenness_centrality(
         edge_of = order[numpy.searchsorted(listed, arcs, sorter=order)]
         total = numpy.bincount(edge_of, total, len(listed)).astype(numpy.float64, copy=False)
     if n >= 2:
-        total *= scale(n, normalized=normalized, directed=G.directed, of_arcs=True)
+        sampled = 1.0 if k is None else k / n
+        total *= scale(n, normalized=normalized, directed=G.directed, of_arcs=True, sampled=sampled)
     return dict(zip(zip(G.take(tails), G.take(heads), strict=True), total.tolist(), strict=True))
+
+
+def _sample(G: GravelGraph, k: int, seed: Any) -> NDArray[numpy.int64]:
+    """Draw nodes as NetworkX does, with the same errors."""
+    return numpy.array(create_py_random_state(seed).sample(range(len(G)), k), numpy.int64)
 
 
 def _arcs(rows: Rows) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
@@ -78,28 +99,29 @@ def harmonic_centrality(
     G: GravelGraph, nbunch: Any = None, distance: None = None, sources: Any = None
 ) -> dict[Any, float]:
     """Return for each node the sum of reciprocal distances from all nodes, or from those in `sources`."""
-    if nbunch is None and sources is None and many_on_gpu(G, len(G)):
-        return _harmonic_on_gpu(G)
     wanted, starts = _some_nodes(G, nbunch), _some_nodes(G, sources)
-    by_source = len(wanted) < len(starts)
-    counted = numpy.zeros(len(G), numpy.bool_)
-    counted[_vertices(G, starts if by_source else wanted)] = True
-    total = reciprocal_sums(
-        G.backward if by_source else G.forward,
-        _vertices(G, wanted if by_source else starts),
-        counted,
-        by_source=by_source,
-    )
-    values = total[_vertices(G, wanted)].tolist()
+    if sources is None:
+        values = _harmonic(G, _vertices(G, wanted))
+    else:
+        by_source = len(wanted) < len(starts)
+        counted = numpy.zeros(len(G), numpy.bool_)
+        counted[_vertices(G, starts if by_source else wanted)] = True
+        total = reciprocal_sums(
+            G.backward if by_source else G.forward,
+            _vertices(G, wanted if by_source else starts),
+            counted,
+            by_source=by_source,
+        )
+        values = total[_vertices(G, wanted)]
     # A node that none reaches has the whole number 0 there.
-    return {node: value or 0 for node, value in zip(wanted, values, strict=True)}
+    return {node: value or 0 for node, value in zip(wanted, values.tolist(), strict=True)}
 
 
-def _harmonic_on_gpu(G: GravelGraph) -> dict[Any, float]:
+def _harmonic(G: GravelGraph, vertices: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
     """Add the reciprocals of a level at once, which rounds otherwise than one by one."""
-    rows = rows_on_gpu(G, backward=True)
-    found = aggregate(*rows, numpy.arange(len(G)), symmetric=not G.directed).reciprocal.tolist()
-    return {node: found[G.vertices[node]] or 0 for node in set(G)}
+    rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
+    found: NDArray[numpy.float64] = aggregate(*rows, vertices, symmetric=not G.directed).reciprocal
+    return found
 
 
 def _some_nodes(G: GravelGraph, nbunch: Any) -> set[Any]:

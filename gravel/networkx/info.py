@@ -106,10 +106,10 @@ NOTES = {
     "average_shortest_path_length": "Without `weight`, and with `method` None or 'unweighted'.",
     "eccentricity": "Without `weight` and `sp`.",
     **dict.fromkeys(("center", "diameter", "periphery", "radius"), "Without `weight` and `e`."),
-    "betweenness_centrality": "Without `weight` and `k`.",
+    "betweenness_centrality": "Without `weight`.",
     "closeness_centrality": "Without `distance`.",
     "harmonic_centrality": "Without `distance`.",
-    "edge_betweenness_centrality": "Without `weight` and `k`, and for graphs without parallel edges.",
+    "edge_betweenness_centrality": "Without `weight`, and for graphs without parallel edges.",
 }
 """What a function does not take; NetworkX runs it then."""
 

@@ -22,7 +22,6 @@ REFUSED = {
     "distance": "edge weights are not supported here",
     "sort_neighbors": "a Python function would have to order the neighbours of every node",
     "neighbors": "a Python function would have to return the neighbours of every node",
-    "k": "samples of the sources are not supported",
     "sp": "with given distances there is nothing to search",
     "e": "with given eccentricities there is nothing to search",
 }

@@ -97,13 +97,10 @@ def advise_layout(
     work: Workload,
     *,
     symmetric: bool,
-    levels: float | None = None,
-    layouts: Sequence[str] | None = None,
 ) -> Advice:
     """Choose a layout for rows that keep their order.
 
-    `columns` may be a stored array: parts of it are read.
-    `levels` are those of a search, where they are known; else a graph counts as shallow.
+    `columns` may be a stored array: parts of it are read. A large symmetric graph counts as shallow.
     """
     arcs = int(row_offsets[-1])
     vertices = len(row_offsets) - 1
@@ -117,9 +114,7 @@ def advise_layout(
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
     tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond, 1.0, scattered_heads(parts))
     found = [
-        one
-        for name in layouts or registry.layouts()
-        if (one := _estimated(graph, work, tried, name, ordered=True))
+        one for name in registry.layouts() if (one := _estimated(graph, work, tried, name, ordered=True))
     ]
     if not found:
         return Advice(work, "csr", "no layout fits where the rows are to lie", ())

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.betweenness.interface import Rows, TooManyPaths
 from gravel.kernels.betweenness.sizes import block_bytes
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, multiprocessors, vertex_macro
 from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
 from gravel.kernels.distances.interface import refuse_width
 
@@ -29,8 +29,7 @@ class Independent:
         size = len(forward[1]) if of_arcs else self._count
         each = block_bytes(self._count, dtype.itemsize)
         refuse_width(each + 8 * size, memory, 1)
-        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        blocks = min(BLOCKS_PER_PROCESSOR * processors, sources, (memory - 8 * size) // each)
+        blocks = min(BLOCKS_PER_PROCESSOR * multiprocessors(), sources, (memory - 8 * size) // each)
         self.batch = int(blocks)
         self.bytes = self.batch * each + 8 * size
         self.milliseconds = 0.0
@@ -43,27 +42,18 @@ class Independent:
         self._sources = cupy.zeros(self.batch, cupy.int64)
         self._reached = cupy.zeros(self.batch, cupy.uint32)
         self._infinite = cupy.zeros(1, cupy.uint32)
-        self._sums = cupy.zeros(size, cupy.float64)
+        self.sums = cupy.zeros(size, cupy.float64)
         module = load(SOURCE, VERTEX=vertex_macro(dtype), ARCS=int(of_arcs))
         self._kernels = {name: module.get_function(name) for name in ("search", "add_vertices", "add_arcs")}
 
     def run(self, sources: NDArray[numpy.int64]) -> None:
-        """Add the shares of up to `batch` sources; `milliseconds` is the time of the last run."""
+        """Add the shares of up to `batch` sources to `sums`; `milliseconds` is the time of the last run."""
         self._sources[: len(sources)].set(numpy.ascontiguousarray(sources, numpy.int64))
         self.milliseconds = event_milliseconds(lambda: self._search(len(sources)))
         infinite = int(self._infinite.get()[0])
         if infinite != NONE:
             raise TooManyPaths(int(sources[infinite]))
         self.milliseconds += event_milliseconds(lambda: self._add(len(sources)))
-
-    def get(self) -> NDArray[numpy.float64]:
-        """Return a copy of the sums so far, on the host."""
-        sums: NDArray[numpy.float64] = self._sums.get()
-        return sums
-
-    def set(self, sums: NDArray[numpy.float64]) -> None:
-        """Go on from these sums."""
-        self._sums.set(numpy.ascontiguousarray(sums))
 
     def _search(self, count: int) -> None:
         self._level.fill(NONE)
@@ -76,9 +66,9 @@ class Independent:
     def _add(self, count: int) -> None:
         n, searches = numpy.uint64(self._count), numpy.uint32(count)
         if self._of_arcs:
-            found = (self._level, self._paths, self._share, self._sums)
+            found = (self._level, self._paths, self._share, self.sums)
             blocks = blocks_for(32 * self._count, BLOCK)
             self._kernels["add_arcs"]((blocks,), (BLOCK,), (*self._forward, n, searches, *found))
             return
-        got = (self._level, self._paths, self._reached, numpy.uint32(self._endpoints), self._sums)
+        got = (self._level, self._paths, self._reached, numpy.uint32(self._endpoints), self.sums)
         self._kernels["add_vertices"]((blocks_for(self._count, BLOCK),), (BLOCK,), (n, searches, *got))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy
@@ -15,22 +16,38 @@ class TooManyPaths(ValueError):
     """A vertex has more shortest paths from a source than a float64 holds, about 10^308."""
 
     def __init__(self, source: int) -> None:
+        self.source = source
         super().__init__(
             f"the shortest paths from vertex {source} to some vertex are more than 10^308, which no float64 "
             "holds; betweenness cannot be computed on this graph"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source,)
+
 
 class Sums(Protocol):
-    """A prepared graph. `batch` sources fit into one run; `bytes` is what a run takes beside the graph."""
+    """A prepared graph. `batch` sources fit into one run; `bytes` is what a run takes beside the graph.
+
+    Each `part` of the sources is summed by itself, and sums of parts are added in their order. A run begins
+    with a part.
+    """
 
     batch: int
+    part: int
     bytes: int
     form: str
     """What the rounding of the sums depends on, beside the sources."""
 
     def run(self, sources: NDArray[numpy.int64]) -> None:
         """Add the shares of up to `batch` sources; raises `TooManyPaths`."""
+        ...
+
+    def parts(self, sources: NDArray[numpy.int64]) -> Iterator[NDArray[numpy.float64]]:
+        """Yield the sums of each part of some sources in turn, on the host; each is good until the next.
+
+        They are not added to the sums of all. Raises `TooManyPaths`.
+        """
         ...
 
     def get(self) -> NDArray[numpy.float64]:

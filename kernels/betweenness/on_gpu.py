@@ -7,7 +7,7 @@ from typing import Any
 from gravel.kernels.betweenness.interface import Rows, Sums
 from gravel.kernels.distances.interface import DEEP, is_deep
 from gravel.kernels.distances.many import aggregate
-from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, free_bytes
+from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, usable_bytes
 
 
 def prepare(
@@ -21,15 +21,19 @@ def prepare(
 ) -> Sums:
     """Make a graph ready; parameters as of `gravel.kernels.betweenness.sums.prepare`."""
     from gravel.kernels.betweenness.independent_cuda import Independent
+    from gravel.kernels.betweenness.parts_cuda import InParts
     from gravel.kernels.betweenness.rows_cuda import InRows
 
     if deep is None:
         deep = len(forward[0]) - 1 < MAX_INDEPENDENT and _deep(forward)
-    kind: Any = Independent if deep else InRows
-    found: Sums = kind(
-        forward, backward, sources, of_arcs, endpoints, free_bytes() if memory is None else memory
-    )
-    return found
+    form: Any = Independent if deep else InRows
+
+    def kind(memory: int) -> Any:
+        return form(forward, backward, sources, of_arcs, endpoints, memory)
+
+    arcs = len(forward[1])
+    size = arcs if of_arcs else len(forward[0]) - 1
+    return InParts(kind, sources, arcs, size, usable_bytes() if memory is None else memory)
 
 
 def _deep(forward: Rows) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,7 +23,10 @@ SHARES = 64
 """Parts of the sources at least, so that few sources keep all threads busy."""
 
 ROUNDS = 4
-"""Sums that a thread makes in one run."""
+"""Sums that a thread makes in one run, of graphs that are not large."""
+
+RUN_ARCS = 1 << 30
+"""Arcs that the searches of one thread go over in a run of more than one sum at most: some 10 s."""
 
 NO_LIMIT = 1 << 62
 
@@ -57,12 +61,13 @@ class OnThreads:
         size = len(forward[1]) if of_arcs else n
         each = thread_bytes(n, itemsize, size)
         refuse_width(each + 8 * size, memory, 1)
-        self._part = max(1, min(MAX_SHARED, sources // SHARES))
-        parts = -(-sources // self._part)
+        self.part = max(1, min(MAX_SHARED, sources // SHARES))
+        parts = -(-sources // self.part)
         self.threads = max(1, min(thread_count(), parts, (memory - 8 * size) // each))
         self.bytes = self.threads * each + 8 * size
-        self.batch = self.threads * self._part * ROUNDS
-        self.form = f"parts of {self._part}"
+        rounds = max(1, min(ROUNDS, RUN_ARCS // (self.part * max(1, len(forward[1])))))
+        self.batch = self.threads * self.part * rounds
+        self.form = f"parts of {self.part}"
         self._rows = (*forward, *backward)
         self._options = of_arcs, endpoints
         self._spaces = [Workspace(n, size, forward[1].dtype) for _ in range(self.threads)]
@@ -71,18 +76,24 @@ class OnThreads:
 
     def run(self, sources: NDArray[numpy.int64]) -> None:
         """Add the shares of up to `batch` sources; raises `TooManyPaths`."""
-        parts = [sources[first : first + self._part] for first in range(0, len(sources), self._part)]
+        for part in self.parts(sources):
+            numpy.add(self._sums, part, out=self._sums)
+
+    def parts(self, sources: NDArray[numpy.int64]) -> Iterator[NDArray[numpy.float64]]:
+        """Yield the sums of each `part` sources in turn; raises `TooManyPaths`."""
+        parts = [sources[first : first + self.part] for first in range(0, len(sources), self.part)]
         for first in range(0, len(parts), self.threads):
             some = parts[first : first + self.threads]
             spaces = self._spaces[: len(some)]
+            for space in spaces:
+                space.sums[:] = 0
             each = map if self._pool is None else self._pool.map
             found = list(each(self._search, some, spaces))
             for source in found:
                 if source >= 0:
                     raise TooManyPaths(source)
             for space in spaces:
-                numpy.add(self._sums, space.sums, out=self._sums)
-                space.sums[:] = 0
+                yield space.sums
 
     def get(self) -> NDArray[numpy.float64]:
         """Return a copy of the sums so far."""

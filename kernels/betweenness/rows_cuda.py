@@ -63,24 +63,15 @@ class InRows:
         self._sources = cupy.zeros(row, cupy.int64)
         self._reached = cupy.zeros(row, cupy.uint64)
         self._live = [cupy.zeros(words + 1, cupy.uint32) for _ in range(2)]
-        self._sums = cupy.zeros(size, cupy.float64)
+        self.sums = cupy.zeros(size, cupy.float64)
 
     def run(self, sources: NDArray[numpy.int64]) -> None:
-        """Add the shares of up to `batch` sources; `milliseconds` is the time of the last run.
+        """Add the shares of up to `batch` sources to `sums`; `milliseconds` is the time of the last run.
 
         Raises ValueError where a distance is 65,535 or more.
         """
         self._sources[: len(sources)].set(numpy.ascontiguousarray(sources, numpy.int64))
         self.milliseconds = event_milliseconds(lambda: self._search(sources))
-
-    def get(self) -> NDArray[numpy.float64]:
-        """Return a copy of the sums so far, on the host."""
-        sums: NDArray[numpy.float64] = self._sums.get()
-        return sums
-
-    def set(self, sums: NDArray[numpy.float64]) -> None:
-        """Go on from these sums."""
-        self._sums.set(numpy.ascontiguousarray(sums))
 
     def _search(self, sources: NDArray[numpy.int64]) -> None:
         count = len(sources)
@@ -122,7 +113,7 @@ class InRows:
             self._launch(
                 "count_reached", 32 * self._count, self._seen, numpy.uint64(self._count), self._reached
             )
-            begins = (self._sources, numpy.uint32(count), self._reached, self._sums)
+            begins = (self._sources, numpy.uint32(count), self._reached, self.sums)
             self._kernels["add_begins"]((1,), (1,), begins)
 
     def _level_forward(self, live: Any, now: Any, following: Any, found: Any, depth: int) -> None:
@@ -143,7 +134,7 @@ class InRows:
         n, longest = numpy.uint64(self._count), numpy.uint64(PIECE)
         options = numpy.uint32(depth), numpy.uint32(self._endpoints)
         rows, pieces = self._forward, self._pieces[0]
-        numbers = (self._paths, self._share, self._sums)
+        numbers = (self._paths, self._share, self.sums)
         self._launch("backward", self._count, *rows, n, longest, below, here, self._level, *numbers, *options)
         if not pieces.count:
             return

@@ -33,12 +33,16 @@ def row_bytes(vertices: int, pieces: int, words: int, sums: int) -> int:
     return rows + pieces * (8 * sources + 4 * words) + 8 * sums + 16 * sources + 8 * (words + 1)
 
 
-def device_bytes(vertices: int, arcs: int, itemsize: int, sources: int, sums: int) -> int:
+def device_bytes(
+    vertices: int, arcs: int, itemsize: int, sources: int, sums: int, *, symmetric: bool = True
+) -> int:
     """State at most what a batch takes on a GPU, whatever the form, for so many sources."""
     words = max(1, min(MAX_WORDS, -(-sources // LANES)))
     # Rows longer than a piece have at most twice the pieces that their arcs fill.
     pieces = 2 * arcs // PIECE
-    in_rows = row_bytes(vertices, pieces, words, sums) + pieces * (2 * itemsize + 16)
+    listed = pieces * (2 * itemsize + 16) * (1 if symmetric else 2)
+    in_rows = row_bytes(vertices, pieces, words, sums) + listed
     one_by_one = min(MAX_BLOCKS, sources) * block_bytes(vertices, itemsize) + 8 * sums
     # Lengths of rows, and the places of long ones, are there while these are listed.
-    return max(in_rows, one_by_one) + 16 * vertices
+    # The sums of all are beside those of a part.
+    return max(in_rows, one_by_one) + 8 * sums + 16 * vertices

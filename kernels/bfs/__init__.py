@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.asked import check_output
 from gravel.kernels.bfs.choice import Choice, choose, choose_for_rows
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from gravel.kernels.strategy import Strategy, backend_of, strategies_in
@@ -59,7 +60,7 @@ def prepare(
         them (`gravel.kernels.tuned`), else by default.
 
     """
-    _check_output(output)
+    check_output(output)
     choice = strategy
     # Rows that are streamed may be anything that can be sliced.
     if "streamed" not in (choice, getattr(choice, "strategy", None)):
@@ -105,7 +106,7 @@ def prepare_rows(
     Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
 
     """
-    _check_output(output)
+    check_output(output)
     from gravel.kernels.layouts import side_of
     from gravel.kernels.layouts.units import check_columns
 
@@ -129,11 +130,6 @@ def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, 
 def bfs_rows(rows: EncodedRows, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
     """Search encoded rows from one vertex; see `prepare_rows` for the options."""
     return prepare_rows(rows, symmetric=symmetric, **options).run(source)
-
-
-def _check_output(output: str) -> None:
-    if output not in ("distance", "predecessor", "both"):
-        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
 
 
 def _prepared(

@@ -8,16 +8,7 @@
 // variants TREE: 0 32 33
 
 #include "kernels/bfs/sliding_queue.cuh"
-
-// Add the lanes' new vertices to the next frontier; all lanes call it.
-__device__ __forceinline__ void put(VERTEX* next, u64* count, bool newly, VERTEX vertex) {
-    u32 lanes = __ballot_sync(ALL_LANES, newly);
-    if (!lanes) return;
-    u64 base = 0;
-    if (lane_id() == 0) base = atomicAdd(count, u64(__popc(lanes)));
-    base = __shfl_sync(ALL_LANES, base, 0);
-    if (newly) next[base + __popc(lanes & lanes_below())] = vertex;
-}
+#include "kernels/cuda/lanes.cuh"
 
 // Expand the vertices that the lanes of a warp hold; a row of none begins and ends at 0.
 __device__ __forceinline__ void expand(const Graph& g, VERTEX vertex, i64 begin, i64 end, u32 depth, i64 threshold,
@@ -26,18 +17,17 @@ __device__ __forceinline__ void expand(const Graph& g, VERTEX vertex, i64 begin,
     i64 stop = large ? begin : end;
     for (i64 k = begin; __any_sync(ALL_LANES, k < stop); ++k) {
         VERTEX neighbour = k < stop ? g.columns[k] : VERTEX(0);
-        put(next, count, k < stop && claim(g, neighbour, vertex, depth), neighbour);
+        append(next, count, k < stop && claim(g, neighbour, vertex, depth), neighbour);
     }
     u32 rows = __ballot_sync(ALL_LANES, large);
     while (rows) {
-        u32 from = __ffs(rows) - 1;
-        rows &= rows - 1;
+        u32 from = take_lowest(rows);
         i64 row = __shfl_sync(ALL_LANES, begin, from), row_end = __shfl_sync(ALL_LANES, end, from);
         VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
         for (i64 base = row; base < row_end; base += WARP) {
             bool valid = base + lane_id() < row_end;
             VERTEX neighbour = valid ? g.columns[base + lane_id()] : VERTEX(0);
-            put(next, count, valid && claim(g, neighbour, owner, depth), neighbour);
+            append(next, count, valid && claim(g, neighbour, owner, depth), neighbour);
         }
     }
 }

@@ -30,6 +30,7 @@
 
 #include "kernels/bfs/sources/rows.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 #if IS_COLUMNS(LAYOUT)
 constexpr bool ENTRIES_NAME_ROWS = false;

@@ -19,8 +19,7 @@ __device__ __forceinline__ void pull(const Batch& b, i32 depth) {
         if (__any_sync(ALL_LANES, later)) cut(b, VERTEX(v), open, later ? at : 0, later ? end : 0, PIECE);
         u32 left = __ballot_sync(ALL_LANES, open && !later);
         while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
+            u32 from = take_lowest(left);
             u64 taken = scan_row(b, first + from, __shfl_sync(ALL_LANES, at, from), __shfl_sync(ALL_LANES, end, from),
                                  __shfl_sync(ALL_LANES, open, from),
                                  [&](u64 bits, VERTEX neighbour) { write_tree(b, first + from, bits, neighbour); });

@@ -17,7 +17,7 @@
 
 #include "kernels/bfs/frontier_queues.cuh"
 
-constexpr u32 STAGE = 128;  // vertices that a warp keeps, as in expand_contract.py
+constexpr u32 STAGE = 128;  // vertices that a warp keeps, as in cuda/frontier_queues.py
 
 extern __shared__ u64 arena[];
 

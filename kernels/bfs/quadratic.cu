@@ -15,6 +15,7 @@
 
 #include "kernels/bfs/baseline.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 __device__ __forceinline__ bool on_frontier(const Graph& g, u64 vertex, u32 level) {
     return TREE ? g.keys[vertex] >> KEY_SHIFT == level : g.distance[vertex] == i32(level);
@@ -48,8 +49,7 @@ __device__ __forceinline__ bool sweep_by_warp(const Graph& g, u64 vertices, u32 
         arcs += u64(end - begin);
         u32 rows = __ballot_sync(ALL_LANES, active);
         while (rows) {
-            u32 from = __ffs(rows) - 1;
-            rows &= rows - 1;
+            u32 from = take_lowest(rows);
             i64 row = __shfl_sync(ALL_LANES, begin, from), row_end = __shfl_sync(ALL_LANES, end, from);
             for (i64 k = row + lane_id(); k < row_end; k += WARP)
                 found |= label(g, g.columns[k], VERTEX(first + from), level + 1);

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from gravel.kernels.bfs.asked import check_source
 from gravel.kernels.strategy import Ran
 
 
@@ -99,6 +100,5 @@ def check_batch(sources: Sequence[int], batch: int, vertices: int) -> tuple[int,
     if not 1 <= len(sources) <= batch:
         raise ValueError(f"a batch has 1 to {batch} sources; found {len(sources)}")
     for source in sources:
-        if not 0 <= source < vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {vertices}")
+        check_source(source, vertices)
     return tuple(int(source) for source in sources)

@@ -6,6 +6,7 @@
 // reading it still.
 
 #include "kernels/bfs/hops.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr u32 LONG_ROW = 1024;     // arcs; longer rows are listed, and a block goes through each,
 constexpr u64 HUGE_ROW = 1 << 17;  // or the whole grid
@@ -29,16 +30,6 @@ __device__ __forceinline__ u64* begin_step(Wide& w) {
         later[FOUND] = later[LISTED] = later[HUGE] = 0;
     }
     return w.control + w.step % SIDES * CONTROL_WORDS;
-}
-
-// Add the vertices of some lanes to a list whose length is `tail`; all lanes call it.
-__device__ __forceinline__ void append(VERTEX* list, u64* tail, bool mine, VERTEX vertex) {
-    u32 lanes = __ballot_sync(ALL_LANES, mine);
-    if (!lanes) return;
-    u64 base = 0;
-    if (lane_id() == 0) base = atomicAdd(tail, u64(__popc(lanes)));
-    base = __shfl_sync(ALL_LANES, base, 0);
-    if (mine) list[base + __popc(lanes & lanes_below())] = vertex;
 }
 
 // Whether this arc lowers a label. Most arcs lead back, and a plain read is enough to see that: it can only be too

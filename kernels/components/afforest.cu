@@ -12,6 +12,7 @@
 // variants VERTEX: u32 u64
 
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr u32 SAMPLES = 256;  // vertices asked for their component when the largest is sought
 constexpr i64 ALONE = 32;     // arcs that a lane links before its warp helps
@@ -132,8 +133,7 @@ extern "C" __global__ void __launch_bounds__(1024)
         __syncwarp();
         u32 left = __ballot_sync(ALL_LANES, at < end);
         while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
+            u32 from = take_lowest(left);
             i64 last = __shfl_sync(ALL_LANES, end, from);
             for (i64 i = __shfl_sync(ALL_LANES, at, from) + lane_id(); i < last; i += WARP)
                 link(component, VERTEX(base + from), columns[i]);

@@ -16,6 +16,7 @@
 // variants BLOCK: 512 1024
 
 #include "kernels/components/sweep.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr u32 THREADS = sizeof(VERTEX) == 4 ? 1536 : 1024;  // of a multiprocessor: more would spill registers
 constexpr i64 HUB = 4096;  // arcs from which a row is split over the grid
@@ -107,8 +108,7 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Columns& rows, V
     __syncwarp();
     u32 left = __ballot_sync(ALL_LANES, at < end);
     while (left) {
-        u32 from = __ffs(left) - 1;
-        left &= left - 1;
+        u32 from = take_lowest(left);
         i64 last = __shfl_sync(ALL_LANES, end, from);
         VERTEX row = __shfl_sync(ALL_LANES, v, from), top = __shfl_sync(ALL_LANES, root, from);
         for (i64 i = __shfl_sync(ALL_LANES, at, from); i < last; i += WARP) {

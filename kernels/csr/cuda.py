@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.csr import Choice, Rows
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, run_over, vertex_macro
 
 SOURCE = "kernels/csr/build.cu"
 ROUNDS = 16  # keys per thread of a tile, as in build.cu
@@ -110,9 +110,9 @@ def degrees(source: Any, target: Any, chosen: Choice, out: Any = None, *, block:
     counts = cupy.zeros(vertex_count, cupy.int64) if out is None else out
     total = cupy.array([0, (1 << 64) - 1], dtype=cupy.uint64)
     edges = source, target, numpy.uint64(len(source)), numpy.uint64(vertex_count)
-    load(SOURCE, VERTEX=vertex_macro(source.dtype)).get_function("count_degrees")(
-        (blocks_for(len(source), block, most=1 << 14),), (block,), (*edges, _bits_of(chosen), total, counts)
-    )
+    kernel = load(SOURCE, VERTEX=vertex_macro(source.dtype)).get_function("count_degrees")
+    arguments = *edges, _bits_of(chosen), total, counts
+    run_over(kernel, len(source), *arguments, block=block, most=1 << 14)
     _refuse_strangers(total, source, target, vertex_count)
     return counts
 

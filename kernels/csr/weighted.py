@@ -19,9 +19,6 @@ from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 DUPLICATES = ("minimum", "sum", "error", "keep")
 
-BYTES_PER_ARC = 16
-"""Peak beside the edges: keys, and the columns and weights that are taken from them."""
-
 
 class WeightedRows(NamedTuple):
     """`row_offsets` int64 (vertices + 1,), `column_indices` uint32 and `weights` (arcs,), and kept loops."""

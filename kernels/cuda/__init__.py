@@ -23,7 +23,9 @@ __all__ = [
     "load",
     "load_ahead",
     "multiprocessors",
+    "refuse_block",
     "resident_blocks",
+    "run_over",
     "shared_bytes",
     "strided_blocks",
     "vertex_macro",
@@ -109,6 +111,11 @@ def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     return max(1, min(-(-items // block), most))
 
 
+def run_over(kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20) -> None:
+    """Launch a kernel with a thread for each item, in at most so many blocks."""
+    kernel((blocks_for(items, block, most=most),), (block,), arguments)
+
+
 def strided_blocks() -> int:
     """Blocks of 256 threads that fill every multiprocessor of the current device four times over.
 
@@ -147,6 +154,12 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
             f"{shared_bytes()} bytes"
         )
     return int(per_processor) * multiprocessors()
+
+
+def refuse_block(block: int, most: int = 1024) -> None:
+    """Raise ValueError for threads that are not whole warps, or more than `most`."""
+    if block % 32 or not 32 <= block <= most:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to {most}")
 
 
 def grid_of(blocks: int | None, most: int) -> int:

@@ -21,3 +21,11 @@ def give_free_blocks_back() -> None:
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
+
+
+def free_bytes() -> int:
+    """Count what the device has left, with what CuPy's pool keeps and nobody uses."""
+    import cupy
+
+    free = cupy.cuda.runtime.memGetInfo()[0]
+    return int(free) + int(cupy.get_default_memory_pool().free_bytes())

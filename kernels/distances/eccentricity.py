@@ -2,6 +2,10 @@
 
 Takes, Kosters, Computing the Eccentricity Distribution of Large Graphs, Algorithms 6(1), 2013: a search from
 v with eccentricity e bounds that of each w at distance d: from below by max(d, e - d), from above by e + d.
+
+Crescenzi et al., On Computing the Diameter of Real-World Undirected Graphs, TCS 514, 2013: vertices within r
+of one centre are within 2r of each other. A diameter above 2r has an end farther from the centre, so that
+the diameter needs the eccentricities of those alone.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import numpy
 from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.distances.interface import DEEP, is_deep
 from gravel.kernels.strategy import backend_of
 
 GOALS = ("all", "diameter", "periphery", "radius", "center")
@@ -21,6 +26,10 @@ GOALS = ("all", "diameter", "periphery", "radius", "center")
 SLOW = 8
 """Vertices that a search has to decide; below, searches that share what they read, which bound no others,
 decide more."""
+
+PATIENCE = 4
+"""Searches that decide too few before the others share what they read: the first one seldom decides any, and
+the next ones, from far vertices, are what bounds the diameter."""
 
 NEVER = numpy.iinfo(numpy.int64).max // 2
 
@@ -55,18 +64,21 @@ def eccentricities(
 
         xp = cupy
     n = len(row_offsets) - 1
-    bounds = _Bounds(xp, n, goal, known)
+    degree = row_offsets[1:] - row_offsets[:-1]
+    bounds = _Bounds(xp, degree, goal, known)
     if n == 0:
         return bounds.lower
-    degree = row_offsets[1:] - row_offsets[:-1]
+    if n > 1 and not in_parts and int(degree.min()) == 0:
+        return None
     one = prepare_search(
         row_offsets, column_indices, strategy="direction_optimizing", output="distance", symmetric=True
     )
-    vertex, largest = int(degree.argmax()), False
+    vertex, largest, slow = int(degree.argmax()), False, 0
+    deep: bool | None = None
     if known is not None and len(bounds.undecided):
         vertex = bounds.next(degree, True)
     while len(bounds.undecided):
-        before = len(bounds.undecided)
+        before, is_bounded = len(bounds.undecided), int(bounds.upper[vertex]) < NEVER
         distance = one.run(vertex).distance
         assert distance is not None
         if before == n and not in_parts and int(distance.min()) < 0:
@@ -74,7 +86,13 @@ def eccentricities(
         bounds.tighten(distance)
         if progress is not None:
             progress(n - len(bounds.undecided), n)
-        if before - len(bounds.undecided) < SLOW:
+        if deep is None:
+            near = int(((distance >= 0) & (distance <= DEEP)).sum())
+            deep = is_deep(int(distance.max()), near, n)
+        # On threads, searches of a deep graph share nothing: one that bounds others is never slower.
+        if not (deep and is_bounded and xp is numpy):
+            slow += before - len(bounds.undecided) < SLOW
+        if slow == PATIENCE:
             break
         if len(bounds.undecided):
             vertex = bounds.next(degree, largest)
@@ -98,14 +116,18 @@ def eccentricities(
 class _Bounds:
     """Bounds of all eccentricities; `undecided` are the vertices whose value may matter for the goal."""
 
-    def __init__(self, xp: Any, vertices: int, goal: str, known: tuple[Any, Any] | None) -> None:
+    def __init__(self, xp: Any, degree: Any, goal: str, known: tuple[Any, Any] | None) -> None:
         self._xp, self._goal = xp, goal
-        self.undecided = xp.arange(vertices, dtype=numpy.int64)
+        # Vertices whose bounds leave something open; of these the undecided ones may end a longer path.
+        self._bounded = self.undecided = xp.arange(len(degree), dtype=numpy.int64)
         if known is None:
-            self.lower = xp.zeros(vertices, numpy.int64)
-            self.upper = xp.full(vertices, NEVER, numpy.int64)
+            self.lower = xp.zeros(len(degree), numpy.int64)
+            self.upper = xp.full(len(degree), NEVER, numpy.int64)
+            self.upper[degree == 0] = 0
         else:
             self.lower, self.upper = (xp.array(each, numpy.int64) for each in known)
+        self._from_centre = xp.full(len(degree) if goal == "diameter" else 0, NEVER, numpy.int64)
+        if len(degree):
             self._sieve()
 
     def tighten(self, distance: Any) -> None:
@@ -116,7 +138,17 @@ class _Bounds:
         least = xp.maximum(distance, found - distance)
         self.lower = xp.where(reached, xp.maximum(self.lower, least), self.lower)
         self.upper = xp.where(reached, xp.minimum(self.upper, distance + found), self.upper)
+        if self._goal == "diameter":
+            self._take_centre(distance, reached)
         self._sieve()
+
+    def _take_centre(self, distance: Any, reached: Any) -> None:
+        """Make a searched vertex the centre of its component, if fewer vertices are far from it."""
+        longest = int(self.lower.max())
+        inside = reached & (self.upper > longest)
+        before, now = (int((each[inside] > longest // 2).sum()) for each in (self._from_centre, distance))
+        if now < before:
+            self._from_centre = self._xp.where(reached, distance, self._from_centre)
 
     def decide(self, vertices: Any, eccentricity: Any) -> None:
         """Take in eccentricities."""
@@ -125,7 +157,7 @@ class _Bounds:
         self._sieve()
 
     def _sieve(self) -> None:
-        low, high = self.lower[self.undecided], self.upper[self.undecided]
+        low, high = self.lower[self._bounded], self.upper[self._bounded]
         open_ = low < high
         if self._goal == "diameter":
             open_ &= high > self.lower.max()
@@ -135,12 +167,22 @@ class _Bounds:
             open_ &= low < self.upper.min()
         elif self._goal == "center":
             open_ &= low <= self.upper.min()
-        self.undecided = self.undecided[open_]
+        self._bounded = self.undecided = self._bounded[open_]
+        if self._goal == "diameter":
+            far = self._from_centre[self._bounded] > int(self.lower.max()) // 2
+            self.undecided = self._bounded[far]
 
     def next(self, degree: Any, largest: bool) -> int:
-        """Take a vertex with the largest upper bound or smallest lower one, of several that of most arcs."""
-        bound = -self.upper[self.undecided] if largest else self.lower[self.undecided]
-        first = self.undecided[bound == bound.min()]
+        """Take a vertex with the largest upper bound or smallest lower one, of several that of most arcs.
+
+        Those of components that were searched come first: small ones are searched together in the end.
+        """
+        # A vertex that need not be searched may still be a good centre.
+        some = self.undecided if largest else self._bounded
+        searched = some[self.upper[some] < NEVER]
+        some = searched if len(searched) else some
+        bound = -self.upper[some] if largest else self.lower[some]
+        first = some[bound == bound.min()]
         return int(first[degree[first].argmax()])
 
     def most_promising(self, count: int) -> Any:

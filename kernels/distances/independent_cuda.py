@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, multiprocessors, vertex_macro
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
@@ -45,8 +45,7 @@ class Independent:
         each += Outputs.bytes(ROUNDS, levels, None)
         shared = Outputs.bytes(0, levels, of_vertices)
         refuse_width(each + shared, memory, 1)
-        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        blocks = min(BLOCKS_PER_PROCESSOR * processors, most, (memory - shared) // each)
+        blocks = min(BLOCKS_PER_PROCESSOR * multiprocessors(), most, (memory - shared) // each)
         self.blocks = max(1, int(blocks))
         self.batch = self.blocks * ROUNDS
         self.bytes = shared + self.blocks * each

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.interface import DEEP, Searches, is_deep
 from gravel.kernels.distances.sizes import BATCH
@@ -34,7 +35,7 @@ def prepare(
     from gravel.kernels.distances.bit_parallel_cuda import BitParallel
     from gravel.kernels.distances.independent_cuda import Independent
 
-    memory = free_bytes() if memory is None else memory
+    memory = usable_bytes() if memory is None else memory
     rows = row_offsets, column_indices
     vertex_count = len(row_offsets) - 1
     if not independent or vertex_count >= MAX_INDEPENDENT:
@@ -54,9 +55,6 @@ def _deep(searches: Any, row_offsets: Any) -> bool:
     return is_deep(int(found.eccentricity[0]), int(found.reached[0]), len(degrees))
 
 
-def free_bytes() -> int:
-    """Return the bytes of the device that a batch may take."""
-    import cupy
-
-    pool = cupy.get_default_memory_pool()
-    return int(USABLE * (cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes()))
+def usable_bytes() -> int:
+    """Count the bytes of the device that a batch may take."""
+    return int(USABLE * free_bytes())

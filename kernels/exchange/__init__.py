@@ -24,6 +24,7 @@ from gravel.kernels.exchange.gang import Gang, Gathering
 from gravel.kernels.exchange.groups import Groups
 from gravel.kernels.exchange.lock_step import Stuck, run_in_lock_step
 from gravel.kernels.exchange.pieces import Posted, post_arrays, take_arrays
+from gravel.kernels.exchange.stopwatch import Stopwatch
 from gravel.kernels.exchange.verbs import gather, swap
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Groups",
     "Posted",
     "Program",
+    "Stopwatch",
     "Stuck",
     "Ticket",
     "Wire",

@@ -23,9 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.kernels.generate.communities_tables import community_tables, vertex_bits
+from gravel.kernels.generate.communities_tables import community_tables
 from gravel.kernels.generate.rmat import edge_constants
 from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, communities_size, part_size
+from gravel.kernels.index import index_bits
 
 
 def communities(
@@ -62,12 +63,15 @@ def communities(
     total = communities_size(vertices, edges, seed, exponent, sizes, mixing, run, numbering).edges
     count = part_size(total, first, count)
     shape = vertices, edges, seed, float(exponent), tuple(sizes), tuple(mixing), float(run)
-    labels = edge_constants(vertex_bits(vertices), seed, 0.25, 0.25, 0.25, numbering == "random")
+    bits = index_bits(vertices)
+    labels = edge_constants(bits, seed, 0.25, 0.25, 0.25, numbering == "random")
     tables = *community_tables(*shape), labels
     if backend == "cuda":
-        from gravel.kernels.generate.communities_cuda import make_edges as make_on_device
+        from gravel.kernels.generate import on_device
 
-        return make_on_device(vertices, first, count, tables)
-    from gravel.kernels.generate.communities_cpu import make_edges
+        file = "kernels/generate/communities.cu"
+        return on_device.make_edges(file, "community_edges", vertices, first, count, bits, *tables)
+    from gravel.kernels.generate import on_threads
+    from gravel.kernels.generate.communities_cpu import community_edges
 
-    return make_edges(vertices, first, count, tables)
+    return on_threads.make_edges(community_edges, vertices, first, count, bits, *tables)

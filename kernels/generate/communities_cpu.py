@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.communities_tables import BUNDLE, DRAWS, HEADER, PER_LEVEL, vertex_bits
+from gravel.kernels.generate.communities_tables import BUNDLE, DRAWS, HEADER, PER_LEVEL
 from gravel.kernels.generate.counter import STEP
 from gravel.kernels.generate.draws import mix, scale_down
 from gravel.kernels.generate.rmat_cpu import relabelled
-from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
-from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 _ONE, _ZERO = numpy.uint64(1), numpy.uint64(0)
 _LOW, _HALF = numpy.uint64(0xFFFFFFFF), numpy.uint64(32)
@@ -24,40 +21,23 @@ _THREE = numpy.uint64(3)
 _STEP = numpy.uint64(STEP)
 
 
-def make_edges(
-    vertices: int,
-    first: int,
-    count: int,
-    tables: Sequence[NDArray[Any]],
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make edges `first` to `first + count` from those of `community_tables`; arrays (count,)."""
-    bits = vertex_bits(vertices)
-    dtype = index_dtype(vertices)
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
-
-    def make(low: int, high: int) -> None:
-        _edges(source[low:high], target[low:high], first + low, *tables, bits)
-
-    run_blocks(make, even_blocks(count))
-    return source, target
-
-
 @serial
-def _edges(
+def community_edges(
     source: NDArray[Any],
     target: NDArray[Any],
-    first: int,
+    first: numpy.uint64,
+    bits: int,
     numbers: NDArray[numpy.uint64],
     thresholds: NDArray[numpy.uint64],
     starts: NDArray[numpy.uint64],
     labels: NDArray[numpy.uint64],
-    bits: int,
 ) -> None:
+    """Fill in edges from `first` on by the tables of `community_tables` and the labels' bijection."""
     vertices = numbers[0]
     goes_on = numbers[5]
     inner = numbers[HEADER + 1]
     for i in range(len(source)):
-        edge = numpy.uint64(first + i)
+        edge = first + numpy.uint64(i)
         bundle, place = edge >> _THREE, numpy.int64(edge & numpy.uint64(BUNDLE - 1))
         # The source: the bundle's share of all numbers gives its innermost community, a draw the rest.
         begin = scale_down(bundle * numbers[1], vertices) >> inner << inner

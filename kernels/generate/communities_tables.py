@@ -10,6 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.generate.counter import MASK, draw
+from gravel.kernels.index import index_bits
 
 BUNDLE = 8
 """Edges of a bundle: a byte each of one draw tells where runs go on."""
@@ -21,11 +22,6 @@ RUN_STREAM, SOURCE_STREAM, TARGET_STREAM = 21, 22, 23
 HEADER = 8  # numbers of the first table before those of the levels
 PER_LEVEL = 5  # threshold, logarithm of the size, first bin, bins, threshold of hubs
 DRAWS = 4  # of an edge: level and hub, community, bin, number in the bin
-
-
-def vertex_bits(vertices: int) -> int:
-    """Count the bits that the labels' bijection works on."""
-    return max(1, (vertices - 1).bit_length())
 
 
 @lru_cache(maxsize=8)
@@ -48,7 +44,7 @@ def community_tables(
     in units of 2^-64, and the first number in it, with one more at the end of each level.
     """
     bundles = -(-edges // BUNDLE)
-    spans = [*sizes, 1 << vertex_bits(vertices)]
+    spans = [*sizes, 1 << index_bits(vertices)]
     numbers = [vertices, MASK // max(bundles, 1)]
     numbers += [draw(seed, stream) for stream in (RUN_STREAM, SOURCE_STREAM, TARGET_STREAM)]
     numbers += [round((1 - 1 / run) * 256), len(spans), 0]

@@ -54,12 +54,14 @@ def rmat(
     count = part_size(total, first, count)
     constants = edge_constants(scale, seed, a, b, c, scramble)
     if backend == "cuda":
-        from gravel.kernels.generate import rmat_cuda
+        from gravel.kernels.generate import on_device
 
-        return rmat_cuda.make_edges(scale, first, count, constants)
-    from gravel.kernels.generate import rmat_cpu
+        file = "kernels/generate/rmat.cu"
+        return on_device.make_edges(file, "rmat_edges", 1 << scale, first, count, scale, constants)
+    from gravel.kernels.generate import on_threads
+    from gravel.kernels.generate.rmat_cpu import rmat_edges
 
-    return rmat_cpu.make_edges(scale, first, count, constants)
+    return on_threads.make_edges(rmat_edges, 1 << scale, first, count, scale, constants)
 
 
 def edge_constants(scale: int, seed: int, a: float, b: float, c: float, scramble: bool) -> NDArray[Any]:

@@ -9,29 +9,13 @@ from numpy.typing import NDArray
 
 from gravel.kernels.generate.counter import STEP
 from gravel.kernels.generate.draws import mix
-from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
-from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)
 _HALF = numpy.uint64(32)
 _LOW = numpy.uint64(0xFFFFFFFF)
 _STEP = numpy.uint64(STEP)
-
-
-def make_edges(
-    scale: int, first: int, count: int, constants: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make edges `first` to `first + count` with the constants of `edge_constants`; arrays (count,)."""
-    dtype = index_dtype(1 << scale)
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
-
-    def make(low: int, high: int) -> None:
-        _edges(source[low:high], target[low:high], numpy.uint64(first + low), scale, constants)
-
-    run_blocks(make, even_blocks(count))
-    return source, target
 
 
 @serial
@@ -46,9 +30,10 @@ def relabelled(vertex: numpy.uint64, scale: int, constants: NDArray[Any]) -> num
 
 
 @serial
-def _edges(
+def rmat_edges(
     source: NDArray[Any], target: NDArray[Any], first: numpy.uint64, scale: int, constants: NDArray[Any]
 ) -> None:
+    """Fill in edges from `first` on with the constants of `edge_constants`."""
     start, a, ab, abc = constants[0], constants[1], constants[2], constants[3]
     draws = numpy.uint64((scale + 1) // 2)
     for i in range(len(source)):

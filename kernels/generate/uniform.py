@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from gravel.kernels.generate.counter import STEP, draw
 from gravel.kernels.generate.draws import mix, scale_down
+from gravel.kernels.generate.on_threads import make_edges
 from gravel.kernels.generate.sizes import part_size, size
-from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -29,15 +29,8 @@ def uniform(
     parameters that cannot be.
     """
     count = part_size(size("uniform", vertices=vertices, edges=edges, seed=seed).edges, first, count)
-    dtype = index_dtype(vertices)
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
     start = numpy.uint64(draw(seed, PAIR_STREAM))
-
-    def make(low: int, high: int) -> None:
-        _pairs(source[low:high], target[low:high], numpy.uint64(first + low), numpy.uint64(vertices), start)
-
-    run_blocks(make, even_blocks(count))
-    return source, target
+    return make_edges(_pairs, vertices, first, count, numpy.uint64(vertices), start)
 
 
 def random_targets(target: NDArray[Any], first: int, vertices: int, start: int) -> None:

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
 
 SOURCE = "kernels/ids/bitmap.cu"
 GROUP_BITS = 256  # ids that share one count, as in bitmap.cu
 BITS = (1 << 32) - GROUP_BITS
 """Ids that a bitmap covers at most: ranks in it are counted in 32 bits."""
-
-MOST_BLOCKS = 1 << 14
-BLOCK = 256
 
 
 def bitmap_bytes(span: int) -> int:
@@ -35,8 +33,7 @@ def _vertices(ids: Any, dtype: Any) -> Any:
 def shifted(ids: Any, first: int, dtype: Any) -> Any:
     """Return `ids - first` as vertices of uint32 or uint64; `ids` is used up."""
     out = _vertices(ids, dtype)
-    if len(ids):
-        _launch("shift_ids", len(ids), ids.dtype, dtype, (ids, len(ids), first, out))
+    _kernels(ids.dtype, dtype).run("shift_ids", len(ids), ids, len(ids), first, out)
     return out
 
 
@@ -54,15 +51,14 @@ class Bitmap:
 
     def add(self, ids: Any) -> None:
         """Add ids in any order."""
-        if len(ids):
-            _launch("mark_ids", len(ids), ids.dtype, "uint32", (ids, len(ids), self._base, self._words))
+        _kernels(ids.dtype).run("mark_ids", len(ids), ids, len(ids), self._base, self._words)
 
     def finish(self) -> None:
         """Count the ids; none may be added after this."""
         import cupy
 
         counts = cupy.empty(self._groups, numpy.uint32)
-        _launch("count_groups", self._groups, "uint32", "uint32", (self._words, self._groups, counts))
+        _kernels().run("count_groups", self._groups, self._words, self._groups, counts)
         self._before = cupy.zeros(self._groups + 1, numpy.uint32)
         cupy.cumsum(counts, dtype=numpy.uint32, out=self._before[1:])
         self.count = int(self._before[-1:].get()[0])
@@ -70,9 +66,8 @@ class Bitmap:
     def ranks(self, ids: Any, dtype: Any) -> Any:
         """Return how many ids of the set are smaller than each of these, which are in it and are used up."""
         out = _vertices(ids, dtype)
-        if len(ids):
-            arguments = ids, len(ids), self._base, self._words, self._before, out
-            _launch("rank_ids", len(ids), ids.dtype, dtype, arguments)
+        bitmap = self._base, self._words, self._before
+        _kernels(ids.dtype, dtype).run("rank_ids", len(ids), ids, len(ids), *bitmap, out)
         return out
 
     def ids(self) -> Any:
@@ -80,8 +75,8 @@ class Bitmap:
         import cupy
 
         out = cupy.empty(self.count, numpy.int64)
-        arguments = self._words, self._groups, self._before, self._base, out
-        _launch("list_ids", self._groups, "uint32", "uint32", arguments)
+        bitmap = self._words, self._groups, self._before, self._base
+        _kernels().run("list_ids", self._groups, *bitmap, out)
         return out
 
 
@@ -132,8 +127,5 @@ class Table:
         return self._parts[0] if self._parts else cupy.empty(0, numpy.int64)
 
 
-def _launch(name: str, items: int, ids: Any, dtype: Any, arguments: tuple[Any, ...]) -> None:
-    macros = {"ID": vertex_macro(numpy.dtype(ids)), "VERTEX": vertex_macro(numpy.dtype(dtype))}
-    kernel = load(SOURCE, **macros).get_function(name)
-    given = tuple(numpy.uint64(each) if isinstance(each, int) else each for each in arguments)
-    kernel((blocks_for(items, BLOCK, most=MOST_BLOCKS),), (BLOCK,), given)
+def _kernels(ids: Any = numpy.uint32, vertices: Any = numpy.uint32) -> Kernels:
+    return Kernels(SOURCE, ID=vertex_macro(numpy.dtype(ids)), VERTEX=vertex_macro(numpy.dtype(vertices)))

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load
+from gravel.kernels.cuda.launch import Kernels
 
 SOURCE = "kernels/ids/names.cu"
-BLOCK = 256
-MOST_BLOCKS = 1 << 14
 LABELS = {"int32": "i32", "int64": "i64", "uint32": "u32", "uint64": "u64"}
 
 
@@ -28,17 +26,7 @@ def named(vertices: Any, first: int, values: Any | None, missing: int) -> Any:
 
     vertices = cupy.ascontiguousarray(vertices)
     ids = cupy.empty(len(vertices), numpy.int64)
-    if len(vertices):
-        load(SOURCE, LABEL=LABELS[vertices.dtype.name]).get_function("name_vertices")(
-            (blocks_for(len(vertices), BLOCK, most=MOST_BLOCKS),),
-            (BLOCK,),
-            (
-                vertices,
-                numpy.uint64(len(vertices)),
-                numpy.int64(first),
-                numpy.uint64(0) if values is None else values,
-                numpy.int64(missing),
-                ids,
-            ),
-        )
+    kernels = Kernels(SOURCE, LABEL=LABELS[vertices.dtype.name])
+    names = numpy.int64(first), values, numpy.int64(missing)
+    kernels.run("name_vertices", len(vertices), vertices, len(vertices), *names, ids)
     return ids

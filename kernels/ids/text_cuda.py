@@ -12,11 +12,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import blocks_for, load
+from gravel.kernels.cuda.launch import Kernels
 
 SOURCE = "kernels/ids/text.cu"
-BLOCK = 256
-MOST_BLOCKS = 1 << 14
 MAX_ROWS = (1 << 32) - 2
 """Texts that are looked at together: a slot has 32 bits for the number of one."""
 
@@ -47,16 +45,16 @@ class TextTable:
         rows = sum(len(offsets) - 1 for _, offsets in parts)
         if rows > MAX_ROWS:
             raise ValueError(f"{rows:,} texts; {MAX_ROWS:,} fit one table")
-        self._kernel = load(SOURCE).get_function
+        self._run = Kernels(SOURCE).run
         self._rows = rows
         text, offsets = self._uploaded(parts, rows)
         self._first_equal, self._numbers = (cupy.empty(rows, numpy.uint32) for _ in range(2))
         listed = cupy.empty(rows, numpy.uint32)
         slots, count = cupy.zeros(slots_for(rows), numpy.uint64), cupy.zeros(1, numpy.uint64)
         # Whoever writes a file cannot know which texts collide.
-        start = numpy.uint64(secrets.randbits(63) if seed is None else seed)
-        table = slots, numpy.uint64(len(slots) - 1), self._first_equal, self._numbers, listed, count
-        self._run("insert_texts", rows, text, offsets, numpy.uint64(rows), start, *table)
+        start = secrets.randbits(63) if seed is None else seed
+        table = slots, len(slots) - 1, self._first_equal, self._numbers, listed, count
+        self._run("insert_texts", rows, text, offsets, rows, start, *table)
         self.count = int(count.get()[0])
         del slots, table
         self.text, self.offsets = self._different(text, offsets, listed)
@@ -69,8 +67,8 @@ class TextTable:
         import cupy
 
         found = cupy.empty(last - first, numpy.uint32)
-        which = self._first_equal[first:last], self._numbers, cupy.asarray(ranks), numpy.uint64(last - first)
-        self._run("rank_texts", last - first, *which, found)
+        which = self._first_equal[first:last], self._numbers, cupy.asarray(ranks)
+        self._run("rank_texts", last - first, *which, last - first, found)
         return found
 
     def _uploaded(self, parts: Sequence[Part], rows: int) -> tuple[Any, Any]:
@@ -85,22 +83,17 @@ class TextTable:
             # The last of a part is the first of the next one.
             there = whole[row : row + more + 1]
             there.set(numpy.ascontiguousarray(offsets))
-            self._run("shift_offsets", more + 1, there, numpy.uint64(more + 1), numpy.int64(at - begin))
+            self._run("shift_offsets", more + 1, there, more + 1, numpy.int64(at - begin))
             at, row = at + end - begin, row + more
         return text, whole
 
     def _different(self, text: Any, offsets: Any, listed: Any) -> Part:
         import cupy
 
-        count = numpy.uint64(self.count)
         ends = cupy.zeros(self.count + 1, numpy.int64)
-        self._run("text_lengths", self.count, offsets, listed, count, ends[1:])
+        self._run("text_lengths", self.count, offsets, listed, self.count, ends[1:])
         cupy.cumsum(ends, out=ends)
         host = ends.get()
         copies = cupy.empty(int(host[-1]), numpy.uint8)
-        self._run("copy_texts", self.count, text, offsets, listed, count, ends, copies)
+        self._run("copy_texts", self.count, text, offsets, listed, self.count, ends, copies)
         return copies.get(), host
-
-    def _run(self, name: str, items: int, *arguments: Any) -> None:
-        if items:
-            self._kernel(name)((blocks_for(items, BLOCK, most=MOST_BLOCKS),), (BLOCK,), arguments)

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.registry import layout_of
-from gravel.kernels.layouts.streams import BROKEN, check_offsets, check_stream, largest_vertex, refuse
-from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.layouts.streams import check_offsets, check_stream, count_rows, largest_vertex
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -91,13 +90,9 @@ def _counted(rows: EncodedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
     """Check encoded rows; their offsets, their stream as `read_row` takes it, and neighbours of each row."""
     offsets, stream = rows.arrays["byte_offsets"], numpy.ascontiguousarray(rows.arrays["stream"])
     check_stream(offsets, stream)
-    degrees = numpy.empty(rows.vertex_count, numpy.int64)
     kind = rows_class(rows.layout)
-    stream, bits = stream.view(kind.word), 8 * numpy.dtype(rows.dtype).itemsize
-    cut = run_blocks(lambda a, b: kind.count_rows(a, b, offsets, stream, degrees, bits), row_blocks(offsets))
-    if bad := [row for row in cut if row >= 0]:
-        refuse(min(bad), BROKEN)
-    return offsets, stream, degrees
+    stream = stream.view(kind.word)
+    return offsets, stream, count_rows(kind, offsets, stream, rows.dtype)
 
 
 @serial

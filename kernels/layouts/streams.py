@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.alignment import array_module, padded
+from gravel.kernels.placement.pinned import pinnable
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 FITS, DESCENDS, BROKEN, OUT_OF_RANGE = 0, 1, 2, 3
@@ -61,11 +62,32 @@ def largest_vertex(bound: int, dtype: numpy.dtype[Any]) -> numpy.uint64:
     return numpy.uint64(min(bound - 1, int(numpy.iinfo(dtype).max)))
 
 
-def offsets_of(counts: NDArray[Any]) -> NDArray[Any]:
-    """Exclusive sums of int64 counts, and their total."""
-    offsets = numpy.zeros(len(counts) + 1, numpy.int64)
-    numpy.cumsum(counts, out=offsets[1:])
+def offsets_of(counts: Any) -> Any:
+    """Exclusive sums of int64 counts, NumPy or CuPy, and their total."""
+    module = array_module(counts)
+    offsets = module.zeros(len(counts) + 1, numpy.int64)
+    module.cumsum(counts, out=offsets[1:])
     return offsets
+
+
+def count_rows(rows: Any, byte_offsets: NDArray[Any], stream: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Count the neighbours of each row without decoding it, int64 (rows,).
+
+    Parameters
+    ----------
+    rows : the class of the rows (`gravel.kernels.layouts.readers.StreamRows`).
+    stream : as that class reads it.
+
+    Raises ValueError for a row that ends too early.
+
+    """
+    degrees, bits = numpy.empty(len(byte_offsets) - 1, numpy.int64), 8 * numpy.dtype(dtype).itemsize
+    cut = run_blocks(
+        lambda a, b: rows.count_rows(a, b, byte_offsets, stream, degrees, bits), row_blocks(byte_offsets)
+    )
+    if bad := [row for row in cut if row >= 0]:
+        refuse(min(bad), BROKEN)
+    return degrees
 
 
 @dataclass(frozen=True)
@@ -94,7 +116,8 @@ class Codec:
         if bad := [fault for fault in found if fault[0] >= 0]:
             refuse_input(*min(bad))
         byte_offsets = offsets_of(sizes)
-        stream = numpy.zeros(padded(int(byte_offsets[-1])), numpy.uint8)
+        # A GPU may come to read it there.
+        stream = pinnable(padded(int(byte_offsets[-1])), numpy.uint8)
         run_blocks(
             lambda a, b: self.write(a, b, first_row, row_offsets, columns, byte_offsets, stream, bits, most),
             blocks,
@@ -108,25 +131,20 @@ class Codec:
         dtype = vertex_dtype(dtype)
         byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
         check_stream(byte_offsets, stream)
-        bits = 8 * dtype.itemsize
         words = numpy.ascontiguousarray(stream).view(self.rows.word)
-        degrees = numpy.empty(len(byte_offsets) - 1, numpy.int64)
-        blocks = row_blocks(byte_offsets)
-        cut = run_blocks(lambda a, b: self.rows.count_rows(a, b, byte_offsets, words, degrees, bits), blocks)
-        if bad := [row for row in cut if row >= 0]:
-            refuse(min(bad), BROKEN)
+        degrees = count_rows(self.rows, byte_offsets, words, dtype)
         row_offsets = offsets_of(degrees)
         if row_offsets[-1] != arc_count:
             raise ValueError(f"the compressed graph holds {row_offsets[-1]} arcs; it should hold {arc_count}")
         columns = numpy.empty(arc_count, dtype)
         if bound < 1 and arc_count:
             refuse(int(numpy.flatnonzero(degrees)[0]), OUT_OF_RANGE)
-        largest = largest_vertex(max(bound, 1), dtype)
+        largest, bits = largest_vertex(max(bound, 1), dtype), 8 * dtype.itemsize
         found = run_blocks(
             lambda a, b: self.rows.read_rows(
                 a, b, first_row, byte_offsets, words, row_offsets, columns, bits, largest
             ),
-            blocks,
+            row_blocks(byte_offsets),
         )
         if faults := [fault for fault in found if fault[0] >= 0]:
             refuse(*min(faults))

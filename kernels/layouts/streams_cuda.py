@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, load, run_over, vertex_macro
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.streams import (
     OUT_OF_RANGE,
     check_offsets,
     check_stream,
     largest_vertex,
+    offsets_of,
     refuse,
     refuse_input,
     vertex_dtype,
@@ -28,15 +29,6 @@ MOST_BLOCKS = 1 << 14
 BLOCK = 256
 
 _NONE = (1 << 64) - 1
-
-
-def offsets_of(counts: Any) -> Any:
-    """Exclusive sums of int64 counts, and their total."""
-    import cupy
-
-    offsets = cupy.zeros(len(counts) + 1, cupy.int64)
-    cupy.cumsum(counts, out=offsets[1:])
-    return offsets
 
 
 def grid(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
@@ -67,20 +59,21 @@ def no_faults() -> Any:
     return cupy.full(1, numpy.uint64(_NONE))
 
 
-def _fault(faults: Any) -> tuple[int, int] | None:
+def find_fault(faults: Any) -> tuple[int, int] | None:
+    """Give the first row that a kernel refused, and why, or None."""
     found = int(faults[0])
     return None if found == _NONE else (found >> 2, found & 3)
 
 
 def refuse_found(faults: Any) -> None:
     """Raise ValueError for a row that could not be decoded."""
-    if fault := _fault(faults):
+    if fault := find_fault(faults):
         refuse(*fault)
 
 
 def refuse_found_input(faults: Any) -> None:
     """Raise ValueError for a row that could not be encoded."""
-    if fault := _fault(faults):
+    if fault := find_fault(faults):
         refuse_input(*fault)
 
 
@@ -97,11 +90,10 @@ def count_rows(layout: str, arrays: Mapping[str, Any], dtype: Any, first_row: in
     degrees = cupy.empty(rows, cupy.int64)
     if rows:
         # The kernel compares neighbours itself, to tell which rows are damaged and which go beyond the graph.
-        load(READ, LAYOUT=layout, VERTEX=vertex_macro(vertex_dtype(dtype))).get_function("read_degrees")(
-            (blocks_for(rows, BLOCK, most=MOST_BLOCKS),),
-            (BLOCK,),
-            (byte_offsets, stream, numpy.uint64(_NONE), numpy.uint64(rows), numpy.uint64(first_row), degrees),
-        )
+        module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(vertex_dtype(dtype)))
+        numbers = (numpy.uint64(number) for number in (_NONE, rows, first_row))
+        arguments = byte_offsets, stream, *numbers, degrees
+        run_over(module.get_function("read_degrees"), rows, *arguments, most=MOST_BLOCKS)
     return offsets_of(degrees)
 
 
@@ -109,32 +101,44 @@ def read_rows(
     layout: str, arrays: Mapping[str, Any], arc_count: int, dtype: Any, first_row: int, bound: int
 ) -> tuple[Any, Any]:
     """Read rows back; see `gravel.kernels.layouts.decode`."""
+    dtype = vertex_dtype(dtype)
+    row_offsets = count_rows(layout, arrays, dtype, first_row)
+    rows = len(row_offsets) - 1
+    parameters = arrays["byte_offsets"], arrays["stream"], numpy.uint64(_NONE)
+
+    def read(columns: Any, largest: Any) -> None:
+        module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
+        faults, dealt = no_faults(), deal(row_offsets)
+        module.get_function("read_rows")(
+            *grid_of_groups(rows, arc_count),
+            (*parameters, *dealt, numpy.uint64(first_row), largest, columns, faults),
+        )
+        refuse_found(faults)
+        module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
+        refuse_found(faults)
+
+    return row_offsets, filled_columns(row_offsets, arc_count, dtype, bound, read)
+
+
+def filled_columns(
+    row_offsets: Any, arc_count: int, dtype: Any, bound: int, read: Callable[[Any, Any], None]
+) -> Any:
+    """Allocate the columns of rows that were counted, and have them read: `read(columns, largest vertex)`.
+
+    Raises ValueError where there are not `arc_count`, or any where no vertex is below `bound`.
+    """
     import cupy
 
-    dtype = vertex_dtype(dtype)
-    byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
-    row_offsets = count_rows(layout, arrays, dtype, first_row)
-    degrees = cupy.diff(row_offsets)
-    rows = len(degrees)
-    module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
-    parameters = byte_offsets, stream, numpy.uint64(_NONE)
     if int(row_offsets[-1]) != arc_count:
         raise ValueError(
             f"the compressed graph holds {int(row_offsets[-1])} arcs; it should hold {arc_count}"
         )
     columns = cupy.empty(arc_count, dtype)
     if arc_count and bound < 1:
-        refuse(int(cupy.flatnonzero(degrees)[0]), OUT_OF_RANGE)
+        refuse(int(cupy.flatnonzero(cupy.diff(row_offsets))[0]), OUT_OF_RANGE)
     if arc_count:
-        faults, dealt = no_faults(), deal(row_offsets)
-        module.get_function("read_rows")(
-            *grid_of_groups(rows, arc_count),
-            (*parameters, *dealt, numpy.uint64(first_row), largest_vertex(bound, dtype), columns, faults),
-        )
-        refuse_found(faults)
-        module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
-        refuse_found(faults)
-    return row_offsets, columns
+        read(columns, largest_vertex(bound, columns.dtype))
+    return columns
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ vertices stay near to where they were.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
@@ -65,20 +66,12 @@ def within(
     row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any], cluster: NDArray[Any]
 ) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
     """Keep the arcs whose ends are in the same cluster."""
+    graph, blocks = (row_offsets, column_indices, cluster), row_blocks(row_offsets)
     offsets = numpy.zeros_like(row_offsets)
-
-    def count(low: int, high: int) -> None:
-        _count_within(row_offsets, column_indices, cluster, low, high, offsets)
-
-    blocks = row_blocks(row_offsets)
-    run_blocks(count, blocks)
+    run_blocks(partial(_count_within, *graph, offsets), blocks)
     numpy.cumsum(offsets, out=offsets)
     columns = numpy.empty(int(offsets[-1]), column_indices.dtype)
-
-    def keep(low: int, high: int) -> None:
-        _keep_within(row_offsets, column_indices, cluster, low, high, offsets, columns)
-
-    run_blocks(keep, blocks)
+    run_blocks(partial(_keep_within, *graph, offsets, columns), blocks)
     return offsets, columns
 
 
@@ -87,9 +80,9 @@ def _count_within(
     row_offsets: NDArray[numpy.int64],
     columns: NDArray[Any],
     cluster: NDArray[Any],
+    offsets: NDArray[numpy.int64],
     low: int,
     high: int,
-    offsets: NDArray[numpy.int64],
 ) -> None:
     for row in range(low, high):
         kept: Any = 0
@@ -103,10 +96,10 @@ def _keep_within(
     row_offsets: NDArray[numpy.int64],
     columns: NDArray[Any],
     cluster: NDArray[Any],
-    low: int,
-    high: int,
     offsets: NDArray[numpy.int64],
     kept: NDArray[Any],
+    low: int,
+    high: int,
 ) -> None:
     for row in range(low, high):
         place = offsets[row]

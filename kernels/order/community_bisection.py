@@ -20,6 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add
+from gravel.kernels.index import index_bits
 from gravel.kernels.jit import serial
 from gravel.kernels.order.renumber import apply
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
@@ -47,14 +48,9 @@ def gain_table() -> NDArray[numpy.int32]:
     return numpy.rint(numpy.diff(count * numpy.log2(count + 1)) * UNIT).astype(numpy.int32)
 
 
-def bits_of(vertices: int) -> int:
-    """Logarithm of the smallest power of two that holds all numbers."""
-    return max(1, (vertices - 1).bit_length())
-
-
 def gain_bits(vertices: int) -> int:
     """Bits of a gain in a sort key, beside a number and a bit for its half."""
-    return min(GAIN_BITS, 63 - bits_of(vertices))
+    return min(GAIN_BITS, 63 - index_bits(vertices))
 
 
 def refine(
@@ -63,14 +59,13 @@ def refine(
     permutation: NDArray[Any],
     *,
     rounds: int = ROUNDS,
-    smallest: int = SMALLEST,
 ) -> NDArray[Any]:
     """Improve an order of a symmetric graph; returns (vertices,), permutation[old] = new.
 
     Holds a second copy of the graph, 32 bytes per vertex beside it.
     """
     vertices = len(permutation)
-    if rounds == 0 or bits_of(vertices) < smallest or len(column_indices) == 0:
+    if rounds == 0 or index_bits(vertices) < SMALLEST or len(column_indices) == 0:
         return permutation
     offsets, columns = apply(row_offsets, column_indices, permutation)
     table = gain_table()
@@ -79,7 +74,7 @@ def refine(
     keys = numpy.empty(vertices, numpy.uint64)
     side = numpy.empty(vertices, numpy.uint8)
     blocks = row_blocks(offsets)
-    for level in range(bits_of(vertices), smallest - 1, -1):
+    for level in range(index_bits(vertices), SMALLEST - 1, -1):
         place = numpy.arange(vertices, dtype=permutation.dtype)
         _sides(place, level, side)
         for _ in range(rounds):

@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.order.community_bisection import ROUNDS, SMALLEST, bits_of, gain_bits, gain_table
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.index import index_bits
+from gravel.kernels.order.community_bisection import ROUNDS, SMALLEST, gain_bits, gain_table
 from gravel.kernels.order.community_ranges_cuda import on_host
 from gravel.kernels.order.renumber_cuda import apply
 
 SOURCE = "kernels/order/community_bisection.cu"
+BLOCK = 256
 PIECE_BLOCK = 128  # the kernel file's WARPS
 MOST_BLOCKS = 1 << 16
 SORT_BYTES_PER_ARC = 24
@@ -29,8 +32,6 @@ def refine(
     permutation: Any,
     *,
     rounds: int = ROUNDS,
-    smallest: int = SMALLEST,
-    block: int = 256,
     room: int | None = None,
 ) -> Any:
     """Improve an order of a symmetric graph; see `gravel.kernels.order.community_bisection.refine`.
@@ -42,7 +43,7 @@ def refine(
     import cupy
 
     vertices = len(permutation)
-    if rounds == 0 or bits_of(vertices) < smallest or len(column_indices) == 0:
+    if rounds == 0 or index_bits(vertices) < SMALLEST or len(column_indices) == 0:
         return permutation
     if room is None:
         offsets, columns = apply(row_offsets, column_indices, permutation)
@@ -53,27 +54,27 @@ def refine(
         at_once = max(1, (room // 2 if near else room) // SORT_BYTES_PER_ARC)
         offsets, columns = apply(row_offsets, column_indices, permutation, arcs_at_once=at_once, out=copy)
     columns = columns.astype(permutation.dtype, copy=False)
-    kernel = load(SOURCE, VERTEX=vertex_macro(columns.dtype)).get_function
-    grid = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
-    count = numpy.uint64(vertices)
-    starts, lengths = _pieces(kernel, grid, offsets)
-    of_pieces = (blocks_for(len(starts) * 32, PIECE_BLOCK, most=MOST_BLOCKS),), (PIECE_BLOCK,)
-    pieces = starts, lengths, numpy.uint64(len(starts)), columns
+    of_vertices, of_pieces = (
+        Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex_macro(columns.dtype)).run
+        for block in (BLOCK, PIECE_BLOCK)
+    )
+    starts, lengths = _pieces(of_vertices, offsets)
+    pieces = 32 * len(starts), starts, lengths, len(starts), columns
     table = cupy.asarray(gain_table())
     width = numpy.uint32(gain_bits(vertices))
     result = permutation.copy()
     place = cupy.empty(vertices, permutation.dtype)
     sides = cupy.empty(-(-vertices // 32), cupy.uint32)
     gain, keys = cupy.zeros(vertices, cupy.int64), cupy.empty(vertices, cupy.uint64)
-    for each in range(bits_of(vertices), smallest - 1, -1):
+    for each in range(index_bits(vertices), SMALLEST - 1, -1):
         level = numpy.uint32(each)
-        kernel("begin_level")(*grid, (count, level, place, sides))
+        of_vertices("begin_level", vertices, vertices, level, place, sides)
         for _ in range(rounds):
-            kernel("add_gains")(*of_pieces, (*pieces, sides, level, table, gain))
-            kernel("exchange_keys")(*grid, (count, level, width, sides, gain, keys))
+            of_pieces("add_gains", *pieces, sides, level, table, gain)
+            of_vertices("exchange_keys", vertices, vertices, level, width, sides, gain, keys)
             keys.sort()
-            kernel("exchange")(*grid, (keys, count, level, width, place, sides))
-        kernel("split")(*of_pieces, (*pieces, sides, level, place))
+            of_vertices("exchange", vertices, keys, vertices, level, width, place, sides)
+        of_pieces("split", *pieces, sides, level, place)
         result = place[result]
     if room is not None:
         # Pinned memory goes when this returns, and must not while a kernel works on it.
@@ -81,14 +82,14 @@ def refine(
     return result
 
 
-def _pieces(kernel: Any, grid: Any, offsets: Any) -> tuple[Any, Any]:
+def _pieces(run: Any, offsets: Any) -> tuple[Any, Any]:
     import cupy
 
     vertices = len(offsets) - 1
     places = cupy.zeros(vertices + 1, cupy.int64)
-    kernel("count_pieces")(*grid, (offsets, numpy.uint64(vertices), places[1:]))
+    run("count_pieces", vertices, offsets, vertices, places[1:])
     cupy.cumsum(places, out=places)
     starts = cupy.empty(int(places[-1]), cupy.int64)
     lengths = cupy.empty(len(starts), cupy.uint32)
-    kernel("list_pieces")(*grid, (offsets, numpy.uint64(vertices), places, starts, lengths))
+    run("list_pieces", vertices, offsets, vertices, places, starts, lengths)
     return starts, lengths

@@ -14,15 +14,14 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.csr.cuda import sorted_rows
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
-from gravel.kernels.placement.pinned import Pinned, buffer, pin
+from gravel.kernels.index import index_bits
+from gravel.kernels.order.clusters_cuda import ClusterKernels
+from gravel.kernels.placement.pinned import buffer, pin
 
 SOURCE = "kernels/order/community_ranges.cu"
-BLOCK = 256
-MOST_BLOCKS = 1 << 14
-NOTHING = numpy.uint64(0)  # a null pointer
 
 BYTES_PER_ROW = 64
 """Of a row of a range: its cluster, its length, its places in the copy and among the keys, and their sums."""
@@ -37,93 +36,67 @@ class RangesBuilder:
     """The graph of the clusters of one that may lie in host memory; see `contracted`."""
 
     def __init__(
-        self, launch: Any, offsets: Any, columns: Any, weights: Any, cluster: Any, clusters: int
+        self, kernels: ClusterKernels, graph: tuple[Any, Any, Any], cluster: Any, clusters: int
     ) -> None:
         import cupy
 
-        self._launch = launch
-        self._offsets, self._columns, self._weights = offsets, columns, weights
+        self._kernels = kernels
+        self._graph, self._weighted = graph, graph[2] is not None
         self._cluster, self._clusters = cluster, clusters
-        self._dtype, self._weight = columns.dtype, numpy.dtype(launch.weight)
-        self._bits = max(1, (clusters - 1).bit_length())
-        macros = {"VERTEX": vertex_macro(self._dtype), "WEIGHT": vertex_macro(self._weight)}
-        self._kernel = load(SOURCE, **macros).get_function
+        self._dtype, self._weight = graph[1].dtype, kernels.weight
+        of_ranges = Kernels(SOURCE, VERTEX=vertex_macro(self._dtype), WEIGHT=vertex_macro(self._weight))
+        self._run, self._block = of_ranges.run, of_ranges.block
         members = len(cluster)
         self._grouped = cupy.empty(members, cupy.uint64)
-        self._run("group_keys", members, cluster, numpy.uint64(members), self._grouped)
+        self._run("group_keys", members, cluster, members, self._grouped)
         self._grouped.sort()
-
-    def _run(self, name: str, items: int, *arguments: Any) -> None:
-        self._kernel(name)((blocks_for(items, BLOCK, most=MOST_BLOCKS),), (BLOCK,), arguments)
 
     def rows(self, begin: int, end: int, first: int, last: int) -> tuple[Any, Any, Any]:
         """Build the rows of clusters `first` to below `last`, of which grouped[begin:end] are the members."""
         import cupy
 
-        count, weighted = end - begin, not isinstance(self._weights, numpy.uint64)
+        count = end - begin
         own = cupy.empty(count, self._dtype)
         offsets = cupy.zeros(count + 1, cupy.int64)
-        span = numpy.uint64(begin), numpy.uint64(count)
-        self._run("measure_rows", count, self._offsets, self._grouped, *span, own, offsets[1:])
+        span = self._grouped, begin, count
+        self._run("measure_rows", count, self._graph[0], *span, own, offsets[1:])
         cupy.cumsum(offsets, out=offsets)
         arcs = int(offsets[-1])
         columns = cupy.empty(max(1, arcs), self._dtype)
-        weights = cupy.empty(max(1, arcs), self._weight) if weighted else NOTHING
-        rows = self._offsets, self._columns, self._weights
-        self._run("copy_rows", 32 * count, *rows, self._grouped, *span, offsets, columns, weights)
-        places = cupy.zeros(count + 1, cupy.int64)
-        here = offsets, columns, own, self._cluster, numpy.uint64(count)
-        self._launch("count_arcs", 32 * count, *here, numpy.uint32(0), places[1:])
-        cupy.cumsum(places, out=places)
-        keys = cupy.empty(int(places[-1]), cupy.uint64)
-        base, bits = numpy.uint64(first), numpy.uint32(self._bits)
-        self._launch("cluster_keys", 32 * count, *here, base, places, bits, keys)
-        del places
-        made = sorted_rows(keys, last - first, self._bits, self._dtype, keep_duplicates=False)
-        del keys
-        sums = cupy.zeros(len(made.column_indices), self._weight)
-        self._launch(
-            "add_weights",
-            32 * count,
-            *(offsets, columns, weights, own, self._cluster, numpy.uint64(count), base),
-            *(made.row_offsets, made.column_indices, sums),
-        )
-        return made.row_offsets, made.column_indices, sums
+        graph = offsets, columns, cupy.empty(max(1, arcs), self._weight) if self._weighted else None
+        self._run("copy_rows", 32 * count, *self._graph, *span, *graph)
+        bits = index_bits(self._clusters)
+        return self._kernels.rows(graph, own, self._cluster, last - first, bits=bits, first=first)
 
     def long_row(self, begin: int, end: int) -> tuple[Any, Any, Any]:
         """Build the row of the one cluster of which grouped[begin:end] are the members."""
         import cupy
 
         sums = cupy.zeros(self._clusters, self._weight)
-        self._kernel("add_rows")(
-            (min(end - begin, MOST_BLOCKS),),
-            (BLOCK,),
-            (
-                *(self._offsets, self._columns, self._weights, self._cluster, self._grouped),
-                *(numpy.uint64(begin), numpy.uint64(end - begin), sums),
-            ),
-        )
+        members = self._cluster, self._grouped, begin, end - begin
+        self._run("add_rows", self._block * (end - begin), *self._graph, *members, sums)
         found = cupy.flatnonzero(sums)
         offsets = cupy.asarray(numpy.array([0, len(found)], numpy.int64))
         return offsets, found.astype(self._dtype), sums[found]
 
 
 def contracted(
-    launch: Any, offsets: Any, columns: Any, weights: Any, cluster: Any, clusters: int, room: int
+    kernels: ClusterKernels, graph: tuple[Any, Any, Any], cluster: Any, clusters: int, room: int
 ) -> tuple[Any, Any, Any]:
     """Build the graph of the clusters as `gravel.kernels.order.community_tree_cuda` does, within `room`
     bytes.
 
-    `columns` and `weights` may be views of pinned memory, and those of the result are where they take more
-    than half of `room`. Raises `gravel.kernels.placement.pinned.PinnedRefused` where the system pins no
-    memory.
+    Columns and weights of the graph may be views of pinned memory, and those of the result are where they
+    take more than half of `room`. Raises `gravel.kernels.placement.pinned.PinnedRefused` where the system
+    pins no memory.
     """
     import cupy
 
-    sizes = launch.sums(_ones(len(cluster)), cluster, clusters).get()
-    lengths = launch.sums(offsets[1:] - offsets[:-1], cluster, clusters).get()
-    builder = RangesBuilder(launch, offsets, columns, weights, cluster, clusters)
-    held = buffer(len(columns), columns.dtype), buffer(len(columns), numpy.dtype(launch.weight))
+    offsets, columns, _ = graph
+    sizes = kernels.sums(cupy.ones(len(cluster), cupy.int64), cluster, clusters).get()
+    lengths = kernels.sums(offsets[1:] - offsets[:-1], cluster, clusters).get()
+    builder = RangesBuilder(kernels, graph, cluster, clusters)
+    held = buffer(len(columns), columns.dtype), buffer(len(columns), kernels.weight)
     made = numpy.zeros(clusters + 1, numpy.int64)
     item, weight = columns.dtype.itemsize, held[1].itemsize
     used = 0
@@ -141,26 +114,15 @@ def contracted(
     return cupy.asarray(made), *there
 
 
-def _ones(count: int) -> Any:
-    import cupy
-
-    return cupy.ones(count, cupy.int64)
-
-
 def _placed(array: NDArray[Any], *, near: bool) -> Any:
     import cupy
 
-    return cupy.asarray(array) if near or not len(array) else pinned(array).view()
-
-
-def pinned(array: NDArray[Any]) -> Pinned:
-    """Pin an array where it lies; raises `gravel.kernels.placement.pinned.PinnedRefused`."""
-    return pin(array)
+    return cupy.asarray(array) if near or not len(array) else pin(array).view()
 
 
 def on_host(array: Any, count: int) -> Any:
     """Give room for `count` elements like those of `array` in pinned memory, as a CuPy array."""
-    return pinned(buffer(count, array.dtype)).view()
+    return pin(buffer(count, array.dtype)).view()
 
 
 def cut_ranges(

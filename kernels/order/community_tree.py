@@ -14,6 +14,7 @@ three roundings in double precision.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy
@@ -31,6 +32,13 @@ LEAST_MERGED = 128
 crawl rounds merge half and more, and on a graph without communities the last ones cost and give nothing."""
 
 ROUND_STREAM = 17
+
+Graph = tuple[NDArray[numpy.int64], NDArray[Any], NDArray[Any]]
+"""Offsets, columns, and the weights of arcs, none of which means that all are 1."""
+
+Groups = tuple[NDArray[numpy.int64], NDArray[Any]]
+"""Offsets (groups + 1,) into the members of all groups."""
+
 _STEP = numpy.uint64(STEP)
 _ZERO = numpy.uint64(0)
 
@@ -49,51 +57,29 @@ def aggregate(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -
     tree: list[NDArray[Any]] = []
     volumes = numpy.diff(row_offsets)
     total = float(len(column_indices))
-    offsets, columns = row_offsets, column_indices
-    weights = numpy.empty(0, index_dtype(len(columns) + 1))
+    graph: Graph = row_offsets, column_indices, numpy.empty(0, index_dtype(len(column_indices) + 1))
     while len(tree) < MOST_ROUNDS:
-        members = len(offsets) - 1
-        parent = _choices(offsets, columns, weights, volumes, total, len(tree))
+        members = len(graph[0]) - 1
+        parent = numpy.empty(members, index_dtype(members))
+        of_round = numpy.uint64(salt(len(tree)))
+        run_blocks(partial(_choose, graph, volumes, total, of_round, parent), row_blocks(graph[0]))
         cluster = numpy.empty_like(parent)
         clusters = _merge(parent, cluster)
-        joined = int(numpy.count_nonzero(numpy.diff(offsets)))
+        joined = int(numpy.count_nonzero(numpy.diff(graph[0])))
         if (members - clusters) * LEAST_MERGED < joined or members == clusters:
             break
         tree.append(cluster)
-        offsets, columns, weights = contracted(offsets, columns, weights, cluster, clusters)
+        graph = contracted(graph, cluster, clusters)
         volumes = _summed(volumes, cluster, clusters)
     return tree
 
 
-def _choices(
-    offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    volumes: NDArray[numpy.int64],
-    total: float,
-    round_number: int,
-) -> NDArray[Any]:
-    parent = numpy.empty(len(offsets) - 1, index_dtype(len(offsets) - 1))
-    of_round = numpy.uint64(salt(round_number))
-
-    def choose(low: int, high: int) -> None:
-        _choose(offsets, columns, weights, volumes, total, of_round, low, high, parent)
-
-    run_blocks(choose, row_blocks(offsets))
-    return parent
-
-
-def contracted(
-    offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    cluster: NDArray[Any],
-    clusters: int,
-) -> tuple[NDArray[numpy.int64], NDArray[Any], NDArray[Any]]:
+def contracted(graph: Graph, cluster: NDArray[Any], clusters: int) -> Graph:
     """Build the graph of the clusters: arcs within one vanish, others add up; its rows are not sorted."""
-    first, members = grouped(cluster, clusters, cluster.dtype)
+    offsets, columns, weights = graph
+    groups = grouped(cluster, clusters, cluster.dtype)
     bounds = numpy.zeros(clusters + 1, numpy.int64)
-    _bound_rows(offsets, first, members, bounds)
+    _bound_rows(offsets, groups, bounds)
 
     def build(low: int, high: int) -> tuple[Any, Any, Any]:
         room = int(bounds[high] - bounds[low])
@@ -102,24 +88,19 @@ def contracted(
         longest = int(numpy.diff(bounds[low : high + 1]).max(initial=0))
         slots = 1 << (2 * longest + 1).bit_length()
         table = numpy.full(slots, -1, numpy.int64), numpy.zeros(slots, numpy.int64)
-        used = _build_rows(
-            offsets, columns, weights, cluster, first, members, low, high, *table, *found, lengths
-        )
+        used = _build_rows(graph, cluster, groups, low, high, table, found, lengths)
         return lengths, found[0][:used].copy(), found[1][:used].copy()
 
     parts = run_blocks(build, row_blocks(bounds))
     new_offsets = numpy.zeros(clusters + 1, numpy.int64)
-    if parts:
-        numpy.cumsum(numpy.concatenate([part[0] for part in parts]), out=new_offsets[1:])
-        return (
-            new_offsets,
-            numpy.concatenate([part[1] for part in parts]),
-            numpy.concatenate([part[2] for part in parts]),
-        )
-    return new_offsets, columns[:0], weights[:0]
+    if not parts:
+        return new_offsets, columns[:0], weights[:0]
+    lengths, new_columns, new_weights = map(numpy.concatenate, zip(*parts, strict=True))
+    numpy.cumsum(lengths, out=new_offsets[1:])
+    return new_offsets, new_columns, new_weights
 
 
-def grouped(cluster: NDArray[Any], clusters: int, dtype: Any) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
+def grouped(cluster: NDArray[Any], clusters: int, dtype: Any) -> Groups:
     """List the members of each cluster, ascending: offsets (clusters + 1,) into the second array."""
     first = numpy.zeros(clusters + 2, numpy.int64)
     members = numpy.empty(len(cluster), dtype)
@@ -167,17 +148,16 @@ def communities(tree: list[NDArray[Any]], row_offsets: NDArray[numpy.int64], siz
 
 @serial
 def _choose(
-    offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
+    graph: Graph,
     volumes: NDArray[numpy.int64],
     total: float,
     of_round: numpy.uint64,
+    parent: NDArray[Any],
     low: int,
     high: int,
-    parent: NDArray[Any],
 ) -> None:
     """parent[v] = the cluster that v would merge into, v itself for none; no weights are all ones."""
+    offsets, columns, weights = graph
     for member in range(low, high):
         best = numpy.int64(-1)
         best_gain = 0.0
@@ -245,12 +225,8 @@ def _group(cluster: NDArray[Any], first: NDArray[numpy.int64], members: NDArray[
 
 
 @serial
-def _bound_rows(
-    offsets: NDArray[numpy.int64],
-    first: NDArray[numpy.int64],
-    members: NDArray[Any],
-    bounds: NDArray[numpy.int64],
-) -> None:
+def _bound_rows(offsets: NDArray[numpy.int64], groups: Groups, bounds: NDArray[numpy.int64]) -> None:
+    first, members = groups
     for each in range(len(first) - 1):
         length: Any = 0
         for i in range(first[each], first[each + 1]):
@@ -261,21 +237,18 @@ def _bound_rows(
 
 @serial
 def _build_rows(
-    offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
+    graph: Graph,
     cluster: NDArray[Any],
-    first: NDArray[numpy.int64],
-    members: NDArray[Any],
+    groups: Groups,
     low: int,
     high: int,
-    slots: NDArray[numpy.int64],
-    taken: NDArray[numpy.int64],
-    new_columns: NDArray[Any],
-    new_weights: NDArray[Any],
+    table: tuple[NDArray[numpy.int64], NDArray[numpy.int64]],
+    found: tuple[NDArray[Any], NDArray[Any]],
     lengths: NDArray[numpy.int64],
 ) -> int:
     """Add up the arcs of clusters low to high in a hash table that is empty before and after each."""
+    (offsets, columns, weights), (first, members) = graph, groups
+    (slots, taken), (new_columns, new_weights) = table, found
     mask = len(slots) - 1
     used = 0
     for each in range(low, high):

@@ -7,40 +7,37 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.index import index_dtype
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import BLOCK, Kernels
+from gravel.kernels.index import index_bits, index_dtype
 from gravel.kernels.order.groups import above_mean, eight_groups
 
 SOURCE = "kernels/order/renumber.cu"
 MOST_BLOCKS = 1 << 16
 
 
-def degree(row_offsets: Any, *, block: int = 256) -> Any:
+def degree(row_offsets: Any, *, block: int = BLOCK) -> Any:
     """Number the vertices by descending degree; see `gravel.kernels.order.light.degree`."""
     return _sorted_from(row_offsets, 0, block)
 
 
-def hub_sort(row_offsets: Any, *, block: int = 256) -> Any:
+def hub_sort(row_offsets: Any, *, block: int = BLOCK) -> Any:
     """Number hubs by descending degree, then the others; see `gravel.kernels.order.light.hub_sort`."""
     return _sorted_from(row_offsets, above_mean(*_counts(row_offsets)), block)
 
 
-def hub_cluster(row_offsets: Any, *, block: int = 256) -> Any:
+def hub_cluster(row_offsets: Any, *, block: int = BLOCK) -> Any:
     """Number hubs first; see `gravel.kernels.order.light.hub_cluster`."""
     return _grouped(row_offsets, [above_mean(*_counts(row_offsets))], block)
 
 
-def degree_groups(row_offsets: Any, *, block: int = 256) -> Any:
+def degree_groups(row_offsets: Any, *, block: int = BLOCK) -> Any:
     """Number eight groups of falling degree; see `gravel.kernels.order.light.degree_groups`."""
     return _grouped(row_offsets, eight_groups(*_counts(row_offsets)), block)
 
 
 def _counts(row_offsets: Any) -> tuple[int, int]:
     return len(row_offsets) - 1, int(row_offsets[-1])
-
-
-def _bits(vertices: int) -> int:
-    return max(1, (vertices - 1).bit_length())
 
 
 def _sorted_from(row_offsets: Any, least: int, block: int) -> Any:
@@ -50,7 +47,7 @@ def _sorted_from(row_offsets: Any, least: int, block: int) -> Any:
     vertices = len(row_offsets) - 1
     if vertices == 0:
         return cupy.empty(0, index_dtype(0))
-    longest, bits = max(least, int(cupy.diff(row_offsets).max())), _bits(vertices)
+    longest, bits = max(least, int(cupy.diff(row_offsets).max())), index_bits(vertices)
     if (longest - least + 1).bit_length() + bits > 64:
         classes = longest - cupy.diff(row_offsets)
         classes[classes > longest - least] = longest - least + 1
@@ -74,11 +71,9 @@ def _numbered(row_offsets: Any, kernel: str, classes: tuple[Any, ...], block: in
     vertices = len(row_offsets) - 1
     order = cupy.empty(vertices, index_dtype(vertices))
     if vertices:
-        keys = cupy.empty(vertices, cupy.uint64)
-        module = load(SOURCE, VERTEX=vertex_macro(order.dtype))
-        grid = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
-        count, bits = numpy.uint64(vertices), numpy.uint32(_bits(vertices))
-        module.get_function(kernel)(*grid, (row_offsets, count, *classes, bits, keys))
+        keys, bits = cupy.empty(vertices, cupy.uint64), numpy.uint32(index_bits(vertices))
+        kernels = Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex_macro(order.dtype))
+        kernels.run(kernel, vertices, row_offsets, vertices, *classes, bits, keys)
         keys.sort()
-        module.get_function("ranks")(*grid, (keys, count, bits, order))
+        kernels.run("ranks", vertices, keys, vertices, bits, order)
     return order

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.order.measured import OrderStatistics
 
 SOURCE = "kernels/order/locality.cu"
 MOST_BLOCKS = 1 << 12  # each warp ends with three atomic additions
 
 
-def statistics(
-    row_offsets: Any, column_indices: Any, first_vertex: int = 0, *, block: int = 256
-) -> OrderStatistics:
+def statistics(row_offsets: Any, column_indices: Any, first_vertex: int = 0) -> OrderStatistics:
     """Measure rows whose lists are sorted; see `gravel.kernels.order.locality.statistics`."""
     import cupy
 
@@ -24,9 +21,6 @@ def statistics(
     if not arcs:
         return OrderStatistics()
     sums = cupy.zeros(3, cupy.uint64)
-    load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("measure_order")(
-        (blocks_for(rows * 32, block, most=MOST_BLOCKS),),
-        (block,),
-        (row_offsets, column_indices, numpy.uint64(rows), numpy.uint64(first_vertex), sums),
-    )
+    kernels = Kernels(SOURCE, most=MOST_BLOCKS, VERTEX=vertex_macro(column_indices.dtype))
+    kernels.run("measure_order", 32 * rows, row_offsets, column_indices, rows, first_vertex, sums)
     return OrderStatistics(arcs, *(int(each) for each in sums.get()))

@@ -18,6 +18,9 @@ from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 
 DONE = 2  # mark of a numbered vertex; 0 and 1 alternate between searches
+Graph = tuple[NDArray[numpy.int64], NDArray[Any]]
+"""Row offsets and columns."""
+
 SHORT = 32  # children sorted by insertion up to here, by merging beyond
 
 
@@ -30,7 +33,7 @@ def rcm(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDAr
     order = numpy.empty(vertices, index_dtype(vertices))
     queue = numpy.empty_like(order)
     if vertices:
-        by_component(row_offsets, column_indices, queue, order, numpy.empty(0, order.dtype))
+        by_component((row_offsets, column_indices), queue, order, numpy.empty(0, order.dtype))
         _number_backwards(queue, order)
     return order
 
@@ -43,18 +46,13 @@ def _number_backwards(queue: NDArray[Any], order: NDArray[Any]) -> None:
 
 
 @serial
-def by_component(
-    row_offsets: NDArray[numpy.int64],
-    column_indices: NDArray[Any],
-    queue: NDArray[Any],
-    spare: NDArray[Any],
-    level_begins: NDArray[Any],
-) -> None:
+def by_component(graph: Graph, queue: NDArray[Any], spare: NDArray[Any], level_begins: NDArray[Any]) -> None:
     """Fill `queue` with the vertices in Cuthill-McKee order, component by component; `spare` is for sorting.
 
     Unless `level_begins` is empty, levels stay unsorted, and it takes for each vertex the place at which its
     level begins in the queue.
     """
+    row_offsets, _ = graph
     mark = numpy.zeros(len(queue), numpy.uint8)
     begin: Any = 0
     for vertex in range(len(queue)):
@@ -62,31 +60,27 @@ def by_component(
             continue
         root: Any = vertex
         if row_offsets[vertex] < row_offsets[vertex + 1]:
-            root = _peripheral(row_offsets, column_indices, queue, begin, vertex, mark)
+            root = _peripheral(graph, queue, begin, vertex, mark)
         if len(level_begins):
-            begin = _search(row_offsets, column_indices, queue, begin, root, mark, DONE, level_begins)[0]
+            begin = _search(graph, queue, begin, root, mark, DONE, level_begins)[0]
         else:
-            begin = _number(row_offsets, column_indices, queue, begin, root, mark, spare)
+            begin = _number(graph, queue, begin, root, mark, spare)
 
 
 @serial
 def _peripheral(
-    row_offsets: NDArray[numpy.int64],
-    column_indices: NDArray[Any],
-    queue: NDArray[Any],
-    begin: int,
-    vertex: int,
-    mark: NDArray[numpy.uint8],
+    graph: Graph, queue: NDArray[Any], begin: int, vertex: int, mark: NDArray[numpy.uint8]
 ) -> Any:
     """Find the vertex from which a component is numbered, which has arcs and whose marks are all 0.
 
     `queue` is used from `begin` on. The root is the start of the deepest search, of several the one whose
     largest level is smallest, of several the first; each search starts far from the last one's start.
     """
+    row_offsets, _ = graph
     flag = 1
     root: Any = vertex
     none = numpy.empty(0, queue.dtype)
-    end, last, depth, width = _search(row_offsets, column_indices, queue, begin, root, mark, flag, none)
+    end, last, depth, width = _search(graph, queue, begin, root, mark, flag, none)
     while depth > 1:
         far = numpy.int64(queue[last])
         for place in range(last + 1, end):
@@ -95,9 +89,7 @@ def _peripheral(
             if more < 0 or (more == 0 and other < far):
                 far = other
         flag = 1 - flag
-        end, last, new_depth, new_width = _search(
-            row_offsets, column_indices, queue, begin, far, mark, flag, none
-        )
+        end, last, new_depth, new_width = _search(graph, queue, begin, far, mark, flag, none)
         if new_depth > depth or (new_depth == depth and new_width < width):
             root = far
         if new_depth <= depth:
@@ -113,8 +105,7 @@ def _degree(row_offsets: NDArray[Any], vertex: Any) -> Any:
 
 @serial
 def _search(
-    row_offsets: NDArray[numpy.int64],
-    column_indices: NDArray[Any],
+    graph: Graph,
     queue: NDArray[Any],
     begin: int,
     root: int,
@@ -128,6 +119,7 @@ def _search(
 
     Returns the end of the queue, the start of the last level in it, the number of levels and the largest.
     """
+    row_offsets, column_indices = graph
     queue[begin] = root
     mark[root] = flag
     level, end = begin, begin + 1
@@ -153,8 +145,7 @@ def _search(
 
 @serial
 def _number(
-    row_offsets: NDArray[numpy.int64],
-    column_indices: NDArray[Any],
+    graph: Graph,
     queue: NDArray[Any],
     begin: int,
     root: int,
@@ -162,6 +153,7 @@ def _number(
     spare: NDArray[Any],
 ) -> int:
     """Queue a component in Cuthill-McKee order and mark it as done; returns the end of the queue."""
+    row_offsets, column_indices = graph
     queue[begin] = root
     mark[root] = DONE
     place, end = begin, begin + 1

@@ -31,7 +31,7 @@ def rcm_by_degree(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any
         ascending = grouped(arcs, int(arcs.max()) + 1, order.dtype)[1]
         del arcs
         queue, begins = numpy.empty_like(order), numpy.empty_like(order)
-        by_component(row_offsets, column_indices, queue, order, begins)
+        by_component((row_offsets, column_indices), queue, order, begins)
         _place(begins, ascending, queue, order)
     return order
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy
 
 from gravel.kernels.components import components
-from gravel.kernels.cuda import load, vertex_macro
-from gravel.kernels.index import index_dtype
-from gravel.kernels.order.rcm_levels_cuda import Frontier, Levels
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.index import index_bits, index_dtype
+from gravel.kernels.order.rcm_levels_cuda import MOST_BLOCKS, NOWHERE, Frontier, Levels
 
 ENDS = "kernels/order/rcm_ends.cu"
 STATES = 7  # as in rcm_ends.cu
@@ -70,20 +71,18 @@ def _ranks(row_offsets: Any, dtype: Any) -> tuple[Any, Any]:
     import cupy
 
     vertices = len(row_offsets) - 1
-    bits = max(1, (vertices - 1).bit_length())
+    bits = index_bits(vertices)
     rank, by_rank = cupy.empty(vertices, dtype), cupy.empty(vertices, dtype)
     longest = int(cupy.diff(row_offsets).max())
     if longest.bit_length() + bits > 64:
         by_rank[...] = cupy.argsort(cupy.diff(row_offsets), kind="stable")
         rank[by_rank] = cupy.arange(vertices, dtype=dtype)
         return rank, by_rank
-    module = load(ENDS, VERTEX=vertex_macro(dtype))
-    keys = cupy.empty(vertices, cupy.uint64)
-    count, shift = numpy.uint64(vertices), numpy.uint32(bits)
-    grid = (min(-(-vertices // 256), 1 << 13),), (256,)
-    module.get_function("rank_keys")(*grid, (row_offsets, count, shift, keys))
+    run = Kernels(ENDS, most=MOST_BLOCKS, VERTEX=vertex_macro(dtype)).run
+    keys, shift = cupy.empty(vertices, cupy.uint64), numpy.uint32(bits)
+    run("rank_keys", vertices, row_offsets, vertices, shift, keys)
     keys.sort()
-    module.get_function("ranks")(*grid, (keys, count, shift, rank, by_rank))
+    run("ranks", vertices, keys, vertices, shift, rank, by_rank)
     return rank, by_rank
 
 
@@ -103,15 +102,12 @@ class _Components:
 
     def __init__(self, row_offsets: Any, column_indices: Any, tuning: dict[str, Any]) -> None:
         dtype = column_indices.dtype
-        self._ends = load(ENDS, VERTEX=vertex_macro(dtype))
+        self._run = Kernels(ENDS, most=MOST_BLOCKS, VERTEX=vertex_macro(dtype)).run
         self.levels = Levels(row_offsets, column_indices, *_ranks(row_offsets, dtype), **tuning)
         self.vertices = len(row_offsets) - 1
         self._labels = self._label()
         self.count = len(self._labels.listed)
         self.base = 1
-
-    def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        self.levels.launch(self._ends, kernel, items, *arguments)
 
     def _label(self) -> _Labels:
         import cupy
@@ -119,22 +115,13 @@ class _Components:
         levels, vertices, dtype = self.levels, self.vertices, self.levels.dtype
         component = components(levels.row_offsets, levels.columns, symmetric=True).component
         counted = levels.queue  # free until the first search
-        self._launch("mark_smallest", vertices, component, vertices, counted)
+        self._run("mark_smallest", vertices, component, vertices, counted)
         cupy.cumsum(counted, dtype=dtype, out=counted)
         count = int(counted[-1])
         first, sizes = cupy.empty(count, dtype), cupy.zeros(count, dtype)
         with_arcs = cupy.empty(count, cupy.uint8)
-        self._launch(
-            "count_components",
-            vertices,
-            levels.row_offsets,
-            counted,
-            vertices,
-            component,
-            first,
-            sizes,
-            with_arcs,
-        )
+        given = levels.row_offsets, counted, vertices, component
+        self._run("count_components", vertices, *given, first, sizes, with_arcs)
         start = cupy.cumsum(sizes, dtype=dtype) - sizes
         return _Labels(component, first, start, with_arcs, cupy.flatnonzero(with_arcs))
 
@@ -153,59 +140,29 @@ class _Components:
         states = cupy.empty(STATES * len(labels.first), levels.dtype)
         every = states, len(labels.first)
         counts = cupy.zeros(self.vertices, levels.dtype)
-        listed = labels.listed, self.count
         tally = levels.new_tally()
-        self._launch(
-            "begin_searches",
-            self.count,
-            levels.row_offsets,
-            *listed,
-            labels.first,
-            *every,
-            levels.marks,
-            self.base,
-            levels.queue,
-            tally,
-        )
-        while (frontier := _frontier(tally)).end:
+        searches = self.count, levels.row_offsets, labels.listed, self.count
+        started = levels.marks, self.base, levels.queue, tally
+        self._run("begin_searches", *searches, labels.first, *every, *started)
+        while (frontier := NOWHERE.next(tally)).end:
             base = self.base
             self.base = base + levels.search(base, frontier)
             searched = levels.marks, base, labels.component, labels.start
             counts.fill(0)
-            self._launch("count_levels", self.vertices, *searched, self.vertices, counts, *every)
-            self._launch("find_far", self.vertices, *searched, levels.rank, counts, self.vertices, *every)
+            self._run("count_levels", self.vertices, *searched, self.vertices, counts, *every)
+            self._run("find_far", self.vertices, *searched, levels.rank, counts, self.vertices, *every)
             self.base = self.next_base(self.base)
             tally = levels.new_tally()
-            self._launch(
-                "judge_searches",
-                self.count,
-                levels.row_offsets,
-                *listed,
-                *every,
-                levels.by_rank,
-                levels.marks,
-                self.base,
-                levels.queue,
-                tally,
-            )
+            started = levels.marks, self.base, levels.queue, tally
+            self._run("judge_searches", *searches, *every, levels.by_rank, *started)
         return states[: len(labels.first)]
 
     def begin_at(self, root: Any, mark: int) -> Frontier:
         """Put all roots into the queue and mark them."""
         levels = self.levels
         tally = levels.new_tally()
-        listed = self._labels.listed, self.count
-        self._launch(
-            "begin_at_roots",
-            self.count,
-            levels.row_offsets,
-            *listed,
-            root,
-            levels.marks,
-            mark,
-            levels.queue,
-            tally,
-        )
+        roots = levels.row_offsets, self._labels.listed, self.count, root
+        self._run("begin_at_roots", self.count, *roots, levels.marks, mark, levels.queue, tally)
         _, arcs, longest, _ = (int(word) for word in tally.get())
         return Frontier(0, self.count, arcs, longest)
 
@@ -216,29 +173,27 @@ class _Components:
         levels, labels, vertices = self.levels, self._labels, self.vertices
         order = cupy.empty(vertices, levels.dtype)
         if len(labels.first) > self.count:
-            self._launch(
-                "number_lone", vertices, levels.row_offsets, vertices, labels.component, labels.start, order
-            )
+            graph = levels.row_offsets, vertices, labels.component, labels.start
+            self._run("number_lone", vertices, *graph, order)
         lone = len(labels.first) - self.count
         queued = vertices - lone
         if self.count == 1:
             before = int(labels.start[labels.listed[0]])
-            self._launch("number_one", queued, levels.queue, queued, before, vertices, order)
+            self._run("number_one", queued, levels.queue, queued, before, vertices, order)
         elif self.count:
-            bits = max(1, (queued - 1).bit_length())
+            bits = index_bits(queued)
             if bits + len(labels.first).bit_length() > 64:
                 raise ValueError(
                     f"{len(labels.first)} components of {vertices} vertices are too many to be sorted"
                 )
             keys = cupy.empty(queued, cupy.uint64)
             shift = numpy.uint32(bits)
-            self._launch("component_keys", queued, levels.queue, queued, labels.component, shift, keys)
+            self._run("component_keys", queued, levels.queue, queued, labels.component, shift, keys)
             keys.sort()
             without = 1 - labels.with_arcs.astype(levels.dtype)
             lone_before = cupy.cumsum(without, dtype=levels.dtype) - without
-            self._launch(
-                "number_many", queued, keys, queued, shift, levels.queue, lone_before, vertices, order
-            )
+            made = keys, queued, shift, levels.queue, lone_before, vertices, order
+            self._run("number_many", queued, *made)
         return order
 
     def numbered_by_level(self, base: int) -> Any:
@@ -251,24 +206,8 @@ class _Components:
         order = cupy.empty(vertices, levels.dtype)
         keys = cupy.empty(vertices, cupy.uint64)
         shift = numpy.uint32(levels.bits)
-        self._launch(
-            "level_keys",
-            vertices,
-            levels.row_offsets,
-            vertices,
-            labels.component,
-            labels.start,
-            levels.marks,
-            base,
-            levels.rank,
-            shift,
-            keys,
-        )
+        graph = levels.row_offsets, vertices, labels.component, labels.start
+        self._run("level_keys", vertices, *graph, levels.marks, base, levels.rank, shift, keys)
         keys.sort()
-        self._launch("number_levels", vertices, keys, vertices, shift, levels.by_rank, order)
+        self._run("number_levels", vertices, keys, vertices, shift, levels.by_rank, order)
         return order
-
-
-def _frontier(tally: Any) -> Frontier:
-    found, arcs, longest, _ = (int(word) for word in tally.get())
-    return Frontier(0, found, arcs, longest)

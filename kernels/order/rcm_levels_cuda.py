@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import load, multiprocessors, resident_blocks, vertex_macro
+from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.index import index_bits
 
 NARROW = "kernels/order/rcm.cu"
 WIDE = "kernels/order/rcm_wide.cu"
+MOST_BLOCKS = 1 << 13
 CHUNK, SIDES, TALLY_WORDS, STATE_WORDS = 2048, 3, 4, 6  # as in those files
 
 SOLO = 512
@@ -42,6 +45,15 @@ class Frontier(NamedTuple):
     longest: int
     levels: int = 0
     unsorted: int = 0
+
+    def next(self, tally: Any) -> Frontier:
+        """Return the level behind it, whose vertices, arcs and longest row are in the words of a tally."""
+        found, arcs, longest, _ = (int(word) for word in tally.get())
+        return Frontier(self.end, self.end + found, arcs, longest, self.levels + 1)
+
+
+NOWHERE = Frontier(0, 0, 0, 0, -1)
+"""Before the first level."""
 
 
 class Levels:
@@ -77,25 +89,19 @@ class Levels:
         self.dtype = column_indices.dtype
         self.row_offsets, self.columns = row_offsets, column_indices
         self.rank, self.by_rank = rank, by_rank
-        self.bits = max(1, (self.vertices - 1).bit_length())
+        self.bits = index_bits(self.vertices)
         self.queue = cupy.empty(self.vertices, self.dtype)
         self.marks = cupy.zeros(self.vertices, self.dtype)  # labels of searches, then claims
         self.limits = most_arcs, most_row
         self._solo = solo
         self._narrow = load(NARROW, VERTEX=vertex_macro(self.dtype))
-        self._wide = load(WIDE, VERTEX=vertex_macro(self.dtype))
+        self._wide = Kernels(WIDE, most=MOST_BLOCKS, VERTEX=vertex_macro(self.dtype)).run
         self._tallies = cupy.zeros(SIDES * TALLY_WORDS, cupy.uint64)
         self._state = cupy.zeros(STATE_WORDS, cupy.uint64)
         self._arrivals = {name: cupy.zeros(1, cupy.uint64) for name in ("search", "number")}
         self._chunk_rows: Any = None
         self._places: Any = None
         self._keys: Any = None
-
-    def launch(self, module: Any, kernel: str, items: int, *arguments: Any, block: int = 256) -> None:
-        """Start a kernel that strides over items; integers become uint64."""
-        given = tuple(numpy.uint64(each) if isinstance(each, int) else each for each in arguments)
-        grid = blocks_for(items, block, most=1 << 13)
-        module.get_function(kernel)((grid,), (block,), given)
 
     def new_tally(self) -> Any:
         """Return words for found, arcs, longest and kids, all 0."""
@@ -140,31 +146,18 @@ class Levels:
 
     def _blocks(self, name: str) -> tuple[int, int]:
         """Blocks and threads of a cooperative kernel: a block for each multiprocessor, as large as may be."""
-        import cupy
-
         kernel = self._narrow.get_function(name)
         threads = int(kernel.max_threads_per_block)
-        processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-        return min(processors, resident_blocks(kernel, threads)), threads
+        return min(multiprocessors(), resident_blocks(kernel, threads)), threads
 
     def _go(self, name: str, frontier: Frontier, *workspace: Any) -> Frontier:
         """Go through narrow levels until none is left or the next is wide."""
         blocks, threads = self._blocks(name)
         self._tallies.fill(0)
         numbers = *frontier[:5], *self.limits, self._solo, frontier.levels + self.vertices + 1
-        self._narrow.get_function(name)(
-            (blocks,),
-            (threads,),
-            (
-                self.row_offsets,
-                self.columns,
-                *workspace,
-                *(numpy.uint64(each) for each in numbers),
-                self._tallies,
-                self._state,
-                self._arrivals[name],
-            ),
-        )
+        given = self.row_offsets, self.columns, *workspace, *map(numpy.uint64, numbers)
+        shared = self._tallies, self._state, self._arrivals[name]
+        self._narrow.get_function(name)((blocks,), (threads,), (*given, *shared))
         return Frontier(*(int(word) for word in self._state.get()))
 
     def _sweep(self, kernel: str, *arguments: Any) -> None:
@@ -172,32 +165,18 @@ class Levels:
 
         if self._chunk_rows is None:
             self._chunk_rows = cupy.empty(self.arcs // CHUNK + 1, self.dtype)
-            self.launch(
-                self._wide, "chunk_starts", self.vertices, self.row_offsets, self.vertices, self._chunk_rows
-            )
+            self._wide("chunk_starts", self.vertices, self.row_offsets, self.vertices, self._chunk_rows)
         whole = self.row_offsets, self.columns, self.vertices, numpy.int64(self.arcs), self._chunk_rows
         # As many warps as run at once: together they read a window that moves through the rows.
-        processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-        self.launch(self._wide, kernel, processors * 2048, *whole, *arguments)
+        self._wide(kernel, multiprocessors() * 2048, *whole, *arguments)
 
     def _search_wide(self, base: int, frontier: Frontier) -> Frontier:
         now = base + frontier.levels
         self._sweep("sweep_labels", self.marks, base, now)
         tally = self.new_tally()
-        self.launch(
-            self._wide,
-            "gather_labels",
-            self.vertices,
-            self.row_offsets,
-            self.marks,
-            self.vertices,
-            now + 1,
-            self.queue,
-            frontier.end,
-            tally,
-        )
-        found, arcs, longest, _ = (int(word) for word in tally.get())
-        return Frontier(frontier.end, frontier.end + found, arcs, longest, frontier.levels + 1)
+        labels = self.row_offsets, self.marks, self.vertices, now + 1
+        self._wide("gather_labels", self.vertices, *labels, self.queue, frontier.end, tally)
+        return frontier.next(tally)
 
     def _claim_wide(self, frontier: Frontier) -> None:
         import cupy
@@ -205,9 +184,7 @@ class Levels:
         if self._places is None:
             self._places = cupy.full(self.vertices, numpy.iinfo(self.dtype).max, self.dtype)
         span = frontier.begin, frontier.end
-        self.launch(
-            self._wide, "place_frontier", frontier.end - frontier.begin, self.queue, *span, self._places
-        )
+        self._wide("place_frontier", frontier.end - frontier.begin, self.queue, *span, self._places)
         self._sweep("sweep_claims", self._places, self.marks, *span)
 
     def _sort_level(self, frontier: Frontier) -> Frontier:
@@ -220,37 +197,15 @@ class Levels:
             self._keys = cupy.empty(self.vertices, cupy.uint64)
         bits = numpy.uint32(self.bits)
         tally = self.new_tally()
-        self.launch(
-            self._wide,
-            "gather_claims",
-            self.vertices,
-            self.marks,
-            self.rank,
-            self.vertices,
-            frontier.begin,
-            bits,
-            self._keys,
-            tally,
-        )
+        claims = self.marks, self.rank, self.vertices, frontier.begin
+        self._wide("gather_claims", self.vertices, *claims, bits, self._keys, tally)
         found = int(tally[0])
         keys = self._keys[:found]
         if found:
             keys.sort()
-        self.launch(
-            self._wide,
-            "write_level",
-            max(found, 1),
-            self.row_offsets,
-            keys,
-            found,
-            bits,
-            self.by_rank,
-            self.queue,
-            frontier.end,
-            tally,
-        )
-        _, arcs, longest, _ = (int(word) for word in tally.get())
-        return Frontier(frontier.end, frontier.end + found, arcs, longest, frontier.levels + 1)
+        level = self.row_offsets, keys, found, bits, self.by_rank, self.queue, frontier.end
+        self._wide("write_level", found, *level, tally)
+        return frontier.next(tally)
 
 
 def lies_on_host(array: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.csr.sort import LONG_ROW, sort_piece
+from gravel.kernels.index import index_bits
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
@@ -40,21 +41,12 @@ class Renumbering:
         offsets = self.row_offsets
         begin = int(offsets[first])
         columns = numpy.empty(int(offsets[last]) - begin, self._old_columns.dtype)
-        bits = max(1, (len(offsets) - 2).bit_length())
+        old = self._old_offsets, self._old_columns
+        names, made = (self._permutation, self._inverse), (offsets, begin, columns)
+        bits = index_bits(len(offsets) - 1)
 
         def move(low: int, high: int) -> Any:
-            return _move(
-                self._old_offsets,
-                self._old_columns,
-                self._permutation,
-                self._inverse,
-                offsets,
-                begin,
-                columns,
-                first + low,
-                first + high,
-                bits,
-            )
+            return _move(old, names, made, bits, first + low, first + high)
 
         long = run_blocks(move, row_blocks(offsets[first : last + 1]))
         for row in (row for found in long for row in found):
@@ -91,18 +83,19 @@ def _invert(
 
 @serial
 def _move(
-    old_offsets: NDArray[numpy.int64],
-    old_columns: NDArray[Any],
-    permutation: NDArray[Any],
-    inverse: NDArray[Any],
-    offsets: NDArray[numpy.int64],
-    begin: int,
-    columns: NDArray[Any],
+    old: tuple[NDArray[numpy.int64], NDArray[Any]],
+    names: tuple[NDArray[Any], NDArray[Any]],
+    made: tuple[NDArray[numpy.int64], int, NDArray[Any]],
+    bits: int,
     low: int,
     high: int,
-    bits: int,
 ) -> Any:
-    """Fill rows low to high; returns the numbers of those that are too long to be sorted here."""
+    """Fill rows low to high; returns the numbers of those that are too long to be sorted here.
+
+    `names` are the permutation and its inverse. The new columns begin with the arc `made[1]`.
+    """
+    (old_offsets, old_columns), (permutation, inverse) = old, names
+    offsets, begin, columns = made
     buffer = numpy.empty(LONG_ROW, columns.dtype)
     long = numpy.empty((offsets[high] - offsets[low]) // (LONG_ROW + 1), numpy.int64)
     found = 0

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.cuda.room import give_free_blocks_back
+from gravel.kernels.index import index_bits
 
 SOURCE = "kernels/order/renumber.cu"
 LONG_ROW = 1024  # arcs from which a block copies a row, not a warp
@@ -43,7 +45,7 @@ class Renumbering:
         permutation: Any,
         *,
         column_permutation: Any | None = None,
-        block: int = 256,
+        block: int = BLOCK,
         long_row: int = LONG_ROW,
     ) -> None:
         import cupy
@@ -51,18 +53,19 @@ class Renumbering:
         vertices = len(row_offsets) - 1
         if len(permutation) != vertices:
             raise ValueError(f"the permutation has {len(permutation)} entries; there are {vertices} vertices")
-        self._block, self._long_row = block, long_row
+        self._long_row = long_row
         self._old_offsets, self._old_columns = row_offsets, column_indices
         permutation = permutation.astype(column_indices.dtype, copy=False)
         self._new_columns = permutation if column_permutation is None else column_permutation
-        self._bits = max(1, (len(self._new_columns) - 1).bit_length())
-        self._kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function
+        self._bits = index_bits(len(self._new_columns))
+        vertex = vertex_macro(column_indices.dtype)
+        self._run = Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex).run
         self._inverse = cupy.full(vertices, numpy.uint64((1 << 64) - 1))
         self.row_offsets = cupy.zeros(vertices + 1, cupy.int64)
         if not vertices:
             return
         faults = cupy.zeros(1, cupy.uint64)
-        arrays = row_offsets, permutation, numpy.uint64(vertices), self._inverse, self.row_offsets[1:]
+        arrays = row_offsets, permutation, vertices, self._inverse, self.row_offsets[1:]
         self._run("invert", vertices, *arrays, faults)
         if int(faults[0]):
             raise ValueError(
@@ -96,17 +99,11 @@ class Renumbering:
         keys = cupy.empty(end - begin, cupy.uint64)
         long_rows = cupy.flatnonzero(cupy.diff(self.row_offsets[first : last + 1]) > self._long_row)
         graph = self._old_offsets, self._old_columns, self._new_columns, self._inverse, self.row_offsets
-        span = numpy.uint64(first), numpy.uint64(last), numpy.uint32(self._bits)
-        long = numpy.int64(self._long_row), long_rows, numpy.uint64(len(long_rows))
-        self._run("row_keys", (last - first) * 32, *graph, *span, *long, keys)
+        bits, long = numpy.uint32(self._bits), (numpy.int64(self._long_row), long_rows, len(long_rows))
+        self._run("row_keys", (last - first) * 32, *graph, first, last, bits, *long, keys)
         keys.sort()
-        count = numpy.uint64(end - begin)
-        self._run("key_columns", end - begin, keys, count, numpy.uint32(self._bits), columns)
+        self._run("key_columns", end - begin, keys, end - begin, bits, columns)
         return columns
-
-    def _run(self, name: str, items: int, *arguments: Any) -> None:
-        grid = (blocks_for(items, self._block, most=MOST_BLOCKS),)
-        self._kernel(name)(grid, (self._block,), arguments)
 
 
 def apply(
@@ -114,13 +111,11 @@ def apply(
     column_indices: Any,
     permutation: Any,
     *,
-    column_permutation: Any | None = None,
-    block: int = 256,
     arcs_at_once: int = ARCS_AT_ONCE,
-    long_row: int = LONG_ROW,
     out: Any = None,
+    **options: Any,
 ) -> tuple[Any, Any]:
-    """Renumber a whole graph; see `gravel.kernels.order.apply`, and `Renumbering` for `column_permutation`.
+    """Renumber a whole graph; see `gravel.kernels.order.apply`, and `Renumbering` for the options.
 
     Rows are made `arcs_at_once` arcs at a time (more only for one longer row), which need 16 bytes each
     beside the two graphs. `out` takes the columns; it and `column_indices` may be views of pinned memory.
@@ -129,14 +124,7 @@ def apply(
     import cupy
 
     columns = cupy.empty_like(column_indices) if out is None else out
-    renumbering = Renumbering(
-        row_offsets,
-        column_indices,
-        permutation,
-        column_permutation=column_permutation,
-        block=block,
-        long_row=long_row,
-    )
+    renumbering = Renumbering(row_offsets, column_indices, permutation, **options)
     done = 0
     for first, last in renumbering.ranges(arcs_at_once):
         upto = int(renumbering.row_offsets[last])

@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 
+Rows = tuple[NDArray[numpy.int64], NDArray[Any]]
+"""Row offsets (vertices + 1,) and columns (arcs,)."""
 
-def path(
-    forward: tuple[NDArray[numpy.int64], NDArray[Any]],
-    backward: tuple[NDArray[numpy.int64], NDArray[Any]],
-    source: int,
-    target: int,
-) -> NDArray[Any] | None:
+
+def path(forward: Rows, backward: Rows, source: int, target: int) -> NDArray[Any] | None:
     """Return the vertices of a shortest path from source to target, or None if there is none.
 
-    `forward` and `backward` are the rows of successors and of predecessors, as (row_offsets, column_indices).
+    `forward` and `backward` are the rows of successors and of predecessors.
     The smaller frontier is expanded, the forward one if both are equal, and the path through the first vertex
     that both sides know is taken: the path that NetworkX returns.
     """
@@ -27,29 +25,23 @@ def path(
         return numpy.array([source], dtype)
     before, after = numpy.zeros(n, dtype), numpy.zeros(n, dtype)
     ahead, behind = numpy.empty(n, dtype), numpy.empty(n, dtype)
-    middle = _search(*forward, *backward, source, target, before, after, ahead, behind)
+    middle = _search(forward, backward, source, target, before, after, ahead, behind)
     if middle < 0:
         return None
-    length = _trace(before, after, source, target, middle, ahead, False)
-    found = numpy.empty(length, dtype)
-    _trace(before, after, source, target, middle, found, True)
-    return found
+    back = _follow(before, middle, source, ahead)
+    on = _follow(after, middle, target, behind)
+    return numpy.concatenate([ahead[:back][::-1], behind[1:on]])
 
 
 @serial
 def _expand(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    queue: NDArray[Any],
-    first: int,
-    last: int,
-    own: NDArray[Any],
-    other: NDArray[Any],
+    rows: Rows, queue: NDArray[Any], first: int, last: int, own: NDArray[Any], other: NDArray[Any]
 ) -> tuple[int, int]:
     """Visit the neighbours of queue[first:last]; return where the queue ends then, and whom both sides know.
 
     The second value is the first vertex that the other side has visited, or -1.
     """
+    row_offsets, column_indices = rows
     tail = last
     for i in range(first, last):
         v = numpy.int64(queue[i])
@@ -66,10 +58,8 @@ def _expand(
 
 @serial
 def _search(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_indices: NDArray[Any],
+    forward: Rows,
+    backward: Rows,
     source: int,
     target: int,
     before: NDArray[Any],
@@ -91,42 +81,21 @@ def _search(
     middle = -1
     while middle < 0 and first < last and back_first < back_last:
         if last - first <= back_last - back_first:
-            tail, middle = _expand(row_offsets, column_indices, ahead, first, last, before, after)
+            tail, middle = _expand(forward, ahead, first, last, before, after)
             first, last = last, tail
         else:
-            tail, middle = _expand(back_offsets, back_indices, behind, back_first, back_last, after, before)
+            tail, middle = _expand(backward, behind, back_first, back_last, after, before)
             back_first, back_last = back_last, tail
     return middle
 
 
 @serial
-def _trace(
-    before: NDArray[Any],
-    after: NDArray[Any],
-    source: int,
-    target: int,
-    middle: int,
-    found: NDArray[Any],
-    write: bool,
-) -> int:
-    """Count the vertices of the path, and write them if `write`; `found` then has room for exactly these."""
-    length: Any = 1
-    v: Any = numpy.int64(middle)
-    while v != source:
+def _follow(towards: NDArray[Any], vertex: int, end: int, path: NDArray[Any]) -> int:
+    """Write the vertices on the way to an end, which is one of `_search`'s; returns how many."""
+    v, length = numpy.int64(vertex), 1
+    path[0] = v
+    while v != end:
+        v = numpy.int64(towards[v]) - 1
+        path[length] = v
         length += 1
-        v = numpy.int64(before[v]) - 1
-    if write:
-        place = length - 1
-        v = numpy.int64(middle)
-        found[place] = v
-        while v != source:
-            v = numpy.int64(before[v]) - 1
-            place -= 1
-            found[place] = v
-    v = numpy.int64(middle)
-    while v != target:
-        v = numpy.int64(after[v]) - 1
-        if write:
-            found[length] = v
-        length += 1
-    return int(length)
+    return length

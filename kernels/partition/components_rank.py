@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
+from gravel.kernels.partition.visits import smallest_each
 
 UNSENT = numpy.iinfo(numpy.int64).max
 """Larger than any label."""
@@ -50,15 +51,6 @@ def keep_smaller(places, values, labels):  # type: ignore[no-untyped-def]
         place = numpy.int64(places[position])
         value = numpy.int64(values[position])
         labels[place] = min(labels[place], value)
-
-
-def smallest_each(vertices: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Keep each vertex once, ascending, with the smallest of its values."""
-    order = numpy.lexsort((values, vertices))
-    vertices, values = vertices[order], values[order]
-    first = numpy.ones(len(vertices), numpy.bool_)
-    first[1:] = vertices[1:] != vertices[:-1]
-    return vertices[first], values[first]
 
 
 class ComponentsRank:

@@ -7,7 +7,6 @@ predecessor, and gets these alone, as 32-bit ids.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -15,8 +14,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.exchange import Endpoint, Groups, Ticket, post_arrays, swap, take_arrays
-from gravel.kernels.partition.rank_search import Bins, RankSearch, unique_smallest
+from gravel.kernels.exchange import Endpoint, Groups, Stopwatch, Ticket, post_arrays, swap, take_arrays
+from gravel.kernels.partition.rank_search import Bins, RankSearch
+from gravel.kernels.partition.visits import smallest_each
 
 Steps = Generator[Ticket, dict[int, Any], None]
 
@@ -34,18 +34,6 @@ def as_bits(answers: Sequence[NDArray[Any]]) -> NDArray[numpy.uint8]:
 def from_bits(bits: NDArray[Any], count: int) -> NDArray[numpy.bool_]:
     """Read what `as_bits` packed."""
     return numpy.unpackbits(bits, count=count).view(numpy.bool_)
-
-
-class Stopwatch:
-    """Milliseconds since it was made."""
-
-    def __init__(self) -> None:
-        self._since = time.perf_counter()
-
-    @property
-    def milliseconds(self) -> float:
-        """How many have passed."""
-        return (time.perf_counter() - self._since) * 1e3
 
 
 class Direct:
@@ -70,7 +58,7 @@ class Direct:
         for to in end.others:
             ids, tails = bins.of(to)
             if state.options.uniquify:
-                ids, tails = unique_smallest(ids, tails)
+                ids, tails = smallest_each(ids, tails)
             parcels[to] = ids
             self.sent_bytes += ids.nbytes
             self.local_bytes += ids.nbytes if to in self._mates else 0
@@ -81,7 +69,7 @@ class Direct:
         far = post_arrays(end, {to: parcels[to] for to in self._far}, self._far, most)
         came = {} if near is None else (yield near)
         if near is not None:
-            self.local_milliseconds += watch.milliseconds
+            self.local_milliseconds += watch.lap()
         ids, tails = bins.of(end.rank)
         state.receive(ids)
         if self._tree:

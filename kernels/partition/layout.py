@@ -79,11 +79,22 @@ def arc_count(subgraph: Subgraph) -> int:
     return int(subgraph.row_offsets[-1])
 
 
+def widest(part: RankGraph) -> int:
+    """Count the arcs of a rank's largest subgraph."""
+    return max(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
+
+
 def row_lengths(subgraph: Subgraph) -> NDArray[numpy.int64]:
     """Count the arcs of each row."""
     offsets = subgraph.row_offsets.astype(numpy.int64)
     lengths: NDArray[numpy.int64] = offsets[1:] - offsets[:-1]
     return lengths
+
+
+def find_delegate(delegates: NDArray[Any], vertex: int) -> int | None:
+    """Find the position of a vertex among the delegates, which ascend; None of a normal vertex."""
+    place = int(numpy.searchsorted(delegates, vertex))
+    return place if place < len(delegates) and int(delegates[place]) == vertex else None
 
 
 def mask_words(delegate_count: int) -> int:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.exchange import Endpoint, Groups, Ticket, post_arrays, take_arrays
-from gravel.kernels.partition.direct import Steps, Stopwatch, as_bits, from_bits, joined
+from gravel.kernels.exchange import Endpoint, Groups, Stopwatch, Ticket, post_arrays, take_arrays
+from gravel.kernels.partition.direct import Steps, as_bits, from_bits, joined
 from gravel.kernels.partition.rank_search import NOBODY, Bins, RankSearch
 
 Answers = Generator[Ticket, dict[int, Any], dict[int, Any]]
@@ -74,7 +74,7 @@ class LocalAllToAll:
             sizes = {origin: len(part) for origin, part in zip(self._origins, parts, strict=True)}
             records[twin] = _Joined(sizes, len(parcels[twin]), places)
         # What uniquify takes belongs to the local exchange, as in the paper's figure 8.
-        self.local_milliseconds += watch.milliseconds
+        self.local_milliseconds += watch.lap()
         most = state.options.message_bytes
         came = yield from take_arrays(post_arrays(end, parcels, groups.twins, most))
         for twin in groups.twins:

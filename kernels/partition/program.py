@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.exchange import Endpoint, Groups, Program, gather, swap
+from gravel.kernels.exchange import Endpoint, Groups, Program, Stopwatch, gather, swap
 from gravel.kernels.partition.direct import Direct
 from gravel.kernels.partition.local_all_to_all import LocalAllToAll
 from gravel.kernels.partition.masks import Reduction
@@ -55,20 +55,6 @@ class RankLabels:
     link_bytes: int | None = None  # read over the link to host memory
 
 
-class _Clock:
-    """Adds up the time between `start` and `stop`."""
-
-    def __init__(self) -> None:
-        self.milliseconds = 0.0
-        self._since = 0.0
-
-    def start(self) -> None:
-        self._since = time.perf_counter()
-
-    def stop(self) -> None:
-        self.milliseconds += (time.perf_counter() - self._since) * 1e3
-
-
 def search_program(
     end: Endpoint, state: RankSearch, source: int, *, max_depth: int | None = None, tree: bool = True
 ) -> Program[RankLabels]:
@@ -97,40 +83,33 @@ def search_program(
     while frontier and (max_depth is None or level < max_depth):
         backward = tuple(name for name, turned in state.backward.items() if turned)
         sent = reduction.sent_bytes, route.sent_bytes, route.local_bytes, route.local_milliseconds
-        visit, reduce, exchange = _Clock(), _Clock(), _Clock()
-        visit.start()
+        clock = Stopwatch()
         found = state.visit_delegates()
-        visit.stop()
-        reduce.start()
+        visit = clock.lap()
         begun = reduction.begin(found)
         if options.reduction == "blocking":
             found = yield from reduction.end(found, begun)
-        reduce.stop()
-        visit.start()
+        reduce = clock.lap()
         bins = state.visit_normals()
-        visit.stop()
-        exchange.start()
+        visit += clock.lap()
         yield from route.deliver(bins)
-        exchange.stop()
+        exchange = clock.lap()
         if options.reduction == "overlapped":
-            reduce.start()
             found = yield from reduction.end(found, begun)
-            reduce.stop()
-        visit.start()
+            reduce += clock.lap()
         was = normal, delegates
         normal, delegates = state.commit(found)
-        visit.stop()
-        exchange.start()
+        visit += clock.lap()
         frontier = delegates + sum((yield from gather(end, normal)))
-        exchange.stop()
+        exchange += clock.lap()
         level += 1
         records.append(
             LevelRecord(
                 *was,
                 backward,
-                visit.milliseconds,
-                reduce.milliseconds,
-                exchange.milliseconds,
+                visit,
+                reduce,
+                exchange,
                 reduction.sent_bytes - sent[0],
                 route.sent_bytes - sent[1],
                 route.local_milliseconds - sent[3],

@@ -16,7 +16,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.partition.directions import Ends, is_backward
-from gravel.kernels.partition.layout import RankGraph, local_count, mask_words
+from gravel.kernels.partition.layout import RankGraph, find_delegate, local_count, mask_words
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.visits import (
     NOBODY,
@@ -46,15 +46,6 @@ class Bins:
         """Give ids and tails for one rank."""
         mine = slice(self._starts[rank], self._starts[rank + 1])
         return self._ids[mine], self._tails[mine]
-
-
-def unique_smallest(ids: NDArray[Any], tails: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Keep each id once, with its smallest tail ("uniquify")."""
-    order = numpy.lexsort((tails, ids))
-    ids, tails = ids[order], tails[order]
-    first = numpy.ones(len(ids), numpy.bool_)
-    first[1:] = ids[1:] != ids[:-1]
-    return ids[first], tails[first]
 
 
 class RankSearch:
@@ -111,8 +102,8 @@ class RankSearch:
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends = {name: Ends(filled) for name, filled in self._filled.items()}
         self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
-        place = int(numpy.searchsorted(self.delegates, source))
-        if place < len(self.delegates) and int(self.delegates[place]) == source:
+        place = find_delegate(self.delegates, source)
+        if place is not None:
             self._delegate_frontier = numpy.array([place])
             self.delegate_distance[place] = 0
             self._seen[place >> 6] = numpy.uint64(1) << numpy.uint64(place & 63)

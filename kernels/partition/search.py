@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
@@ -20,11 +21,6 @@ from gravel.kernels.partition.layout import PartitionedGraph, RankGraph
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.program import RankLabels, search_program
 from gravel.kernels.partition.rank_search import RankSearch
-
-
-def predecessor_dtype(vertex_count: int) -> Any:
-    """Give the type of predecessors: int32 below 2^31 vertices, else int64."""
-    return numpy.int32 if vertex_count < 1 << 31 else numpy.int64
 
 
 def directions_of(labels: Sequence[Any]) -> tuple[str, ...]:
@@ -46,18 +42,6 @@ def put_together(
             distance[rank::ranks] = own.distance
         if predecessor is not None and own.predecessor is not None:
             predecessor[rank::ranks] = own.predecessor
-
-
-def check_output(output: str) -> None:
-    """Raise ValueError unless the output is one that a search can have."""
-    if output not in ("distance", "predecessor", "both"):
-        raise ValueError(f"output is {output!r}; it can be 'distance', 'predecessor' or 'both'")
-
-
-def check_source(source: int, vertex_count: int) -> None:
-    """Raise ValueError unless the source is a vertex."""
-    if not 0 <= source < vertex_count:
-        raise ValueError(f"source {source} is not in the graph; it has vertices 0 to {vertex_count - 1}")
 
 
 class LockStepSearch:

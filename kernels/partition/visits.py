@@ -11,7 +11,10 @@ an array, or encoded rows (`gravel.kernels.layouts.spans`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
+from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.spans import span, values_of
@@ -162,3 +165,12 @@ def keep_smallest(ids, candidates, scale, shift, level, distance, parents):  # t
         local = numpy.int64(ids[position])
         if distance[local] == level + 1:
             parents[local] = min(parents[local], numpy.int64(candidates[position]) * scale + shift)
+
+
+def smallest_each(ids: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Keep each id once, ascending, with the smallest of its values ("uniquify", where these are tails)."""
+    order = numpy.lexsort((values, ids))
+    ids, values = ids[order], values[order]
+    first = numpy.ones(len(ids), numpy.bool_)
+    first[1:] = ids[1:] != ids[:-1]
+    return ids[first], values[first]

@@ -13,6 +13,7 @@ from typing import Any
 
 DEVICE_TO_DEVICE = 3
 ANY_TO_ANY = 4
+"""cudaMemcpyDefault: the runtime tells from the pointers where they lead."""
 
 
 def export(array: Any) -> tuple[bytes, Callable[[], None]] | None:

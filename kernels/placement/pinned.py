@@ -106,7 +106,7 @@ def pin(array: NDArray[Any], host: Host | None = None) -> Pinned:
 
 
 def buffer(length: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised array on pages of its own, in huge pages where the system has them."""
+    """Return zeros on pages of their own, in huge pages where the system has them."""
     import numpy
 
     dtype = numpy.dtype(dtype)
@@ -122,12 +122,12 @@ def buffer(length: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def pinnable(length: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised array that can be pinned where it is, if it is large enough for that."""
+    """Return zeros that can be pinned where they are, if they are large enough for that."""
     import numpy
 
     if length * numpy.dtype(dtype).itemsize >= LEAST_IN_PLACE:
         return buffer(length, dtype)
-    return numpy.empty(length, dtype)
+    return numpy.zeros(length, dtype)
 
 
 def lines_begin(array: NDArray[Any]) -> bool:

@@ -10,6 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
+from gravel.kernels.point_to_point.counted import count_arcs
 from gravel.kernels.point_to_point.interface import Paths, checked_pairs
 from gravel.kernels.row_blocks import run_blocks
 from gravel.kernels.sssp.cpu.words import joined, lengthened
@@ -74,6 +75,9 @@ class CpuPairs:
         def answer(low: int, high: int) -> None:
             own = self._free.get()
             try:
+                if self._counted and not path:
+                    self._count(own, *(each[low:high] for each in (*ends, length)))
+                    return
                 for pair in range(low, high):
                     length[pair], way = self._answer(own, ends[0][pair], ends[1][pair], path)
                     ways[pair] = way
@@ -89,6 +93,11 @@ class CpuPairs:
             numpy.cumsum([len(way) for way in ways], out=offsets[1:])
             vertices = numpy.concatenate([numpy.empty(0, numpy.int64), *ways])
         return Paths(found, offsets, vertices, (time.perf_counter() - started) * 1e3)
+
+    def _count(self, own: Workspace, sources: Any, targets: Any, length: Any) -> None:
+        offsets, columns, _, back_offsets, back_columns, _ = self._graph
+        rows = offsets, columns, back_offsets, back_columns
+        count_arcs(*rows, sources, targets, self._unreached, own.when, own.touched, length)
 
     def _answer(self, own: Workspace, source: int, target: int, path: bool) -> tuple[Any, Any]:
         counts = numpy.zeros(4, numpy.int64)

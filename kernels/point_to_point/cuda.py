@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.point_to_point.interface import Paths, checked_pairs
 from gravel.kernels.sssp.cuda.memory import HUB
 from gravel.kernels.sssp.weights import WeightedRows
@@ -43,8 +43,7 @@ class CudaPairs:
     ) -> None:
         import cupy
 
-        if block % 32 or not 32 <= block <= 1024:
-            raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to 1024")
+        refuse_block(block)
         n = self._vertices = rows.vertices
         self._floats = rows.weights is not None and rows.is_float
         words = max(rows.words, reverse.words, key=lambda each: each.itemsize)

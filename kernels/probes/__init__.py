@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.parts import GATHERS, LOOKUPS
+from gravel.kernels.cuda import refuse_block
 from gravel.kernels.probes.timed import Probes
 from gravel.kernels.strategy import backend_of
 
@@ -35,8 +36,7 @@ def prepare(columns: Any, levels: Levels, vertex_count: int, *, block: int = 256
     block : threads of a block, a multiple of 32 from 32 to 1024; 256 is what `two_phase` runs with.
 
     """
-    if block % 32 or not 32 <= block <= 1024:
-        raise ValueError(f"block is {block}; it can be a multiple of 32 from 32 to 1024")
+    refuse_block(block)
     if backend_of(columns) == "cuda":
         from gravel.kernels.probes.cuda import CUDAProbes
 

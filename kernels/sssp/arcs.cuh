@@ -45,6 +45,21 @@ __device__ __forceinline__ T place_behind(T* counter) {
 
 constexpr i64 FOUR = 4;  // arcs that a lane has under way: what it loads of them does not wait for one another
 
+// What a lane loads of arcs first, first + stride and so on below end, FOUR at most: their ends, and the words of the
+// ways along them. `open` says which there are.
+template <class Weights>
+__device__ __forceinline__ void load_four(const VERTEX* columns, const Weights* weights, WORD word, i64 first,
+                                          i64 stride, i64 end, VERTEX (&v)[FOUR], WORD (&longer)[FOUR],
+                                          bool (&open)[FOUR]) {
+#pragma unroll
+    for (i64 k = 0; k < FOUR; ++k) {
+        open[k] = first + k * stride < end;
+        if (!open[k]) continue;
+        v[k] = columns[first + k * stride];
+        longer[k] = lengthened(word, weights[first + k * stride]);
+    }
+}
+
 // Calls relax(v, longer) for arcs first, first + stride and so on below end, FOUR at most, that shorten the way to
 // their end: `longer` is its word then.
 template <class Weights, class Relax>
@@ -53,13 +68,7 @@ __device__ __forceinline__ void relax_four(const VERTEX* columns, const Weights*
     VERTEX v[FOUR];
     WORD longer[FOUR];
     bool shorter[FOUR];
-#pragma unroll
-    for (i64 k = 0; k < FOUR; ++k) {
-        shorter[k] = first + k * stride < end;
-        if (!shorter[k]) continue;
-        v[k] = columns[first + k * stride];
-        longer[k] = lengthened(word, weights[first + k * stride]);
-    }
+    load_four(columns, weights, word, first, stride, end, v, longer, shorter);
     // A word that was read before others made it smaller costs an atomic, and nothing else.
 #pragma unroll
     for (i64 k = 0; k < FOUR; ++k) shorter[k] = shorter[k] && longer[k] < words[v[k]];

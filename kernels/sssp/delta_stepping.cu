@@ -255,13 +255,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             VERTEX v[FOUR];
             WORD longer[FOUR];
             bool tight[FOUR];
-#pragma unroll
-            for (i64 k = 0; k < FOUR; ++k) {
-                tight[k] = first + k * stride < last;
-                if (!tight[k]) continue;
-                v[k] = columns[first + k * stride];
-                longer[k] = lengthened(word, weights[first + k * stride]);
-            }
+            load_four(columns, weights, word, first, stride, last, v, longer, tight);
 #pragma unroll
             for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
 #pragma unroll

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gravel.kernels.exchange import Endpoint, Program, gather
+from gravel.kernels.exchange import Endpoint, Program, Stopwatch, gather
 from gravel.kernels.striped.rank import StripedRankSearch
 
 
@@ -47,17 +47,6 @@ class RankLabels:
     levels: tuple[LevelRecord, ...] = field(default=())
 
 
-class _Clock:
-    """Tells how long it is since the last asking, in milliseconds."""
-
-    def __init__(self) -> None:
-        self._since = time.perf_counter()
-
-    def lap(self) -> float:
-        before, self._since = self._since, time.perf_counter()
-        return (self._since - before) * 1e3
-
-
 def search_program(
     end: Endpoint, state: StripedRankSearch, source: int, *, max_depth: int | None = None
 ) -> Program[RankLabels]:
@@ -67,7 +56,7 @@ def search_program(
     records = []
     level = 0
     while max_depth is None or level < max_depth:
-        clock, own = _Clock(), state.frontier_size
+        clock, own = Stopwatch(), state.frontier_size
         bins = state.expand()
         expand = clock.lap()
         told = yield from gather(end, (own, bins.kept))

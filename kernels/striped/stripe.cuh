@@ -7,6 +7,7 @@
 
 #include "kernels/bfs/gather.cuh"
 #include "kernels/bfs/lookup.cuh"
+#include "kernels/cuda/lanes.cuh"
 #include "kernels/partition/device_barrier.cuh"
 
 constexpr u32 THREADS = 256;           // of a block at most, as kernels/striped/cuda/launch.py says
@@ -59,14 +60,4 @@ struct Window {
 template <class T>
 __device__ __forceinline__ void fill(T* values, u64 count, T value) {
     for (u64 i = global_thread(); i < count; i += global_threads()) values[i] = value;
-}
-
-// Add the vertices of some lanes to a list whose length is `tail`; all lanes call it.
-__device__ __forceinline__ void append(u32* list, u64* tail, bool mine, u32 vertex) {
-    u32 lanes = __ballot_sync(ALL_LANES, mine);
-    if (!lanes) return;
-    u64 base = 0;
-    if (lane_id() == 0) base = atomicAdd(tail, u64(__popc(lanes)));
-    base = __shfl_sync(ALL_LANES, base, 0);
-    if (mine) list[base + __popc(lanes & lanes_below())] = vertex;
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.strategy import backend_of, strategies_in
 
 __all__ = ["PACKAGE", "default_on", "strong_components"]
@@ -55,6 +54,8 @@ def strong_components(
     if name == "tarjan":
         return run(*rows, **tuning)  # type: ignore[no-any-return]
     if back_offsets is None:
+        from gravel.kernels.csr.reversed import reversed_rows
+
         back_offsets, back_columns, _ = reversed_rows(*rows)
     if len(row_offsets) != len(back_offsets) or len(column_indices) != len(back_columns):
         raise ValueError(

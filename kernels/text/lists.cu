@@ -49,11 +49,7 @@ extern "C" __global__ void count_tokens(const u8* __restrict__ text, u64 first, 
                 },
                 [&](u64) { ++line_count; });
         }
-        u32 total;
-        block_exclusive_sum(token_count, scratch, total);
-        if (threadIdx.x == 0) tokens[tile] = total;
-        block_exclusive_sum(line_count, scratch, total);
-        if (threadIdx.x == 0) lines[tile] = total;
+        write_counts(tile, token_count, line_count, scratch, tokens, lines);
     }
 }
 

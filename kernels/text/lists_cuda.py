@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.text.kinds import byte_kinds
 from gravel.kernels.text.pairs_cuda import MOST_BLOCKS, NONE, SCAN_BLOCK, TILE
 
@@ -31,7 +32,6 @@ class ListParser:
     comments : as of `kinds.byte_kinds`; a piece with a comment is left to the parser of the CPU.
     dtype : of the ids, uint32 or uint64.
     piece_bytes : the most that a piece takes.
-    block : threads of a block, a multiple of 32.
 
     """
 
@@ -46,7 +46,6 @@ class ListParser:
         comments: str,
         dtype: Any,
         piece_bytes: int,
-        block: int = 256,
     ) -> None:
         import cupy
 
@@ -57,7 +56,6 @@ class ListParser:
         self._tables = cupy.empty(tiles, numpy.uint32), cupy.empty(tiles, numpy.uint32)
         self._results = cupy.empty(3, numpy.uint64)
         self._fresh = cupy.asarray(numpy.array([0, 0, NONE], numpy.uint64))
-        self._block = block
 
     def parse(self, text: Any, first: int, end: int, row: int) -> ParsedRows | None:
         """Parse text[first:end], whose first line belongs to row `row`; None if the CPU must judge it.
@@ -69,7 +67,7 @@ class ListParser:
         tiles = -(-end // TILE)
         piece = text, numpy.uint64(first), numpy.uint64(end), self._kinds, numpy.uint64(tiles)
         module = load(SOURCE, ID=vertex_macro(self._dtype))
-        grid = (min(tiles, MOST_BLOCKS),), (self._block,)
+        grid = (min(tiles, MOST_BLOCKS),), (BLOCK,)
         self._results[:] = self._fresh
         module.get_function("count_tokens")(*grid, (*piece, *self._tables, self._results))
         scanned = *self._tables, numpy.uint64(tiles), self._results
@@ -81,7 +79,7 @@ class ListParser:
         module.get_function("mark_rows")(*grid, (*piece, *self._tables, row_tokens))
         shape = numpy.int32(self._skip), numpy.int32(self._weighted)
         counted = row_tokens, numpy.uint64(lines), numpy.uint64(max(0, self._rows - row)), *shape
-        over_lines = (blocks_for(lines, self._block, most=MOST_BLOCKS),), (self._block,)
+        over_lines = (blocks_for(lines, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
         module.get_function("count_arcs")(*over_lines, (*counted, arcs, self._results))
         row_arcs = cupy.zeros(lines + 1, numpy.uint32)
         cupy.cumsum(arcs, dtype=numpy.uint32, out=row_arcs[1:])
@@ -99,7 +97,6 @@ class ListParser:
 
 def add_imbalance(source: Any, target: Any, first: int, imbalance: Any, loops: Any) -> None:
     """Add arcs' fingerprints as `lists.add_imbalance` does, and their loops to `loops` (uint64, 1)."""
-    kernel = load(SOURCE, ID=vertex_macro(source.dtype)).get_function("add_imbalance")
-    count, length = len(source), len(imbalance)
-    numbers = numpy.uint64(count), numpy.uint64(first), numpy.uint64(length)
-    kernel((blocks_for(count, 256, most=MOST_BLOCKS),), (256,), (source, target, *numbers, imbalance, loops))
+    kernels = Kernels(SOURCE, most=MOST_BLOCKS, ID=vertex_macro(source.dtype))
+    given = source, target, len(source), first, len(imbalance), imbalance, loops
+    kernels.run("add_imbalance", len(source), *given)

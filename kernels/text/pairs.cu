@@ -49,11 +49,7 @@ extern "C" __global__ void count_rows(const u8* __restrict__ text, u64 first, u6
             line_count += __popc(ends);
             each_row(text, kinds, begin, first, end, ends, [&](u64) { ++row_count; });
         }
-        u32 total;
-        block_exclusive_sum(row_count, scratch, total);
-        if (threadIdx.x == 0) rows[tile] = total;
-        block_exclusive_sum(line_count, scratch, total);
-        if (threadIdx.x == 0) lines[tile] = total;
+        write_counts(tile, row_count, line_count, scratch, rows, lines);
     }
 }
 

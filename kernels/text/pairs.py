@@ -54,9 +54,7 @@ def parse_pairs(
     rows = 0
     lines = 0
     end = len(data)
-    delimited = False
-    for kind in kinds:
-        delimited |= kind == DELIMITER
+    delimited = (kinds == DELIMITER).any()
     separator = DELIMITER if delimited else BLANK
     plain = prefix < 0 and columns == 2 and source_column == 0 and target_column == 1
     while place < end:

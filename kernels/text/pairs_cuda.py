@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from gravel.kernels.cuda import load
+from gravel.kernels.cuda import load, vertex_macro
 from gravel.kernels.text.kinds import byte_kinds
 
 SOURCE = "kernels/text/pairs.cu"
@@ -14,7 +14,6 @@ TILE = 4096  # bytes, as in pairs.cu
 SCAN_BLOCK = 1024
 MOST_BLOCKS = 1 << 13
 NONE = (1 << 64) - 1
-_MACROS = {"uint32": "u32", "uint64": "u64"}
 
 
 class Counted(NamedTuple):
@@ -110,7 +109,7 @@ class PairParser:
         weight = cupy.empty(rows if self._weighted else 0, numpy.float64)
         self._results[:] = self._fresh
         tiles = -(-int(self._text[2]) // TILE)
-        module = load(SOURCE, ID=_MACROS[numpy.dtype(dtype).name])
+        module = load(SOURCE, ID=vertex_macro(numpy.dtype(dtype)))
         tables = *self._text, self._kinds, numpy.uint64(tiles), self._rows
         grid = (min(tiles, MOST_BLOCKS),), (self._block,)
         arguments = (*tables, *self._grammar, source, target, weight, self._results)

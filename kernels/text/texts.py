@@ -109,9 +109,7 @@ def split_texts(
     lines = 0
     filled = 0
     offsets[0] = 0
-    delimited = False
-    for kind in kinds:
-        delimited |= kind == DELIMITER
+    delimited = (kinds == DELIMITER).any()
     while place < len(data):
         kind = kinds[data[place]]
         if kind == BLANK:

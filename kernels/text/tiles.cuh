@@ -25,6 +25,16 @@ __device__ __forceinline__ u32 line_ends(const u8* text, u64 begin, u64 first, u
     return found;
 }
 
+// Writes what the threads of a block counted in a tile.
+__device__ __forceinline__ void write_counts(u64 tile, u32 item_count, u32 line_count, u32* scratch, u32* items,
+                                             u32* lines) {
+    u32 total;
+    block_exclusive_sum(item_count, scratch, total);
+    if (threadIdx.x == 0) items[tile] = total;
+    block_exclusive_sum(line_count, scratch, total);
+    if (threadIdx.x == 0) lines[tile] = total;
+}
+
 extern "C" __global__ void scan_tiles(u32* items, u32* lines, u64 tiles, u64* results) {
     __shared__ u32 scratch[WARP + 1];
     u32 items_before = 0, lines_before = 0, total;

@@ -10,8 +10,29 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 from gravel.kernels.verify.result import NAMED
+from gravel.kernels.verify.tree import faults_by_rule, parent_of
 
 EDGE_LEVELS, COMPONENT, TREE_ARCS, NEARER = 1, 2, 4, 8
+
+
+@serial
+def row_faults(level, parent, jumps, leaves, found, with_tree, deepest):  # type: ignore[no-untyped-def]
+    """Give the rules that a reached vertex breaks as bits, by what was seen along its row.
+
+    That is an arc over more than a level, one to an unreached vertex, and the predecessor, or without
+    predecessors a neighbour one level nearer.
+    """
+    faults = 0
+    if jumps:
+        faults |= EDGE_LEVELS
+    if leaves and level < deepest:
+        faults |= COMPONENT
+    if level > 0 and not found:
+        if not with_tree:
+            faults |= NEARER
+        elif parent >= 0:
+            faults |= TREE_ARCS
+    return faults
 
 
 @serial
@@ -23,7 +44,7 @@ def _faults_of(v, row_offsets, columns, levels, predecessor, symmetric, deepest)
     """
     level = levels[v]
     lowest = level - 1 if symmetric else numpy.int32(-1)
-    parent = numpy.int64(predecessor[v]) if len(predecessor) else numpy.int64(-1)
+    parent = parent_of(v, predecessor)
     jumps = False
     leaves = False
     has_parent = False
@@ -35,29 +56,21 @@ def _faults_of(v, row_offsets, columns, levels, predecessor, symmetric, deepest)
         leaves |= other < 0
         has_parent |= w == parent
         has_nearer |= other == level - 1
-    faults = 0
-    if jumps:
-        faults |= EDGE_LEVELS
-    if leaves and level < deepest:
-        faults |= COMPONENT
-    if symmetric and level > 0:
-        if len(predecessor):
-            if parent >= 0 and not has_parent:
-                faults |= TREE_ARCS
-        elif not has_nearer:
-            faults |= NEARER
-    return faults
+    with_tree = len(predecessor) > 0
+    found = not symmetric or (has_parent if with_tree else has_nearer)
+    return row_faults(level, parent, jumps, leaves, found, with_tree, deepest)
 
 
 @serial
-def _count(first, last, row_offsets, columns, levels, predecessor, symmetric, deepest, counts):  # type: ignore[no-untyped-def]
+def _count(first, last, row_offsets, columns, levels, predecessor, symmetric, deepest):  # type: ignore[no-untyped-def]
+    counts = numpy.zeros(4, numpy.int64)
     for v in range(first, last):
         if levels[v] < 0:
             continue
         faults = _faults_of(v, row_offsets, columns, levels, predecessor, symmetric, deepest)
-        if faults:
-            for rule in range(4):
-                counts[rule] += (faults >> rule) & 1
+        for rule in range(4):
+            counts[rule] += (faults >> rule) & 1
+    return counts
 
 
 @serial
@@ -141,11 +154,7 @@ class ArcPass:
         self._levels, self._predecessor = levels, predecessor
         self._rest = (levels, predecessor, symmetric, numpy.int64(deepest))
         blocks = row_blocks(row_offsets) if blocks is None else blocks
-        counts = numpy.zeros((len(blocks), 4), numpy.int64)
-        number = {block: place for place, block in enumerate(blocks)}
-        run_blocks(lambda a, b: _count(a, b, *self._graph, *self._rest, counts[number[a, b]]), blocks)
-        total = counts.sum(axis=0)
-        self.faults = {1 << rule: int(total[rule]) for rule in range(4)}
+        self.faults = faults_by_rule(lambda a, b: _count(a, b, *self._graph, *self._rest), blocks)
         self._missing: NDArray[Any] | None = None
         if not symmetric:
             self._check_towards(blocks, is_sorted)

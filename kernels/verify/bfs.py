@@ -22,6 +22,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS, ArcPass
+from gravel.kernels.verify.given import refuse_labels, refuse_sources
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import BFS
 from gravel.kernels.verify.tree import (
@@ -73,36 +74,21 @@ def check_bfs(
 
     """
     n = len(row_offsets) - 1
-    if distance is None and predecessor is None:
-        raise ValueError("there is neither a distance nor a predecessor to check")
-    for name, array in (("distance", distance), ("predecessor", predecessor)):
-        if array is not None and array.shape != (n,):
-            raise ValueError(f"{name} has shape {array.shape}; the graph has {n} vertices")
-    if not 0 <= source < n:
-        raise ValueError(f"source {source} is not in the graph, which has {n} vertices")
+    refuse_labels((n,), distance=distance, predecessor=predecessor)
+    refuse_sources([source], n)
     limit = n - 1 if max_depth is None else max_depth
     deepest = n if max_depth is None else max_depth
     parents = numpy.empty(0, numpy.int32) if predecessor is None else predecessor
     if distance is None:
-        return _check_tree_alone(
-            (row_offsets, column_indices, blocks), source, parents, limit, deepest, symmetric, is_sorted
-        )
-    faults = vertex_faults(distance, parents, source, limit)
-    vertex_rules = ("source", "tree", "tree_levels") if len(parents) else ("source",)
-    checks = []
-    for name in ("ranges", *vertex_rules):
-        rule = VERTEX_RULES.get(name, RANGES)
-        vertices = first_vertices(distance, parents, source, limit, rule, NAMED) if faults[rule] else ()
-        checks.append(Check(name, BFS[name], faults[rule], vertices))
-        if faults[RANGES]:
-            return checks
-    if faults[TREE] or faults[TREE_LEVELS]:
-        # Levels that fall along the tree prove it free of cycles; these do not, so walk it.
-        checks[2] = with_lost(levels_of(parents, source), checks[2])
+        checks, levels = check_tree(parents, source, limit)
+    else:
+        checks, levels = _check_vertices(distance, parents, source, limit)
+    if levels is None:
+        return checks
     arcs = ArcPass(
         row_offsets,
         column_indices,
-        distance,
+        levels,
         parents,
         symmetric=symmetric,
         is_sorted=is_sorted,
@@ -112,37 +98,30 @@ def check_bfs(
     return checks + _arc_checks(arcs, with_tree=len(parents) > 0)
 
 
+def _check_vertices(
+    distance: NDArray[Any], parents: NDArray[Any], source: int, limit: int
+) -> tuple[list[Check], NDArray[Any] | None]:
+    """Check what each vertex tells by itself; returns the distances, too, None where they are beyond use."""
+    faults = vertex_faults(distance, parents, source, limit)
+    vertex_rules = ("source", "tree", "tree_levels") if len(parents) else ("source",)
+    checks = []
+    for name in ("ranges", *vertex_rules):
+        rule = VERTEX_RULES.get(name, RANGES)
+        vertices = first_vertices(distance, parents, source, limit, rule, NAMED) if faults[rule] else ()
+        checks.append(Check(name, BFS[name], faults[rule], vertices))
+        if faults[RANGES]:
+            return checks, None
+    if faults[TREE] or faults[TREE_LEVELS]:
+        # Levels that fall along the tree prove it free of cycles; these do not, so walk it.
+        checks[2] = with_lost(levels_of(parents, source), checks[2])
+    return checks, distance
+
+
 def with_lost(levels: NDArray[Any], check: Check) -> Check:
     """Add the vertices whose predecessors do not lead to the source."""
     lost = numpy.flatnonzero(levels == LOST)
     vertices = sorted({*check.vertices, *(int(v) for v in lost[:NAMED])})[:NAMED]
     return Check(check.name, check.rule, max(check.faults, len(lost)), tuple(vertices))
-
-
-def _check_tree_alone(
-    graph: tuple[NDArray[Any], NDArray[Any], list[tuple[int, int]] | None],
-    source: int,
-    parents: NDArray[Any],
-    limit: int,
-    deepest: int,
-    symmetric: bool,
-    is_sorted: bool,
-) -> list[Check]:
-    checks, levels = check_tree(parents, source, limit)
-    if levels is None:
-        return checks
-    row_offsets, columns, blocks = graph
-    arcs = ArcPass(
-        row_offsets,
-        columns,
-        levels,
-        parents,
-        symmetric=symmetric,
-        is_sorted=is_sorted,
-        deepest=deepest,
-        blocks=blocks,
-    )
-    return checks + _arc_checks(arcs, with_tree=True)
 
 
 def check_tree(
@@ -152,18 +131,12 @@ def check_tree(
     n = len(parents)
     strange = numpy.flatnonzero((parents < -1) | (parents >= n))
     if len(strange):
-        return [Check("ranges", BFS["ranges"], len(strange), tuple(int(v) for v in strange[:NAMED]))], None
+        return [Check.of(BFS, "ranges", strange)], None
     levels = levels_of(parents, source)
     tree = with_lost(levels, Check("tree", BFS["tree"]))
     levels[levels == LOST] = -1
-    deep = numpy.flatnonzero(levels > limit)
-    rooted = int(parents[source] != -1)
-    checks = [
-        Check("ranges", BFS["ranges"], len(deep), tuple(int(v) for v in deep[:NAMED])),
-        Check("source", BFS["source"], rooted, (source,) * rooted),
-        tree,
-    ]
-    return checks, levels
+    ranges = Check.of(BFS, "ranges", numpy.flatnonzero(levels > limit))
+    return [ranges, Check.of(BFS, "source", [source] * int(parents[source] != -1)), tree], levels
 
 
 def _arc_checks(arcs: ArcPass, *, with_tree: bool) -> list[Check]:

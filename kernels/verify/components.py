@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 from gravel.kernels.verify.forest import plant, point_at_roots, unite
+from gravel.kernels.verify.given import refuse_labels
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import COMPONENTS
 
@@ -80,7 +81,7 @@ def check_components(
     ][:NAMED]
     vertices = tuple(v for v, _ in pairs)
     agree = Check("edges_agree", COMPONENTS["edges_agree"], sum(counts), vertices, tuple(pairs))
-    return [ranges, agree, *rest, _check("connected", numpy.flatnonzero(parents != component))]
+    return [ranges, agree, *rest, Check.of(COMPONENTS, "connected", numpy.flatnonzero(parents != component))]
 
 
 def check_parts(
@@ -98,7 +99,7 @@ def check_parts(
     checks, parents = _joined(row_offsets, column_indices, component, symmetric)
     if parents is None:
         return checks, 0.0
-    checks.append(_check("not_merged", numpy.flatnonzero(parents[component] != parents)))
+    checks.append(Check.of(COMPONENTS, "not_merged", numpy.flatnonzero(parents[component] != parents)))
     n = len(component)
     return checks, float(numpy.count_nonzero(parents == component)) / n if n else 1.0
 
@@ -108,18 +109,13 @@ def _joined(
 ) -> tuple[list[Check], NDArray[Any] | None]:
     """Check that labels are vertices and label themselves; then label the components independently."""
     n = len(row_offsets) - 1
-    if component.shape != (n,):
-        raise ValueError(f"component has shape {component.shape}; the graph has {n} vertices")
+    refuse_labels((n,), component=component)
     strange = numpy.flatnonzero((component < 0) | (component >= n))
     if len(strange):
-        return [_check("ranges", strange)], None
+        return [Check.of(COMPONENTS, "ranges", strange)], None
     everyone = numpy.arange(n, dtype=component.dtype)
     odd = numpy.flatnonzero((component > everyone) | (component[component] != component))
     del everyone
     parents = numpy.empty(n, column_indices.dtype)
     _join(row_offsets, column_indices, parents, symmetric)
-    return [_check("ranges", strange), _check("smallest", odd)], parents
-
-
-def _check(name: str, offenders: NDArray[Any]) -> Check:
-    return Check(name, COMPONENTS[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))
+    return [Check.of(COMPONENTS, "ranges", strange), Check.of(COMPONENTS, "smallest", odd)], parents

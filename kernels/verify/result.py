@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 NAMED = 5
 """Offenders that a broken rule names; more of them help nobody who reads the message."""
@@ -21,6 +23,13 @@ class Check:
     faults: int = 0
     vertices: tuple[int, ...] = ()
     arcs: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(
+        cls, rules: Mapping[str, str], name: str, offenders: Any, arcs: tuple[tuple[int, int], ...] = ()
+    ) -> Check:
+        """Make a check from all vertices that break the rule, ascending."""
+        return cls(name, rules[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]), arcs)
 
     @property
     def passed(self) -> bool:

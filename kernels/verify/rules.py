@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# In the order of kernels/verify/cuda/rules.cuh.
 BFS = {
     "ranges": "distances and predecessors are -1 or within the graph and max_depth",
     "source": "the source alone has distance 0, and no predecessor",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify.given import refuse_labels, refuse_sources
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.tree import LOST, levels_of
 
@@ -60,22 +61,19 @@ def check_sssp(
 
     """
     n = len(row_offsets) - 1
-    for name, array in (("distance", distance), ("predecessor", predecessor)):
-        if array is not None and array.shape != (n,):
-            raise ValueError(f"{name} has shape {array.shape}; the graph has {n} vertices")
+    refuse_labels((n,), distance=distance, predecessor=predecessor)
     if weights.shape != column_indices.shape:
         raise ValueError(f"there are {len(weights)} weights and {len(column_indices)} arcs")
-    if not 0 <= source < n:
-        raise ValueError(f"source {source} is not in the graph, which has {n} vertices")
+    refuse_sources([source], n)
     reached = numpy.isfinite(distance) if distance.dtype.kind == "f" else distance >= 0
     strange = ~reached & (distance != (numpy.inf if distance.dtype.kind == "f" else -1)) | (distance < -1)
     strange |= reached & (distance < 0)
     if predecessor is not None:
         strange |= (predecessor < -1) | (predecessor >= n)
     if strange.any():
-        return [_check("ranges", numpy.flatnonzero(strange))]
+        return [Check.of(RULES, "ranges", numpy.flatnonzero(strange))]
     rooted = distance[source] != 0 or (predecessor is not None and predecessor[source] != -1)
-    checks = [_check("ranges", ()), _check("source", [source] * bool(rooted))]
+    checks = [Check.of(RULES, "ranges", ()), Check.of(RULES, "source", [source] * bool(rooted))]
     exact = numpy.float64 if distance.dtype.kind == "f" else numpy.int64
     if weights.dtype not in EXACT[exact]:
         weights = weights.astype(exact)
@@ -83,18 +81,19 @@ def check_sssp(
     blocks = row_blocks(row_offsets)
     if predecessor is not None:
         levels = levels_of(predecessor, source)
-        checks.append(_check("tree", numpy.flatnonzero((levels == LOST) | ((levels >= 0) != reached))))
+        lost = (levels == LOST) | ((levels >= 0) != reached)
+        checks.append(Check.of(RULES, "tree", numpy.flatnonzero(lost)))
         has = numpy.zeros(n, numpy.uint8)
         run_blocks(lambda low, high: _mark_tree(*graph, predecessor, has, low, high), blocks)
         missing = numpy.flatnonzero((predecessor >= 0) & (has == 0))
         pairs = tuple((int(predecessor[v]), int(v)) for v in missing[:NAMED])
-        checks.append(_check("tree_arcs", missing, pairs))
+        checks.append(Check.of(RULES, "tree_arcs", missing, pairs))
     faults = numpy.zeros(n, numpy.uint8)
     run_blocks(lambda low, high: _find_faults(*graph, reached, faults, low, high), blocks)
     for name, rule in (("relaxed", RELAXED), ("component", COMPONENT)):
         found = numpy.flatnonzero(faults & rule)
         pairs = tuple((int(v), _offender(*graph, reached, int(v), rule)) for v in found[:NAMED])
-        checks.append(_check(name, found, pairs))
+        checks.append(Check.of(RULES, name, found, pairs))
     return checks
 
 
@@ -102,10 +101,6 @@ def skipped_sssp_checks(*, predecessor: bool) -> list[dict[str, str]]:
     """Say which checks a result without predecessors does not get, and why."""
     reason = "the result has no predecessors"
     return [] if predecessor else [{"check": name, "reason": reason} for name in ("tree", "tree_arcs")]
-
-
-def _check(name: str, found: Any, arcs: tuple[tuple[int, int], ...] = ()) -> Check:
-    return Check(name, RULES[name], len(found), tuple(int(v) for v in found[:NAMED]), arcs)
 
 
 @serial

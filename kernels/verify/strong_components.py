@@ -12,7 +12,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.given import refuse_labels
+from gravel.kernels.verify.result import Check
 
 RULES = {
     "ranges": "labels are vertices of the graph",
@@ -24,9 +25,7 @@ RULES = {
 
 
 def check_strong_components(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    component: NDArray[Any],
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], component: NDArray[Any]
 ) -> list[Check]:
     """Check labels of strongly connected components, on one thread.
 
@@ -39,11 +38,10 @@ def check_strong_components(
 
     """
     n = len(row_offsets) - 1
-    if component.shape != (n,):
-        raise ValueError(f"component has shape {component.shape}; the graph has {n} vertices")
+    refuse_labels((n,), component=component)
     strange = numpy.flatnonzero((component < 0) | (component >= n))
     if len(strange):
-        return [_check("ranges", strange)]
+        return [Check.of(RULES, "ranges", strange)]
     label = component.astype(numpy.int64)
     odd = numpy.flatnonzero((label > numpy.arange(n)) | (label[label] != label))
     queue, seen = numpy.empty(n, numpy.int64), numpy.empty(n, numpy.bool_)
@@ -55,11 +53,11 @@ def check_strong_components(
     first = numpy.searchsorted(label[members], numpy.arange(n + 1))
     left = _in_cycles(row_offsets, column_indices, label, members, first, numpy.zeros(n, numpy.int64), queue)
     return [
-        _check("ranges", strange),
-        _check("smallest", odd),
-        _check("from_label", unreached[0]),
-        _check("to_label", unreached[1]),
-        _check("acyclic", left),
+        Check.of(RULES, "ranges", strange),
+        Check.of(RULES, "smallest", odd),
+        Check.of(RULES, "from_label", unreached[0]),
+        Check.of(RULES, "to_label", unreached[1]),
+        Check.of(RULES, "acyclic", left),
     ]
 
 
@@ -134,7 +132,3 @@ def _in_cycles(
                         queue[size] = target
                         size += 1
     return numpy.flatnonzero(entering > 0)
-
-
-def _check(name: str, offenders: NDArray[Any]) -> Check:
-    return Check(name, RULES[name], len(offenders), tuple(int(v) for v in offenders[:NAMED]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -63,19 +64,23 @@ def levels_of(predecessor: NDArray[Any], source: int) -> NDArray[Any]:
 
 
 @serial
-def _faults_of(v, distance, predecessor, source, limit):  # type: ignore[no-untyped-def]
-    """Give the broken rules of one vertex as bits; `predecessor` is empty where there is none."""
+def parent_of(v, predecessor):  # type: ignore[no-untyped-def]
+    """Give the predecessor of a vertex, -1 where `predecessor` is empty."""
+    return numpy.int64(predecessor[v]) if len(predecessor) else numpy.int64(-1)
+
+
+@serial
+def vertex_fault(v, p, distance, with_tree, source, limit):  # type: ignore[no-untyped-def]
+    """Give the rule that a vertex with the predecessor p breaks as a bit, 0 for none."""
     n = len(distance)
     d = numpy.int64(distance[v])
-    has_predecessor = len(predecessor) > 0
-    p = numpy.int64(predecessor[v]) if has_predecessor else numpy.int64(-1)
     if d < -1 or d > limit or p < -1 or p >= n:
         return RANGES
     if v == source:
         return SOURCE if d != 0 or p != -1 else 0
     if d == 0:
         return SOURCE
-    if not has_predecessor:
+    if not with_tree:
         return 0
     if (d == -1) != (p == -1):
         return TREE
@@ -91,10 +96,10 @@ def _faults_of(v, distance, predecessor, source, limit):  # type: ignore[no-unty
 def _count(first, last, distance, predecessor, source, limit):  # type: ignore[no-untyped-def]
     counts = numpy.zeros(4, numpy.int64)
     for v in range(first, last):
-        faults = _faults_of(v, distance, predecessor, source, limit)
-        if faults:
-            for rule in range(4):
-                counts[rule] += (faults >> rule) & 1
+        parent = parent_of(v, predecessor)
+        fault = vertex_fault(v, parent, distance, len(predecessor) > 0, source, limit)
+        for rule in range(4):
+            counts[rule] += (fault >> rule) & 1
     return counts
 
 
@@ -104,7 +109,8 @@ def _collect(distance, predecessor, source, limit, rule, found):  # type: ignore
     for v in range(len(distance)):
         if filled == len(found):
             break
-        if _faults_of(v, distance, predecessor, source, limit) & rule:
+        parent = parent_of(v, predecessor)
+        if vertex_fault(v, parent, distance, len(predecessor) > 0, source, limit) & rule:
             found[filled] = v
             filled += 1
     return filled
@@ -122,9 +128,15 @@ def vertex_faults(
 
     """
     blocks = even_blocks(len(distance))
-    counts = run_blocks(lambda a, b: _count(a, b, distance, predecessor, source, limit), blocks)
-    total = numpy.sum(counts, axis=0)
-    return {1 << rule: int(total[rule]) for rule in range(4)}
+    return faults_by_rule(lambda a, b: _count(a, b, distance, predecessor, source, limit), blocks)
+
+
+def faults_by_rule(
+    count: Callable[[int, int], NDArray[numpy.int64]], blocks: list[tuple[int, int]]
+) -> dict[int, int]:
+    """Add up what a function counts in each block, by rule; keyed by the rules' bits."""
+    total = numpy.sum(run_blocks(count, blocks), axis=0)
+    return {1 << rule: int(faults) for rule, faults in enumerate(total)}
 
 
 def first_vertices(

@@ -19,7 +19,7 @@ from gravel.pipeline.cli.options import (
     selection_options,
 )
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit
+from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit, refuse_what_no_disk_holds
 from gravel.pipeline.progress.text_table import text_table
 from gravel.stages.urls import hidden
 
@@ -78,8 +78,11 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
         for key, status in found.statuses.items()
         if status.need is not None and status.state in ("will run", "waits")
     }
+    places = {key: plan.runs[key].location for key in needs}
+    stored = {key: need for key, need in needs.items() if plan.runs[key].keep}
     try:
-        refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs))
+        refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs), places)
+        refuse_what_no_disk_holds(stored, found.cache_root, places)
     except RequestError as error:
         return error
     return None

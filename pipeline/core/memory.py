@@ -7,12 +7,13 @@ the middle of a stage. Every stage states its need instead, and the driver adds 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import Location, Problem, RequestError, WorkflowError
 from gravel.stages.sizes import Need
 
 USABLE = 0.9
@@ -20,6 +21,10 @@ USABLE = 0.9
 
 MAX_NAMED = 3
 """Stages that a refusal names for each kind of memory, those that need most first; the others are counted."""
+
+MOST_COMPRESSED = 32
+"""How many times as large as on the disk a result may be stated: a distance of 4 bytes is stored in one, and
+compresses to an eighth where nearly all vertices have one of two distances."""
 
 HOST_MEMORY = "--host-memory"
 """What a capacity's source is called that was given as an option."""
@@ -142,21 +147,30 @@ def host_capacity(option: str | None = None) -> tuple[int, str]:
 
 
 def refuse_what_cannot_fit(
-    needs: Mapping[str, Need], capacity: Capacity, resident: Mapping[str, int] | None = None
+    needs: Mapping[str, Need],
+    capacity: Capacity,
+    resident: Mapping[str, int] | None = None,
+    places: Mapping[str, Location] | None = None,
 ) -> None:
     """Raise RequestError if stage runs need more than there is: which need most, and what would help.
 
-    `resident` has the bytes, by run, of its inputs that are in memory meanwhile.
+    `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `places` says where a
+    workflow has each run.
     """
     host_needs: dict[str, tuple[int, str]] = {}
     device_needs: dict[str, tuple[int, str]] = {}
     host, device, unkept = 0, 0, False
-    refused = [f"{key}: {need.refusal}" for key, need in needs.items() if need.refusal]
-    if refused:
-        raise RequestError(
-            f"this run cannot fit its own parameters: {'; '.join(refused)}",
-            hint="change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
+    refused = [
+        Problem(
+            f"this run cannot fit its own parameters: {key}: {need.refusal}",
+            "change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
+            (places or {}).get(key),
         )
+        for key, need in needs.items()
+        if need.refusal
+    ]
+    if refused:
+        raise WorkflowError(refused)
     for key, need in needs.items():
         beside = (resident or {}).get(key, 0)
         if need.host_bytes + beside > capacity.host_bytes:
@@ -207,6 +221,33 @@ def _largest(needs: Mapping[str, tuple[int, str]]) -> Iterator[str]:
     left = len(needs) - sum(map(len, named))
     if left:
         yield f"{left} smaller stage {'runs do' if left > 1 else 'run does'} not fit either"
+
+
+def refuse_what_no_disk_holds(
+    needs: Mapping[str, Need], folder: Path, places: Mapping[str, Location] | None = None
+) -> None:
+    """Raise RequestError for stage runs whose results cannot be stored on the disk of a folder.
+
+    Results are stated before they are compressed, and labels as wide as they may become. So one is refused
+    only where it is `MOST_COMPRESSED` times as large as what is free.
+    """
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    free = shutil.disk_usage(existing).free
+    refused = []
+    for key, need in needs.items():
+        size = sum(output.bytes for output in need.outputs)
+        if size > MOST_COMPRESSED * free:
+            refused.append(
+                Problem(
+                    f"the results of {key} have {format_bytes(size)} before they are compressed, and the "
+                    f"disk of the cache {folder} has {format_bytes(free)} free",
+                    f"ask for less: results of up to {format_bytes(MOST_COMPRESSED * free)} may fit if they "
+                    "compress well; or choose a cache on a larger disk with --cache or GRAVEL_CACHE",
+                    (places or {}).get(key),
+                )
+            )
+    if refused:
+        raise WorkflowError(refused)
 
 
 class Admission:

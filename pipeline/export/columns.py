@@ -212,11 +212,17 @@ def _measurement(one: Measurement, ids: FileIds) -> Columns:
 def _centrality(one: Centrality, ids: FileIds) -> Columns:
     import numpy
 
-    def cut(start: int, stop: int) -> Batch:
-        vertices = numpy.arange(start, stop) if one.vertex is None else one.vertex[start:stop]
-        return {"vertex": ids(vertices), one.measure: numpy.asarray(one.value[start:stop])}
+    ends = {"vertex": one.vertex} if one.target is None else {"source": one.vertex, "target": one.target}
 
-    return _sliced({"vertex": ids.dtype, one.measure: str(one.value.dtype)}, len(one.value), cut)
+    def cut(start: int, stop: int) -> Batch:
+        vertices = {
+            name: ids(numpy.arange(start, stop) if end is None else end[start:stop])
+            for name, end in ends.items()
+        }
+        return {**vertices, one.measure: numpy.asarray(one.value[start:stop])}
+
+    dtypes = {**dict.fromkeys(ends, ids.dtype), one.measure: str(one.value.dtype)}
+    return _sliced(dtypes, len(one.value), cut)
 
 
 def _paths(one: Paths, ids: FileIds) -> Columns:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from gravel.kernels.strategy import PACKAGES
+from gravel.kernels.algorithms import PACKAGES
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import EdgeList, Graph, Ordering, Traversal, VertexIds
 from gravel.stages.traversal.names import either

@@ -22,6 +22,7 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.workers.safe_path import safe_path_variables
 from gravel.stages.stage import Need
+from gravel.stages.turning import turned_extent
 
 
 class Compiling:
@@ -102,7 +103,7 @@ def search_job(
         "layout": layout,
         "strategy": asked.strategy,
         "output": asked.output if asked.output != "checks" else "both",
-        "symmetric": not size.directed,
+        "symmetric": not turned_extent(size, asked.direction).directed,
         "max_depth": asked.max_depth,
         **asked.tuning,
     }

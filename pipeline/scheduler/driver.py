@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit
+from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit, refuse_what_no_disk_holds
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker
 from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
@@ -204,7 +204,11 @@ class Driver:
                 if self._nodes[key].state not in ENDED:
                     failure = Failure("stage", str(error), error.problems[0].hint)
                     self._resolver.fail(self._nodes[key], failure)
-        refuse_what_cannot_fit(needs, self._environment.capacity, resident)
+        runs = self._plan.runs
+        places = {key: runs[key].location for key in needs}
+        refuse_what_cannot_fit(needs, self._environment.capacity, resident, places)
+        stored = {key: need for key, need in needs.items() if runs[key].keep}
+        refuse_what_no_disk_holds(stored, self._cache.root, places)
         waiting = [node.key for node in self._nodes.in_state(WANTED, WAITING)]
         self._compiling = compile_ahead(self._plan, waiting, found, self._environment)
 

@@ -37,7 +37,7 @@ def may_begin_early(node: Node) -> bool:
         and not (node.losses or node.damages or node.asks or node.forced)
         and node.expected_ids is None
         and node.previous_ids is None
-        and stage.ranks is None
+        and (stage.ranks is None or not stage.ranks(run.parameters))
         and not stage.is_timed(run.parameters)
         and not stage.files(run.parameters)
         and "graphs" not in stage.parameters.model_fields

@@ -237,7 +237,7 @@ class Placement:
         if own is None or len(free) < ranks:
             return None
         rank_group: tuple[str, ...] = ()
-        if node.run.stage.ranks is not None or ranks > 1:
+        if ranks_of(node) or ranks > 1:
             others = [worker_slot.name for worker_slot in free if worker_slot is not own]
             rank_group = (own.name, *others[: ranks - 1])
         for host, size in self._bytes_by_host(need, rank_group or (own.name,)).items():

@@ -116,6 +116,7 @@ def extent_of(
         ranks=attributes.get("ranks") or 0,
         striped=attributes.get("scheme") == "striped",
         weighted="weights" in arrays or attributes.get("algorithm") == "sssp",
+        direction=attributes.get("direction", "out"),
     )
 
 

@@ -36,8 +36,10 @@ class Services(Protocol):
     reserved: int
     write_behind: WriteBehind
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function in parallel and yield in order."""
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
+        """Apply the function in parallel and yield in order; see `gravel.stages.context.Context`."""
         ...
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
@@ -97,9 +99,11 @@ class WorkerContext:
             return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
         return self._writer.sink(dtype, row_shape, rows=rows)
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
         """Apply a module-level function to each item, in parallel, yielding results in order."""
-        return self._services.map(function, items)
+        return self._services.map(function, items, on_reserved=on_reserved)
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run `function(rank_context, item)` for all items at the same time, one per worker."""

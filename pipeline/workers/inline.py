@@ -43,8 +43,12 @@ class InlineServices:
         self.write_behind = write_behind
         self.written = written
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function on threads of this process."""
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
+        """Apply the function on threads of this process; no worker is reserved here."""
+        if on_reserved:
+            return map(function, items)
         return map_threads(function, items, self._threads)
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:

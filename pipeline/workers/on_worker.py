@@ -113,14 +113,21 @@ class DaskServices:
         """Return the summed peaks of the other processes that ran items of this stage."""
         return sum(self._peaks.values())
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
         """Spread the items over the cluster, and over threads of its processes where a stage may use several.
 
         No more are in flight than over the threads of a single worker, unless workers are more than threads.
+        Those that are `on_reserved` go to the workers of the rank group, one at a time to each.
         """
         from distributed import get_client
 
         client = get_client()
+        if on_reserved:
+            reserved = self._task.rank_group
+            single = ([item] for item in items)
+            return self._map_workers(client, function, single, len(reserved) * AHEAD, reserved)
         workers = len(client.scheduler_info()["workers"])
         if workers <= 1:
             return map_threads(function, items, self._task.machine.threads)
@@ -128,7 +135,12 @@ class DaskServices:
         return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
 
     def _map_workers(
-        self, client: Any, function: Callable[[Item], Result], groups: Iterable[list[Item]], ahead: int
+        self,
+        client: Any,
+        function: Callable[[Item], Result],
+        groups: Iterable[list[Item]],
+        ahead: int,
+        workers: Sequence[str] | None = None,
     ) -> Iterator[Result]:
         from distributed.scheduler import KilledWorker
 
@@ -150,7 +162,10 @@ class DaskServices:
         try:
             for group in groups:
                 name = item_prefix(self._task.run, self._task.key) + uuid.uuid4().hex
-                waiting.append(client.submit(run_items, function, group, key=name, pure=False, priority=10))
+                future = client.submit(
+                    run_items, function, group, key=name, pure=False, priority=10, workers=workers
+                )
+                waiting.append(future)
                 if len(waiting) >= ahead:
                     yield from next_results()
             while waiting:

@@ -1,9 +1,9 @@
-"""Batches of searches, one after another, which a later run goes on from."""
+"""Batches of searches, in the order of their sources, which a later run goes on from."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,45 +15,54 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, "NDArray[Any]"]
 
 
+@dataclass(frozen=True)
+class Batch:
+    """A batch that is done: the sources up to `end`. `began` is the time of its start (`time.time`)."""
+
+    end: int
+    began: float
+    milliseconds: float
+    worker: int = 0
+
+
 @dataclass
 class Batches:
-    """The batches that are done: `ends[i]` sources, or another `unit`, after the i-th.
+    """The batches that are done, of sources or another `unit`.
 
-    `milliseconds[i]` is what it took. An earlier run searched from the first `resumed` of the sources.
+    An earlier run searched from the first `resumed` of the sources. `names` are those of the workers of this
+    run, where several searched.
     """
 
     context: Context
     total: int
     unit: str = "sources"
     resumed: int = 0
-    ends: list[int] = field(default_factory=list)
-    milliseconds: list[float] = field(default_factory=list)
-
-    @property
-    def done(self) -> int:
-        """Sources that were searched from."""
-        return self.ends[-1] if self.ends else 0
+    done: int = 0
+    names: list[str] = field(default_factory=list)
+    _all: list[Batch] = field(default_factory=list)
+    _since: float = field(default_factory=time.time)
 
     def run(
         self,
-        sources: NDArray[Any],
-        batch: int,
-        search: Callable[[int, int], None],
+        sources: int,
+        searched: Callable[[int], Iterator[Batch]],
         state: Callable[[int], Arrays],
         restore: Callable[[int, Arrays], None],
         form: str,
     ) -> None:
-        """Search batch by batch: `search(first, last)` from the sources at these positions.
+        """Go through the batches of so many sources: `searched(first)` searches from those at `first` on.
 
         `state(done)` is what has been found so far, and `restore(done, state)` takes it over. A state of
         another `form` is of no use: its sums are rounded differently.
         """
         import numpy
 
+        self._since = time.time()
         checkpoint = self.context.checkpoint()
         found = checkpoint.load()
         if found is not None and bytes(found["form"]).decode() == form:
-            self.begin(found["ends"].tolist(), found["milliseconds"].tolist())
+            columns = (found[name].tolist() for name in ("ends", "began", "milliseconds", "workers"))
+            self.begin([Batch(*row) for row in zip(*columns, strict=True)])
             restore(self.done, found)
         elif found is not None:
             self.context.log("an earlier run searched in another form, so this one starts anew")
@@ -62,35 +71,59 @@ class Batches:
             return {
                 **state(self.done),
                 "form": numpy.frombuffer(form.encode(), numpy.uint8),
-                "ends": numpy.array(self.ends, numpy.int64),
-                "milliseconds": numpy.array(self.milliseconds),
+                "ends": numpy.array([each.end for each in self._all], numpy.int64),
+                "began": numpy.array([each.began - self._since for each in self._all]),
+                "milliseconds": numpy.array([each.milliseconds for each in self._all]),
+                "workers": numpy.array([each.worker for each in self._all], numpy.int64),
             }
 
-        while self.done < len(sources):
-            first, began = self.done, time.perf_counter()
-            last = min(first + batch, len(sources))
-            search(first, last)
-            self.note(last, (time.perf_counter() - began) * 1e3)
-            if last < len(sources):
+        for batch in searched(self.done):
+            self.note(batch)
+            if self.done < sources:
                 checkpoint.save(kept)
 
-    def note(self, end: int, milliseconds: float) -> None:
+    def note(self, batch: Batch) -> None:
         """Count a batch that is done."""
-        self.ends.append(end)
-        self.milliseconds.append(milliseconds)
-        self.context.progress(end, self.total, self.unit)
+        self._all.append(batch)
+        self.done = batch.end
+        self.context.progress(self.done, self.total, self.unit)
 
-    def begin(self, ends: list[int], milliseconds: list[float]) -> None:
-        """Take over the batches of an earlier run."""
-        self.ends, self.milliseconds = ends, milliseconds
-        self.resumed = self.done
+    def begin(self, batches: list[Batch]) -> None:
+        """Take over the batches of an earlier run, which began so many seconds after its searches."""
+        until = max((each.began + each.milliseconds / 1e3 for each in batches), default=0.0)
+        self._since = time.time() - until
+        self._all = [
+            Batch(each.end, self._since + each.began, each.milliseconds, each.worker) for each in batches
+        ]
+        self.done = self.resumed = batches[-1].end if batches else 0
         self.context.log(f"goes on after {self.done:,} of {self.total:,} {self.unit} of an earlier run")
         self.context.progress(self.done, self.total, self.unit)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the batches as an artifact has them."""
-        begins = [0, *self.ends[:-1]]
+        begins = [0, *(each.end for each in self._all)][:-1]
         return [
-            {"sources": end - begin, "milliseconds": taken, "resumed": end <= self.resumed}
-            for begin, end, taken in zip(begins, self.ends, self.milliseconds, strict=True)
+            {
+                "sources": each.end - begin,
+                "began": max(0.0, 1e3 * (each.began - self._since)),
+                "milliseconds": each.milliseconds,
+                "worker": each.worker,
+                "resumed": each.end <= self.resumed,
+            }
+            for begin, each in zip(begins, self._all, strict=True)
         ]
+
+
+def one_by_one(
+    sources: int, batch: int, search: Callable[[int, int], None]
+) -> Callable[[int], Iterator[Batch]]:
+    """Return what searches batch by batch in this process: `search(first, last)` of the sources."""
+
+    def searched(first: int) -> Iterator[Batch]:
+        while first < sources:
+            last, began, clock = min(first + batch, sources), time.time(), time.perf_counter()
+            search(first, last)
+            yield Batch(last, began, (time.perf_counter() - clock) * 1e3)
+            first = last
+
+    return searched

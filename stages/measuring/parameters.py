@@ -8,39 +8,70 @@ from pydantic import ByteSize, Field, model_validator
 
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.parameters import RandomSources, VertexSources
+from gravel.stages.turning import Direction
 
 
 class CentralityParameters(Parameters):
     """What to compute, and for which vertices."""
 
-    measure: Literal["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"]
+    measure: Literal[
+        "closeness",
+        "harmonic",
+        "eccentricity",
+        "neighbourhood",
+        "average_path_length",
+        "betweenness",
+        "edge_betweenness",
+    ]
     """`closeness` is the reciprocal of the mean distance, times the share of vertices that are reached.
-    `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance within the
-    component. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
-    `betweenness` is the share of shortest paths between two others that go through the vertex."""
+    `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance to a
+    vertex that is reached. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
+    `average_path_length` is the mean distance to the vertices that are reached, and of drawn vertices an
+    estimate for the graph. `betweenness` is the share of shortest paths between two others that go through
+    the vertex, and `edge_betweenness` that of shortest paths through each edge."""
     vertices: Literal["all"] | RandomSources | VertexSources = "all"
-    """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`."""
+    """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`, each once."""
     hops: Annotated[int, Field(ge=0)] | None = None
-    """The distance up to which `neighbourhood` counts."""
+    """The distance up to which `neighbourhood` counts; beyond the largest, all that is reached."""
     sources: Literal["all"] | RandomSources = "all"
-    """From which vertices `betweenness` searches: `all`, or `{random: k, seed: s}` for an estimate."""
+    """Where searches of `betweenness`, also of edges, begin: `all`, or `{random: k, seed: s}` to estimate."""
     normalized: bool = True
     """Divide `betweenness` by the number of pairs of other vertices."""
     endpoints: bool = False
     """Count a path for its ends, too, in `betweenness`."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """With which the mean of the graph lies between the bounds of `average_path_length`."""
+    direction: Direction = "out"
+    """Of a directed graph, take distances from the vertex along arcs (`out`), those to it (`in`), or let arcs
+    lead both ways. NetworkX has `in` for closeness and harmonic centrality, and `out` for eccentricity."""
     memory: ByteSize | None = Field(default=None, gt=0)
     """The most memory that a batch of searches may take beside the graph; by default all that is there."""
+    workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
+    """Workers, of one GPU each on GPUs, that search batches at the same time and hold the whole graph each.
+    `auto` takes several GPUs where that is predicted to save time. Results are the same with any number."""
+
+    @property
+    def of_paths(self) -> bool:
+        """Whether shortest paths are counted, from `sources`."""
+        return self.measure in ("betweenness", "edge_betweenness")
 
     @model_validator(mode="after")
     def _fit_together(self) -> CentralityParameters:
         if (self.hops is None) == (self.measure == "neighbourhood"):
             told = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
             raise ValueError(f"{self.measure} {told}")
-        if self.measure == "betweenness" and self.vertices != "all":
-            raise ValueError("betweenness is computed for all vertices; sources says from which to search")
-        own = {"sources", "normalized", "endpoints"} & self.model_fields_set
-        if self.measure != "betweenness" and own:
+        if self.of_paths and self.vertices != "all":
+            raise ValueError(f"{self.measure} is computed for all; sources says from which to search")
+        if self.measure == "average_path_length" and isinstance(self.vertices, VertexSources):
+            raise ValueError(
+                "average_path_length needs vertices that are drawn, or all; chosen ones bound nothing"
+            )
+        own = {"sources", "normalized"} & self.model_fields_set
+        if not self.of_paths and own:
             raise ValueError(f"{self.measure} takes no {min(own)}; only betweenness does")
+        for name, measure in (("endpoints", "betweenness"), ("confidence", "average_path_length")):
+            if name in self.model_fields_set and self.measure != measure:
+                raise ValueError(f"{self.measure} takes no {name}; only {measure} does")
         if isinstance(self.vertices, VertexSources):
             listed = self.vertices.vertices
             twice = next((each for i, each in enumerate(listed) if each in listed[:i]), None)

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.measuring.batches import Arrays, Batches
+from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
+from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.kernels.distances.aggregates import Aggregates
     from gravel.stages.context import Context
+    from gravel.stages.measuring.over_workers import Workers
     from gravel.stages.measuring.parameters import CentralityParameters
     from gravel.stages.traversal.graph import SearchedGraph
+
+Over = Callable[[int], "Workers"]
+"""Makes workers ready for so many sources."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Values, the batches that found them, and their form; of edges with their `ends`, (2, edges)."""
+
+    value: NDArray[Any]
+    batches: Batches
+    form: str
+    ends: NDArray[Any] | None = None
+    estimate: dict[str, float | None] | None = None
 
 
 def of_vertices(
@@ -21,9 +41,11 @@ def of_vertices(
     graph: SearchedGraph,
     starts: NDArray[Any],
     memory: int,
-) -> tuple[NDArray[Any], Batches, str]:
-    """Return the measure of each start, from a search of its own; the batches; and their form."""
-    from gravel.kernels.distances import many
+    over: Over | None,
+) -> Found:
+    """Find the measure of each start, from a search of its own."""
+    import numpy
+
     from gravel.kernels.distances.aggregates import Aggregates
     from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step
@@ -31,49 +53,54 @@ def of_vertices(
     found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
     form = "none"
     if len(starts):
-        order = in_step(graph.row_offsets, graph.columns, starts)
+        order = in_step(graph.row_offsets, graph.columns, starts) if graph.symmetric else None
         sources = starts if order is None else starts[order]
-        searches = many.prepare(
-            graph.row_offsets,
-            graph.columns,
-            symmetric=True,
-            sources=len(starts),
-            max_depth=parameters.hops,
-            memory=memory,
-        )
-        form = "one by one" if searches.independent else f"{searches.batch} together"
 
-        def restore(done: int, state: Arrays) -> None:
-            for name, array in _sums(found.part(0, done)).items():
-                array[:] = state[name]
+        def take(first: int, last: int, sums: Arrays) -> None:
+            for name in SUMS:
+                getattr(found, name)[first:last] = sums[name]
 
-        batches.run(
-            sources,
-            searches.batch,
-            lambda first, last: searches.run(sources[first:last], found.part(first, last)),
-            lambda done: _sums(found.part(0, done)),
-            restore,
-            "sums of sources",  # they are the same in every form
-        )
+        here = None if over else Here(searcher_of(graph, parameters, len(starts), memory))
+        with over(len(starts)) if over else nullcontext(here) as there:
+            form, batches.names = there.form, there.names
+            batches.run(
+                len(sources),
+                there.searched(sources, take),
+                lambda done: {name: getattr(found, name)[:done] for name in SUMS},
+                lambda done, state: take(0, done, state),
+                there.rounding,
+            )
         if order is not None:
             found = found.back(order)
     value: NDArray[Any]
     if parameters.measure == "closeness":
         value = closeness(found, graph.vertex_count)
+    elif parameters.measure == "average_path_length":
+        value = found.total / numpy.maximum(1, found.reached - 1)
     else:
         name = {"harmonic": "reciprocal", "neighbourhood": "reached"}
         value = getattr(found, name.get(parameters.measure, parameters.measure))
-    return value, batches, form
+    estimate = None
+    if parameters.measure == "average_path_length":
+        estimate = _estimate(found, parameters.confidence, graph)
+    return Found(value, batches, form, estimate=estimate)
 
 
-def _sums(found: Any) -> Arrays:
-    return {name: getattr(found, name) for name in ("reached", "total", "reciprocal", "eccentricity")}
+def _estimate(found: Aggregates, confidence: float, graph: SearchedGraph) -> dict[str, float | None]:
+    import math
+
+    import numpy
+
+    from gravel.kernels.distances.average import mean_distance
+
+    candidates = int(numpy.count_nonzero(numpy.diff(graph.first_offsets)))
+    bounds = zip(("value", "low", "high"), mean_distance(found, candidates, confidence), strict=True)
+    finite = {name: each if math.isfinite(each) else None for name, each in bounds}
+    return {**finite, "confidence": confidence}
 
 
-def all_eccentricities(
-    context: Context, graph: SearchedGraph, memory: int
-) -> tuple[NDArray[Any], Batches, str]:
-    """Return the eccentricities of all vertices by bounds, in the order of the rows.
+def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> Found:
+    """Find the eccentricities of all vertices by bounds, in the order of the rows.
 
     A batch is what a step decides, by searches that bound others or by searches from the undecided.
     """
@@ -84,12 +111,12 @@ def all_eccentricities(
 
     checkpoint, batches = context.checkpoint(), Batches(context, graph.vertex_count, "vertices")
     found = checkpoint.load()
-    began = time.perf_counter()
+    began = time.time()
 
     def progress(done: int, total: int) -> None:
         nonlocal began
-        now = time.perf_counter()
-        batches.note(done, (now - began) * 1e3)
+        now = time.time()
+        batches.note(Batch(done, began, (now - began) * 1e3))
         began = now
 
     def keep(lower: Any, upper: Any) -> None:
@@ -98,7 +125,7 @@ def all_eccentricities(
     known = None
     if found is not None:
         known = found["lower"], found["upper"]
-        batches.begin([int(numpy.count_nonzero(known[0] == known[1]))], [0.0])
+        batches.begin([Batch(int(numpy.count_nonzero(known[0] == known[1])), 0.0, 0.0)])
     values = eccentricities(
         graph.row_offsets,
         graph.columns,
@@ -109,7 +136,7 @@ def all_eccentricities(
         keep=keep,
     )
     value: NDArray[Any] = on_host(values)
-    return value, batches, "bounds"
+    return Found(value, batches, "bounds")
 
 
 def all_betweenness(
@@ -119,34 +146,62 @@ def all_betweenness(
     sources: NDArray[Any],
     candidates: int,
     memory: int,
-) -> tuple[NDArray[Any], Batches, str]:
-    """Return the betweenness of all vertices in the order of the rows, from some of the `candidates`.
+    over: Over | None,
+) -> Found:
+    """Find the betweenness of all vertices in the order of the rows, or of edges, from some `candidates`.
 
     Vertices without arcs are no candidates: they have no share in any path.
     """
     import numpy
 
-    from gravel.kernels.betweenness.sums import arranged, prepare, scale
+    from gravel.kernels.betweenness.edges import sums_of_edges
+    from gravel.kernels.betweenness.sums import arranged, scale
+    from gravel.kernels.placement.device_copies import on_host
 
-    batches = Batches(context, len(sources))
-    if not len(sources):
-        return numpy.zeros(graph.vertex_count), batches, "none"
+    of_arcs = parameters.measure == "edge_betweenness"
+    batches, form = Batches(context, len(sources)), "none"
     rows = graph.row_offsets, graph.columns
-    sources = arranged(rows, rows, sources)
-    sums = prepare(rows, rows, sources=len(sources), endpoints=parameters.endpoints, memory=memory)
-    batches.run(
-        sources,
-        sums.batch,
-        lambda first, last: sums.run(sources[first:last]),
-        lambda done: {"sums": sums.get()},
-        lambda done, state: sums.set(state["sums"]),
-        sums.form,
+    total = numpy.zeros(graph.arc_count if of_arcs else graph.vertex_count)
+    if len(sources):
+        if graph.symmetric:
+            sources = arranged(rows, rows, sources)
+        if over is None:
+            sums = Shares(graph, parameters, len(sources), memory).sums
+            batches.run(
+                len(sources),
+                one_by_one(len(sources), sums.batch, lambda first, last: sums.run(sources[first:last])),
+                lambda done: {"sums": sums.get()},
+                lambda done, state: sums.set(state["sums"]),
+                sums.form,
+            )
+            form, total = sums.form, sums.get()
+        else:
+            with over(len(sources)) as there:
+                form, batches.names = there.form, there.names
+                batches.run(
+                    len(sources),
+                    there.searched(sources, lambda first, last, found: _add_up(total, found["parts"])),
+                    lambda done: {"sums": total},
+                    lambda done, state: numpy.copyto(total, state["sums"]),
+                    there.rounding,
+                )
+        total *= scale(
+            graph.vertex_count,
+            normalized=parameters.normalized,
+            directed=not graph.symmetric,
+            endpoints=parameters.endpoints,
+            of_arcs=of_arcs,
+            sampled=len(sources) / candidates,
+        )
+    if not of_arcs:
+        return Found(total, batches, form)
+    ends, values = sums_of_edges(
+        *map(on_host, rows), total, directed=not graph.symmetric, permutation=graph.permutation
     )
-    factor = scale(
-        graph.vertex_count,
-        normalized=parameters.normalized,
-        directed=False,
-        endpoints=parameters.endpoints,
-        sampled=len(sources) / candidates,
-    )
-    return sums.get() * factor, batches, sums.form
+    return Found(values, batches, form, ends=ends)
+
+
+def _add_up(total: NDArray[Any], parts: NDArray[Any]) -> None:
+    """Add the sums of parts in their order: any other is rounded differently."""
+    for part in parts:
+        total += part

@@ -354,7 +354,8 @@ class GangSearch:
         import numpy
 
         from gravel.kernels.bfs import BFSResult
-        from gravel.kernels.partition.search import directions_of, predecessor_dtype, put_together
+        from gravel.kernels.bfs.asked import predecessor_dtype
+        from gravel.kernels.partition.search import directions_of, put_together
 
         n = self._graph.vertex_count
         distance = numpy.empty(n, numpy.int32) if self._output != "predecessor" else None

@@ -28,26 +28,32 @@ def centrality_sections(members: Members) -> list[dict[str, Any]]:
     timed = [(label, one) for label, one in members if type(one).__name__ == "Batches"]
     sections: list[dict[str, Any]] = []
     if measured:
-        sections += [_summary(measured), _top(measured)]
+        estimated = [(label, one) for label, one in measured if one.estimate is not None]
+        sections += [_summary(measured), *([_estimates(estimated)] if estimated else []), _top(measured)]
         sections += [_distribution(label, one) for label, one in measured if len(one.value) > 1]
     if any(one.batches for _, one in timed):
-        sections += [_batches(timed), _times(timed)]
+        several = [(label, one) for label, one in timed if one.workers]
+        sections += [_batches(timed), *([_workers(several)] if several else []), _times(timed)]
     return sections
 
 
 def name_of(one: Centrality) -> str:
-    """Name a measure with its parameter."""
-    return f"{one.measure} within {one.hops} hops" if one.measure == "neighbourhood" else one.measure
+    """Name a measure with its parameters."""
+    name = one.measure.replace("_", " ")
+    if one.measure == "neighbourhood":
+        name = f"{name} within {one.hops} hops"
+    return name if one.direction == "out" else f"{name} (direction {one.direction})"
 
 
-def largest(one: Centrality, count: int) -> list[tuple[int, float]]:
-    """Return the vertices with the largest values, and these; of equal ones the first."""
+def largest(one: Centrality, count: int) -> list[tuple[tuple[int, ...], float]]:
+    """Return the vertices, or ends of edges, with the largest values, and these; of equal ones the first."""
     import numpy
 
     values = numpy.asarray(one.value[:])
     first = numpy.argsort(-values, kind="stable")[:count]
-    vertices = first if one.vertex is None else numpy.asarray(one.vertex[:])[first]
-    return list(zip(vertices.tolist(), values[first].tolist(), strict=True))
+    ends = [each for each in (one.vertex, one.target) if each is not None]
+    places = [numpy.asarray(each[:])[first].tolist() for each in ends] or [first.tolist()]
+    return list(zip(zip(*places, strict=True), values[first].tolist(), strict=True))
 
 
 def _summary(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
@@ -61,36 +67,57 @@ def _summary(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
             facts = [
                 float(each) for each in (values.min(), numpy.median(values), values.mean(), values.max())
             ]
-        first = largest(one, 1)
-        where = {"vertex": first[0][0]} if first else None
+        first = largest(one, 1) if one.target is None else []
+        where = {"vertex": first[0][0][0]} if first else None
         rows.append([label, name_of(one), len(values), one.sources or len(values), *facts, where])
     return {
         "kind": "table",
         "title": "Centralities",
         "about": "Betweenness from fewer sources than vertices with edges is an estimate.",
         "columns": [
-            *("run", "measure", "vertices", "sources"),
+            *("run", "measure", "values", "sources"),
             *("smallest", "median", "mean", "largest", "vertex with the largest"),
         ],
         "rows": rows,
     }
 
 
+def _estimates(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
+    return {
+        "kind": "table",
+        "title": "Estimates",
+        "about": (
+            "The mean over all pairs of vertices that reach each other, from the searches of some vertices. "
+            "It lies between the bounds with the confidence; after searches of all it is exact."
+        ),
+        "columns": ["run", "measure", "searches", "value", "low", "high", "confidence"],
+        "rows": [
+            [label, name_of(one), len(one.value)]
+            + [one.estimate[name] for name in ("value", "low", "high", "confidence")]
+            for label, one in measured
+        ],
+    }
+
+
 def _top(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
     columns, lists = ["rank"], []
     for label, one in measured:
-        columns += [f"{label}: vertex", name_of(one)]
-        lists.append(largest(one, TOP))
+        ends = ("vertex",) if one.target is None else ("source", "target")
+        columns += [*(f"{label}: {end}" for end in ends), name_of(one)]
+        lists.append((len(ends), largest(one, TOP)))
     rows: list[list[Any]] = []
-    for rank in range(max(map(len, lists))):
+    for rank in range(max(len(each) for _, each in lists)):
         row: list[Any] = [rank + 1]
-        for each in lists:
-            row += [{"vertex": each[rank][0]}, each[rank][1]] if rank < len(each) else [None, None]
+        for width, each in lists:
+            if rank < len(each):
+                row += [*({"vertex": vertex} for vertex in each[rank][0]), each[rank][1]]
+            else:
+                row += [None] * (width + 1)
         rows.append(row)
     return {
         "kind": "table",
         "title": "Top vertices",
-        "about": "The vertices with the largest values, under the ids of the input file.",
+        "about": "The vertices, or edges, with the largest values, under the ids of the input file.",
         "columns": columns,
         "rows": rows,
     }
@@ -105,8 +132,9 @@ def _distribution(label: str, one: Centrality) -> dict[str, Any]:
     if len(distinct) > BINS or values.dtype.kind == "f":
         counts, edges = numpy.histogram(values, min(BINS, max(2, len(values) // 4)))
         distinct, until = edges[:-1], tuple(edges[1:].tolist())
+    what = "vertices" if one.target is None else "edges"
     line = Line(
-        name="vertices",
+        name=what,
         x=tuple(distinct.tolist()),
         y=tuple(count or None for count in counts.tolist()),
         draw="bars",
@@ -114,11 +142,11 @@ def _distribution(label: str, one: Centrality) -> dict[str, Any]:
     )
     panel = Curves(
         x=Axis(label=name_of(one), whole=until is None and values.dtype.kind == "i"),
-        y=Axis(label="vertices", scale="log10") if counts.max() > FEW else Axis(label="vertices", low=0),
+        y=Axis(label=what, scale="log10") if counts.max() > FEW else Axis(label=what, low=0),
         lines=(line,),
     )
-    data = {"value": distinct.tolist(), "vertices": counts.tolist()}
-    alt = f"Number of vertices by {name_of(one)}, {label}"
+    data = {"value": distinct.tolist(), what: counts.tolist()}
+    alt = f"Number of {what} by {name_of(one)}, {label}"
     return figure(f"Distribution of {name_of(one)}, {label}", "", [panel], data, alt=alt)
 
 
@@ -126,12 +154,11 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
     rows = []
     for label, one in timed:
         sources = sum(each["sources"] for each in one.batches)
-        seconds = sum(each["milliseconds"] for each in one.batches) / 1e3
+        seconds = _elapsed(one)
         resumed = sum(each["sources"] for each in one.batches if each["resumed"])
         rate = sources / seconds if seconds > 0 else None
-        rows.append(
-            [label, one.measure, one.backend, one.form, len(one.batches), sources, resumed, seconds, rate]
-        )
+        facts = (one.measure, one.backend, one.form, max(1, len(one.workers)), len(one.batches))
+        rows.append([label, *facts, sources, resumed, seconds, rate])
     return {
         "kind": "table",
         "title": "Batches of centralities",
@@ -140,15 +167,41 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
             "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided."
         ),
         "columns": [
-            *("run", "measure", "backend", "form", "batches", "sources", "resumed", "seconds"),
+            *("run", "measure", "backend", "form", "workers", "batches", "sources", "resumed", "seconds"),
             "sources a second",
         ],
         "rows": rows,
     }
 
 
+def _elapsed(one: Batches) -> float:
+    """Return the seconds from the first batch to the end of the last, in the runs that searched."""
+    return max((each["began"] + each["milliseconds"] for each in one.batches), default=0.0) / 1e3
+
+
+def _workers(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
+    rows = []
+    for label, one in timed:
+        now = [each for each in one.batches if not each["resumed"]]
+        begun = min((each["began"] for each in now), default=0.0)
+        for number, name in enumerate(one.workers):
+            own = [each for each in now if each["worker"] == number]
+            busy = sum(each["milliseconds"] for each in own) / 1e3
+            whole = _elapsed(one) - begun / 1e3
+            facts = (len(own), sum(each["sources"] for each in own), busy)
+            rows.append([label, number, name, *facts, busy / whole if whole > 0 else None])
+    return {
+        "kind": "table",
+        "title": "Workers of batches",
+        "about": "Batches of this run alone: which worker searched how many, and the share of time it took.",
+        "columns": ["run", "worker", "name", "batches", "sources", "seconds", "share of the time"],
+        "rows": rows,
+    }
+
+
 def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
-    lines, data = [], {}
+    lines: list[Line] = []
+    data: dict[str, dict[str, list[Any]]] = {}
     for number, (label, one) in enumerate(timed[:COLORS]):
         each = [batch for batch in one.batches if batch["sources"]]
         ends, done = [], 0
@@ -156,7 +209,9 @@ def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
             done += batch["sources"]
             ends.append(done)
         cost = [batch["milliseconds"] / batch["sources"] for batch in each]
-        data[label] = {"sources": ends, "milliseconds": [batch["milliseconds"] for batch in each]}
+        data[label] = {"sources": ends}
+        for name in ("began", "milliseconds", "worker"):
+            data[label][name] = [batch[name] for batch in each]
         step = max(1, -(-len(ends) // MAX_POINTS))
         lines.append(
             Line(

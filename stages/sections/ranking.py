@@ -88,7 +88,7 @@ def code_of(one: Measurement) -> str:
     if not one.ran:
         return ""
     asked = one.asked
-    where = {name: asked.get(name) for name in ("placement", "output", "layout", "workers")}
+    where = {name: asked.get(name) for name in ("placement", "output", "layout", "workers", "direction")}
     prepared = {name: _told(one.graph.get(name)) for name in ("order", "rows", "partition")}
     return json.dumps([one.ran, one.hardware, where, prepared], sort_keys=True, default=str)
 

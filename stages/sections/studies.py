@@ -219,6 +219,8 @@ def _name(one: Measurement, with_output: bool) -> str:
     told += [
         value if isinstance(value, str) else f"{name}={value}" for name, value in asked["tuning"].items()
     ]
+    if "direction" in asked:
+        told.append(f"direction {asked['direction']}")
     if with_output:
         told.append(asked["output"])
     return f"{asked['strategy']} ({', '.join(told)})" if told else str(asked["strategy"])

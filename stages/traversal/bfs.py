@@ -133,6 +133,7 @@ def labelled(
         predecessor=labels[1],
         vertex_count=vertex_count,
         max_depth=parameters.max_depth,
+        direction=parameters.direction,
     )
 
 

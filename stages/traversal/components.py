@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import COLUMNS, ENCODED, strategies_for
+from gravel.kernels.algorithms import strategies_for
+from gravel.kernels.strategy import COLUMNS, ENCODED
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.records import asked_of, encoded_record, executed, placement_record, told
 from gravel.stages.traversal.strategy import checked_tuning, machine_name

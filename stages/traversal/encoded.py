@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.algorithms import strategies_for
 from gravel.kernels.placement.device_copies import on_host
-from gravel.kernels.strategy import ENCODED, backend_of, strategies_for
+from gravel.kernels.strategy import ENCODED, backend_of
 from gravel.stages.errors import StageError
 from gravel.stages.traversal import placing as places
 from gravel.stages.traversal.graph import SearchedGraph, extra_ends, first_offsets, has_loops_or_duplicates

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
-from gravel.kernels.strategy import strategies_for
+from gravel.kernels.algorithms import strategies_for
 from gravel.stages.stage import Fault
 from gravel.stages.traversal.names import nearest_text
 from gravel.stages.traversal.strategy import BARRIER_SECONDS, checked_value, constants, refusals

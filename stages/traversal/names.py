@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from gravel.kernels.strategy import strategies_for
+from gravel.kernels.algorithms import strategies_for
 
 OF_ALL_VERTICES = ("components", "strong_components")
 """Algorithms that label all vertices at once, without sources."""

@@ -35,10 +35,12 @@ from gravel.stages.traversal.placing import (
     plan_ranks,
     plan_rows,
     search_count,
+    stored_searches,
     width_of,
 )
 from gravel.stages.traversal.spreading import Spreading, plan_spreading
 from gravel.stages.traversal.strategy import backend_of_search, directed_refusal, placements_of
+from gravel.stages.turning import turned_extent, with_turning
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Graph, Partition
@@ -107,8 +109,14 @@ def estimate(
         from gravel.stages.traversal import strong
 
         return strong.estimate(parameters, inputs, machine)
-    graph = inputs["input"][0]
+    read = inputs["input"][0]
+    graph = turned_extent(read, parameters.direction)
     need = _estimate(parameters, graph, machine)
+    labels = replace(need.outputs[0], directed=read.directed, direction=parameters.direction)
+    need = replace(need, outputs=(labels, *need.outputs[1:]))
+    # A GPU copies rows that stay in memory.
+    kept = 0 if backend_of_search(parameters, machine) == "cpu" else graph.bytes
+    need = with_turning(need, read, parameters.direction, compiled=COMPILED_BFS, kept=kept)
     refusal = directed_refusal(parameters, graph.directed)
     return replace(need, refusal=refusal) if refusal else need
 
@@ -197,6 +205,7 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
 
 def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Spreading:
     """Decide whether sources are dealt over workers; raises `gravel.kernels.placement.DoesNotFit`."""
+    graph = turned_extent(graph, parameters.direction)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     return _spreading(parameters, graph, machine, whole, placing_of(parameters, graph, machine).plan)
 
@@ -352,7 +361,7 @@ def _compiled(bfs: bool, encoded: bool) -> int:
 
 def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...]:
     n = graph.vertices
-    count = search_count(parameters)
+    count = stored_searches(parameters, n)
     labels = label_bytes(parameters, width_of(n), 4 if n < 1 << 31 else 8) * n
     return (
         Extent(

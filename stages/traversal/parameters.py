@@ -8,12 +8,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from gravel.kernels.strategy import PACKAGES, strategies_for, taken_by
+from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
 from gravel.stages.presets import filled
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names
+from gravel.stages.turning import Direction
 
 MAX_ID = (1 << 63) - 1
+
+MAX_DEPTH = (1 << 31) - 1
+"""Distances are int32 while a search makes them."""
 
 
 class RandomSources(Parameters):
@@ -91,12 +95,16 @@ class TraverseParameters(Parameters):
     must not contradict them."""
     sources: Sources = RandomSources(random=16)
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, `{file: LIST}`, which has one
-    such id a line, or `{vertices: [...]}`."""
+    such id a line, or `{vertices: [...]}`. A source that is listed twice is searched from twice."""
     output: Literal["both", "distance", "predecessor", "checks"] = "both"
     """The labels of each vertex. `checks` is for distributed graphs and keeps no labels: the ranks check
     theirs after each search, and only the outcome is kept. Components accept `checks` alone."""
-    max_depth: int | None = Field(default=None, ge=0)
-    """Do not search beyond this distance."""
+    direction: Direction = "out"
+    """Search a directed graph along its arcs (`out`), against them (`in`), or as if they led both ways.
+    Distances of `in` are those to the source, and predecessors come next on the way there. Of arcs both ways
+    between two vertices, `sssp` takes the smallest weight. Not for encoded rows or partitions."""
+    max_depth: int | None = Field(default=None, ge=0, le=MAX_DEPTH)
+    """Do not search beyond this distance; a search ends where nothing more is reached."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
     """Constants of the strategy by name, for example `{alpha: 15, beta: 18}` or `{mapping: warp}`."""
     backend: Literal["auto", "cpu", "cuda"] = "auto"
@@ -133,7 +141,7 @@ class TraverseParameters(Parameters):
     @model_validator(mode="after")
     def _fit_together(self) -> TraverseParameters:
         searching = self.model_fields_set & {"sources", "output", "max_depth", "statistics", "sources_over"}
-        searching |= self.model_fields_set & {"transport"}
+        searching |= self.model_fields_set & {"transport", "direction"}
         if self.output == "checks":
             searching -= {"output"}
         if self.algorithm in OF_ALL_VERTICES and searching:
@@ -143,6 +151,11 @@ class TraverseParameters(Parameters):
         if self.algorithm == "sssp":
             _refuse_of_bfs(self)
         _check_together(self)
+        if self.direction != "out" and self.placement == "streamed":
+            raise ValueError(
+                f"direction {self.direction} turns rows round in memory, and placement streamed leaves them "
+                "where they are stored; leave placement out, or turn the edges with symmetrize"
+            )
         if self.sources_over == "workers" and (batched(self) or self.statistics):
             told = "statistics are" if self.statistics else f"{self.strategy} is"
             raise ValueError(f"sources over workers are searched one by one; {told} for one worker")

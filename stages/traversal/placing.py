@@ -256,3 +256,9 @@ def search_count(parameters: TraverseParameters) -> int:
     if hasattr(sources, "file"):
         return int(sources.count())
     return int(sources.random) if hasattr(sources, "random") else len(sources.vertices)
+
+
+def stored_searches(parameters: TraverseParameters, vertices: int) -> int:
+    """Count the searches whose labels are stored: of drawn sources no more than there are vertices."""
+    count = search_count(parameters)
+    return min(count, vertices) if hasattr(parameters.sources, "random") else count

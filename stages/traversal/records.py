@@ -52,6 +52,8 @@ def asked_of(parameters: TraverseParameters) -> dict[str, Any]:
     limits = parameters.model_fields_set & {"device_memory", "host_memory", "sources_over"}
     if parameters.transport != "auto":
         named.add("transport")
+    if parameters.direction != "out":
+        named.add("direction")
     if parameters.paper is not None:
         named |= {"paper"} | ({"sources"} if parameters.algorithm == "bfs" else set())
     return parameters.model_dump(include=named | limits)

@@ -11,6 +11,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.rank_group import worker_name
 from gravel.stages.traversal.device_need import LABEL_BYTES
 from gravel.stages.traversal.labels import LabelRows
 
@@ -101,13 +102,18 @@ def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
 
 
 def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
+    from gravel.stages.artifacts import Graph
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import described_search, prepare_search
     from gravel.stages.traversal.opening import open_graph, sources_of
+    from gravel.stages.turning import turned_on_host
 
     started = time.perf_counter()
     parameters, context = task.parameters, PlainContext(task.machine)
-    graph = open_graph(parameters, task.stored, task.machine)
+    stored = task.stored
+    if isinstance(stored, Graph):
+        stored = turned_on_host(stored, parameters.direction)
+    graph = open_graph(parameters, stored, task.machine)
     sources = sources_of(parameters, graph)
     # What compiles while a graph is prepared must not count as its preparation.
     prepare_search(context, graph, parameters)
@@ -121,21 +127,8 @@ def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
         [*graph.notes, *notes, *getattr(search, "notes", [])],
         graph.vertex_count,
         time.perf_counter() - started,
-        _name(graph.backend),
+        worker_name(graph.backend),
     )
-
-
-def _name(backend: str) -> str:
-    """Name this worker as no other is named."""
-    import os
-    import socket
-
-    where = f"{socket.gethostname()}, process {os.getpid()}"
-    if backend != "cuda":
-        return where
-    import cupy
-
-    return f"{where}, GPU {cupy.cuda.Device().pci_bus_id}"
 
 
 def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:

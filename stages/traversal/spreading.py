@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -88,17 +89,22 @@ def plan_spreading(
     if not whole:
         return Spreading(1, 1, "the graph does not fit the memory of one GPU")
     search = predicted_seconds(graph) + label_bytes / LABELS_RATE
-    alone = sources * search
+    return weighed(
+        f"{sources} searches",
+        sources * search,
+        lambda workers: spread_seconds(graph, sources, workers, search, label_bytes),
+        most,
+    )
+
+
+def weighed(what: str, alone: float, spread: Callable[[int], float], most: int) -> Spreading:
+    """Decide by the seconds that `what` is predicted to take on one GPU and on some."""
     for workers in range(2, most + 1):
-        spread = spread_seconds(graph, sources, workers, search, label_bytes)
-        if alone > GAIN * spread:
-            told = (
-                f"{sources} searches predicted to take {alone:.1f} s on one GPU, {spread:.1f} s on {workers}"
-            )
+        if alone > GAIN * spread(workers):
+            told = f"{what} predicted to take {alone:.1f} s on one GPU, {spread(workers):.1f} s on {workers}"
             return Spreading(most, workers, told)
-    best = spread_seconds(graph, sources, most, search, label_bytes)
-    told = f"{sources} searches predicted to take {alone:.1f} s on one GPU, {best:.1f} s on {most}"
-    return Spreading(1, 1, f"{told}, with loading the graph there and bringing labels back")
+    told = f"{what} predicted to take {alone:.1f} s on one GPU, {spread(most):.1f} s on {most}"
+    return Spreading(1, 1, f"{told}, with loading the graph there and bringing results back")
 
 
 def predicted_seconds(graph: Extent) -> float:

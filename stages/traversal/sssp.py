@@ -11,9 +11,10 @@ from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.placing import search_count, width_of
+from gravel.stages.traversal.placing import stored_searches, width_of
 from gravel.stages.traversal.records import asked_of, placement_record
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
+from gravel.stages.turning import turned_extent, with_turning
 from gravel.stages.weights import unusable
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
-COMPILED = 110 << 20
+COMPILED = 84 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""
 
 NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"
@@ -78,6 +79,7 @@ def find_paths(
         distance=distance,
         predecessor=predecessor,
         vertex_count=graph.vertex_count,
+        direction=parameters.direction,
     )
     measurement = Measurement(
         algorithm="sssp",
@@ -122,7 +124,7 @@ def prepare_paths(
             **constants,
         )
     except ValueError as error:
-        raise unusable(error, graph.permutation) from None
+        raise unusable(error, graph.permutation, parameters.direction) from None
     return search, notes
 
 
@@ -198,8 +200,9 @@ def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State the graph, the queues and labels of one search, and those that are kept."""
-    graph = inputs["input"][0]
-    n, m, count = graph.vertices, graph.arcs, search_count(parameters)
+    read = inputs["input"][0]
+    graph = turned_extent(read, parameters.direction)
+    n, m, count = graph.vertices, graph.arcs, stored_searches(parameters, graph.vertices)
     width, tree = width_of(n), 4 if n < 1 << 31 else 8
     # What words take is known with the weights.
     labels = (8 + (tree if parameters.output == "both" else 0)) * n
@@ -211,8 +214,9 @@ def estimate(
             arcs=m,
             bytes=labels * count,
             searches=count,
-            directed=graph.directed,
+            directed=read.directed,
             weighted=True,
+            direction=parameters.direction,
         ),
         Extent(kind="Measurement", bytes=0),
     )
@@ -224,9 +228,10 @@ def estimate(
     encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
     host = COMPILED + rows + 2 * labels + back
     on_gpu = backend_of_search(parameters, machine) == "cuda"
-    return Need(
+    need = Need(
         host_bytes=host + encoded + (0 if on_gpu else 40 * n),
         device_bytes=rows + device_bytes(n, m, width, 8) + m + encoded if on_gpu else 0,
         outputs=outputs,
         refusal="; ".join(refusal) if refusal else "",
     )
+    return with_turning(need, read, parameters.direction, compiled=COMPILED)

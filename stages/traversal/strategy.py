@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import COLUMNS, GIVEN, strategies_for, taken_by
+from gravel.kernels.algorithms import strategies_for, taken_by
+from gravel.kernels.strategy import COLUMNS, GIVEN
 from gravel.stages.errors import StageError
 from gravel.stages.stage import CannotRun
 from gravel.stages.traversal.names import either, nearest_text
+from gravel.stages.turning import not_turned
 
 if TYPE_CHECKING:
     from gravel.kernels.strategy import Strategy
@@ -46,6 +48,10 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
 
     `kind` is an artifact's, that of a compressed partition "Partition".
     """
+    encoded = not_turned(kind, parameters.direction)
+    if encoded is not None:
+        yield Refusal("direction", *encoded)
+        return
     if parameters.algorithm == "sssp":
         refusal = without_weights(kind)
         if refusal is not None:

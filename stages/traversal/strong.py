@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.strategy import strategies_for
+from gravel.kernels.algorithms import strategies_for
 from gravel.kernels.strong_components import default_on
 from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
 from gravel.stages.errors import StageError

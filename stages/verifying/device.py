@@ -26,7 +26,7 @@ def verify_on_device(context: Context, graph: Graph, traversal: Traversal) -> Ve
     No more memory is taken than was stated, and no more than is free now. Where it runs out all the same,
     since another program took it meanwhile, the checks begin again with half as much.
     """
-    from gravel.kernels.verify.cuda.launch import free_bytes, release_pool
+    from gravel.kernels.cuda.room import free_bytes, give_free_blocks_back
 
     checked = checked_of(graph, traversal)
     stated = checked.planned(context.machine.device_memory)
@@ -41,7 +41,7 @@ def verify_on_device(context: Context, graph: Graph, traversal: Traversal) -> Ve
             return _verify(context, graph, traversal, batch)
         except MemoryError as error:
             context.log(f"GPU memory ran out ({error}); verifying again with half of {room:,} bytes")
-        release_pool()
+        give_free_blocks_back()
         room = min(batch.device_bytes // 2, free_bytes())
 
 
@@ -60,8 +60,13 @@ def _sources(traversal: Traversal) -> list[int]:
 
 
 def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
-    from gravel.kernels.verify.cuda.memory import plan_components, plan_paths, plan_searches
-    from gravel.kernels.verify.cuda.sizes import graph_size, label_size
+    from gravel.kernels.verify.cuda.memory import (
+        graph_size,
+        label_size,
+        plan_components,
+        plan_paths,
+        plan_searches,
+    )
 
     size = graph_size(where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
     if traversal.component is not None and traversal.algorithm == "components":

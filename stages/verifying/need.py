@@ -18,6 +18,7 @@ from gravel.kernels.verify.cuda.memory import (
     plan_searches,
 )
 from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.turning import turned_extent, with_turning
 
 if TYPE_CHECKING:
     from gravel.stages.verifying.parameters import VerifyParameters
@@ -90,6 +91,14 @@ def estimate(
 ) -> Need:
     """State host and device bytes, and why the CPU does what a GPU might."""
     graph, traversal = inputs["graph"][0], inputs["traversal"][0]
+    direction = traversal.direction
+    searched = turned_extent(graph, direction)
+    need = _need(parameters, searched, traversal, machine)
+    kept = searched.bytes if need.device_bytes else 0
+    return with_turning(need, graph, direction, compiled=COMPILED, kept=kept)
+
+
+def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:
     outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
     if graph.kind == "DistributedGraph":
         from gravel.stages.traversal.device_need import verifying

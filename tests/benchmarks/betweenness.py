@@ -1,19 +1,17 @@
-"""Betweenness and closeness: milliseconds a source, beside other libraries.
+"""Betweenness and closeness: milliseconds a source.
 
-    python -m tests.benchmarks.betweenness kron14 kron16 grid150 --backend cpu --peers
+    python -m tests.benchmarks.betweenness kron14 kron16 grid150 --backend cpu
     python -m tests.benchmarks.betweenness kron18 kron21 grid1200
 
 Graphs are named as in `tests.benchmarks.gpu`. Times are medians of repeated batches of drawn sources, on a
 GPU by events. Sums are checked: those of vertices against the distances of the same sources, and on a GPU
-against the CPU at scale 16 and below. `--peers` times igraph, NetworKit, SciPy and NetworkX, on fewer sources
-where they are slow.
+against the CPU at scale 16 and below. Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -76,62 +74,6 @@ def measure(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> Non
     print(f"{name:>10} closeness of {len(drawn)} vertices: {each:9.4f} ms each", flush=True)
 
 
-def peers_of(rows: tuple[Any, Any], sources: list[int]) -> dict[str, Callable[[], tuple[Any, int]]]:
-    """Return calls that prepare other libraries; each gives the work to time and its number of sources."""
-    n = len(rows[0]) - 1
-    tails = numpy.repeat(numpy.arange(n, dtype=numpy.uint64), numpy.diff(rows[0]))
-    once = tails < rows[1]
-    ends = tails[once], rows[1][once].astype(numpy.uint64)
-
-    def igraph(measure: str, count: int) -> tuple[Any, int]:
-        import igraph
-
-        graph = igraph.Graph(n=n, edges=numpy.stack(ends, axis=1))
-        some = sources[:count]
-        if measure == "betweenness":
-            return lambda: graph.betweenness(sources=some), count
-        if measure == "edge betweenness":
-            return lambda: graph.edge_betweenness(sources=some), count
-        return lambda: graph.closeness(vertices=some), count
-
-    def networkit(measure: str, count: int) -> tuple[Any, int]:
-        import networkit
-
-        graph = networkit.GraphFromCoo(ends, n=n, weighted=False, directed=False)
-        if measure == "betweenness":
-            return lambda: networkit.centrality.EstimateBetweenness(graph, count, False, True).run(), count
-        return lambda: networkit.distance.SPSP(graph, sources[:count]).run(), count
-
-    def scipy(measure: str, count: int) -> tuple[Any, int]:
-        from scipy.sparse import csgraph, csr_array
-
-        matrix = csr_array((numpy.ones(len(rows[1])), rows[1].astype(numpy.int32), rows[0]), shape=(n, n))
-        return lambda: csgraph.dijkstra(matrix, unweighted=True, indices=sources[:count]), count
-
-    def networkx(measure: str, count: int) -> tuple[Any, int]:
-        import networkx
-
-        graph = networkx.Graph()
-        graph.add_edges_from(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
-        if measure == "betweenness":
-            return lambda: networkx.betweenness_centrality(graph, k=count, seed=1), count
-        if measure == "edge betweenness":
-            return lambda: networkx.edge_betweenness_centrality(graph, k=count, seed=1), count
-        return lambda: [networkx.closeness_centrality(graph, each) for each in sources[:count]], count
-
-    return {
-        "igraph, betweenness": lambda: igraph("betweenness", 16),
-        "networkit, betweenness": lambda: networkit("betweenness", 16),
-        "networkx, betweenness": lambda: networkx("betweenness", 2),
-        "igraph, edge betweenness": lambda: igraph("edge betweenness", 16),
-        "networkx, edge betweenness": lambda: networkx("edge betweenness", 2),
-        "igraph, closeness": lambda: igraph("closeness", 16),
-        "networkit, distances": lambda: networkit("distances", 16),
-        "scipy, distances": lambda: scipy("distances", 16),
-        "networkx, closeness": lambda: networkx("closeness", 2),
-    }
-
-
 def main() -> None:
     """Measure all that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -139,21 +81,11 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=256)
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--peers", action="store_true", help="time other libraries (on a CPU)")
     chosen = parser.parse_args()
     for name in chosen.graphs:
         rows = rows_of(name, chosen.backend)
         print(f"{name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs")
         measure(name, rows, chosen)
-        if chosen.peers and chosen.backend == "cpu":
-            for peer, prepared in peers_of(rows, sources_of(rows, 256, "cpu").tolist()).items():
-                try:
-                    work, count = prepared()
-                except ImportError:
-                    print(f"{name:>10} {peer}: not installed")
-                    continue
-                each = min(milliseconds(work) for _ in range(2)) / count
-                print(f"{name:>10} {peer:>28}: {each:9.4f} ms each of {count}", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from gravel.kernels import csr, order
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate import generate
-from gravel.kernels.layouts.varint import bytes as varint
+from gravel.kernels.layouts import encode
 from gravel.kernels.order import community_bisection_cuda, community_tree_cuda
 from gravel.stages.ingest import read_edges
 
@@ -46,7 +46,7 @@ def median_milliseconds(work: Callable[[], Any], repetitions: int) -> float:
 
 
 def bits_per_arc(graph: Graph) -> float:
-    return 8 * varint.encoded_size(*graph) / max(1, len(graph[1]))
+    return 8 * len(encode("varint", *graph).arrays["stream"]) / max(1, len(graph[1]))
 
 
 def time_generator(vertices: int, edges: int) -> None:

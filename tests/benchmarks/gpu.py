@@ -31,8 +31,7 @@ from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.layouts import columns_as_rows
-from gravel.kernels.layouts.varint import bytes as varint
-from gravel.kernels.layouts.varint import cuda as varint_cuda
+from gravel.kernels.layouts.varint.cuda import VarintCodec
 from gravel.stages.ingest import read_edges
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
@@ -240,13 +239,15 @@ class Bench:
                     )
         if "varint" in parts:
             arcs = len(self.columns)
-            taken, (offsets, stream) = timed(lambda: varint.encode(*degree_order))
+            facts = {"first_row": 0, "bound": self.vertices}
+            taken, arrays = timed(lambda: VarintCodec().encode(*degree_order, **facts))
+            stream = arrays["stream"]
             moved = 8 * arcs + len(stream) + 24 * self.vertices
             self.say("varint encode", taken, moved, f"{8 * len(stream) / arcs:.2f} bits per arc")
             for serial in (False, True):
                 taken, rows = timed(
-                    lambda serial=serial: varint_cuda.decode(
-                        offsets, stream, arcs, numpy.uint32, serial=serial
+                    lambda serial=serial: VarintCodec(serial=serial).decode(
+                        arrays, arcs, numpy.uint32, **facts
                     )
                 )
                 assert bool((rows[1] == self.columns).all())

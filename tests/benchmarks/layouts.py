@@ -21,15 +21,15 @@ import cupy
 import numpy
 
 from gravel.kernels import order
-from gravel.kernels.cuda import event_milliseconds, load, vertex_macro
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
 from gravel.kernels.layouts import streams_cuda as streams
+from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint import cuda as varint_cuda
-from gravel.kernels.layouts.varint.bytes import unpad
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
-from gravel.kernels.layouts.visit import list_units, visit_kernel
 from tests.benchmarks.deep import graph
+from tests.kernels.visits import visit_kernel
 
 REPEATS = 20
 
@@ -53,9 +53,8 @@ def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] 
         return lambda: cupy.copyto(columns, rows.arrays["column_indices"])
     if rows.layout == "varint":
         kernel = load(varint_cuda.SOURCE, VERTEX=vertex).get_function("read_rows")
-        launch = varint_cuda._grid(rows.vertex_count, 256)
-        split = varint_cuda._rows(byte_offsets, varint_cuda.LONG_ROW)
-        stream = unpad(byte_offsets, stream)
+        launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MOST_BLOCKS),), (256,)
+        split = varint_cuda.split_rows(byte_offsets)
         return lambda: kernel(*launch, (byte_offsets, stream, offsets, *split, largest, columns, faults))
     kernel = load(streams.READ, LAYOUT=rows.layout, VERTEX=vertex).get_function("read_rows")
     launch = streams.grid_of_groups(rows.vertex_count, rows.arc_count)
@@ -66,7 +65,7 @@ def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] 
 
 def serial_decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any]:
     kernel = load(varint_cuda.SOURCE, VERTEX=vertex_macro(rows.dtype)).get_function("read_rows_serially")
-    launch = varint_cuda._grid(rows.vertex_count, 256)
+    launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MOST_BLOCKS),), (256,)
     count, largest = numpy.uint64(rows.vertex_count), numpy.uint64(rows.vertex_count - 1)
     faults, arrays = streams.no_faults(), (rows.arrays["byte_offsets"], rows.arrays["stream"])
     return lambda: kernel(*launch, (*arrays, offsets, count, largest, columns, faults))

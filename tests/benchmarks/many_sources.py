@@ -1,13 +1,13 @@
 """Searches from many sources at once beside one at a time: milliseconds a source, and what the levels read.
 
     python -m tests.benchmarks.many_sources kron20 kron22 kron24 grid1200 --sources 64 256 1024
-    python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --peers --sources 64 1024
+    python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --sources 64 1024
 
 Graphs are named as in `tests.benchmarks.gpu`. Times are medians of repeated batches: on a GPU by events,
 which count the launches between levels, on a CPU by the clock. Some sources of each batch are checked against
 a search of their own. "as if" is what the levels that pulled would have read had no row ended early: 4 bytes
 of a column and a row of bits for each arc of the graph, over the time of the whole batch. `--layouts` has
-`multi_source` search encoded rows, too. `--peers` times other libraries on a few of the sources.
+`multi_source` search encoded rows, too. Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from gravel.kernels.strategy import backend_of
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""
-
-PEER_SOURCES = 8
 
 BATCHES = 16
 """Batches over which sources are put in order."""
@@ -169,43 +167,6 @@ def measure_words(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) 
             del search, batches
 
 
-def measure_peers(name: str, rows: tuple[Any, Any]) -> None:
-    """Time other libraries on the sums of distances of a few sources."""
-    sources = numpy.random.default_rng(1).permutation(numpy.flatnonzero(numpy.diff(rows[0])))[:PEER_SOURCES]
-    tails = numpy.repeat(numpy.arange(len(rows[0]) - 1, dtype=numpy.uint64), numpy.diff(rows[0]))
-    once = tails < rows[1]
-    ends = tails[once], rows[1][once].astype(numpy.uint64)
-
-    def igraph() -> Callable[[], Any]:
-        import igraph
-
-        graph = igraph.Graph(n=len(rows[0]) - 1, edges=numpy.stack(ends, axis=1))
-        return lambda: graph.closeness(vertices=sources.tolist())
-
-    def networkit() -> Callable[[], Any]:
-        import networkit
-
-        graph = networkit.GraphFromCoo(ends, n=len(rows[0]) - 1, weighted=False, directed=False)
-        return lambda: networkit.distance.SPSP(graph, sources.tolist()).run()
-
-    def scipy() -> Callable[[], Any]:
-        from scipy.sparse import csgraph, csr_array
-
-        n = len(rows[0]) - 1
-        matrix = csr_array((numpy.ones(len(rows[1])), rows[1].astype(numpy.int32), rows[0]), shape=(n, n))
-        return lambda: csgraph.dijkstra(matrix, unweighted=True, indices=sources)
-
-    for peer in (igraph, networkit, scipy):
-        try:
-            work = peer()
-        except ImportError:
-            print(f"{name:>10} {peer.__name__} is not installed")
-            continue
-        work()
-        each = min(milliseconds(work) for _ in range(2)) / len(sources)
-        print(f"{name:>10} {len(sources):5} sources {each:9.4f} ms each, {peer.__name__}", flush=True)
-
-
 def main() -> None:
     """Measure all that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -216,7 +177,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--vertices", action="store_true", help="sums for each vertex as well")
     parser.add_argument("--levels", action="store_true", help="print the levels of the last batch")
-    parser.add_argument("--peers", action="store_true", help="time igraph, NetworKit and SciPy (on a CPU)")
     chosen = parser.parse_args()
     for name in chosen.graphs:
         rows = rows_of(name, chosen.backend)
@@ -225,8 +185,6 @@ def main() -> None:
             measure(name, rows, count, chosen)
         measure_order(name, rows, chosen)
         measure_words(name, rows, chosen)
-        if chosen.peers and chosen.backend == "cpu":
-            measure_peers(name, rows)
 
 
 if __name__ == "__main__":

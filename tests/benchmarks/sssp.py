@@ -1,21 +1,21 @@
-"""Times shortest paths, each search checked; on the CPU beside other libraries, with --cuda on a GPU.
+"""Times shortest paths, each search checked; on the CPU, with --cuda on a GPU.
 
-    python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --peers
+    python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --dijkstra
     python -m tests.benchmarks.sssp kron20 USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
 
 Kronecker graphs are those of Graph500 (edge factor 16), any other name is a file that `ingest` reads; all are
 symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
 Sources have arcs and are drawn by PCG64(7). Medians over the sources; `rounds` are those of the last search.
-The first search of each line is checked by `gravel.kernels.verify.sssp`, peers by gravel's distances.
+The first search of each line is checked by `gravel.kernels.verify.sssp`. Other libraries are in
+`tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,40 +57,6 @@ def edges_of_file(path: str) -> tuple[tuple[Any, Any], int]:
     machine = Machine(backend="cpu", threads=2, host_memory=16 << 30)
     edges = STAGE.run(PlainContext(machine), STAGE.parameters.model_validate({"file": path}))[0]
     return (numpy.asarray(edges.source), numpy.asarray(edges.target)), edges.vertex_count
-
-
-def peers(rows: Rows) -> Iterator[tuple[str, Callable[[int], Any]]]:
-    """Yield the libraries that are installed, each with a search that returns float64 distances."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    offsets, columns, weights = rows
-    n = len(offsets) - 1
-    matrix = csr_array(
-        (weights.astype(float), columns.astype(numpy.int32), offsets.astype(numpy.int32)), (n, n)
-    )
-    yield "SciPy dijkstra", lambda source: dijkstra(matrix, indices=source)
-    heads = numpy.repeat(numpy.arange(n, dtype=numpy.uint32), numpy.diff(offsets))
-    once = heads < columns
-    if importlib.util.find_spec("igraph"):
-        import igraph
-
-        graph = igraph.Graph(n=n, edges=numpy.stack([heads[once], columns[once]], axis=1))
-        lengths = weights[once].astype(float).tolist()
-        yield "igraph", lambda source: graph.distances([source], weights=lengths, algorithm="dijkstra")[0]
-    if importlib.util.find_spec("networkit"):
-        import networkit
-
-        ends = (
-            weights[once].astype(float),
-            (heads[once].astype(numpy.uint64), columns[once].astype(numpy.uint64)),
-        )
-        there = networkit.GraphFromCoo(ends, n=n, weighted=True, directed=False)
-
-        def search(source: int) -> Any:
-            return networkit.distance.Dijkstra(there, source, storePaths=False).run().getDistances()
-
-        yield "networkit Dijkstra", search
 
 
 def as_floats(distance: Any) -> Any:
@@ -176,7 +142,7 @@ def main() -> None:
     parser.add_argument("--few", type=int, nargs="+", default=[], help="few_arcs, with --cuda")
     parser.add_argument("--floats", action="store_true")
     parser.add_argument("--cuda", action="store_true")
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--dijkstra", action="store_true", help="time that strategy, too")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument(
         "--processor-time",
@@ -202,16 +168,8 @@ def main() -> None:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, few_arcs=few)
         if asked.pairs:
             measure_pairs(rows, asked.pairs, last, sources[-1], cuda=asked.cuda)
-        if not asked.peers:
-            continue
-        measure(name, rows, sources, "dijkstra", cuda=False)
-        for peer, search in peers(rows):
-            times = []
-            for source in sources[-3:]:
-                found, taken = timed(search, source)
-                times.append(taken)
-            assert numpy.allclose(as_floats(found), as_floats(last), rtol=1e-6), peer
-            print(f"  {peer:36} median {statistics.median(times):9.3f} ms of 3 sources", flush=True)
+        if asked.dijkstra:
+            measure(name, rows, sources, "dijkstra", cuda=False)
 
 
 if __name__ == "__main__":

@@ -29,11 +29,12 @@ from gravel.kernels import csr
 from gravel.kernels.bfs import prepare
 from gravel.kernels.components import components
 from gravel.kernels.cuda import event_milliseconds
+from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.verify import check_bfs
 from gravel.kernels.verify import check_components as check_on_cpu
 from gravel.kernels.verify.cuda.bfs import check_searches
 from gravel.kernels.verify.cuda.components import check_components
-from gravel.kernels.verify.cuda.launch import Kernels, free_bytes
 from gravel.kernels.verify.cuda.memory import Batch, GraphSize, LabelSize, plan_components, plan_searches
 from tests.benchmarks.gpu import edges_of
 from tests.kernels.cuda_case import rmat

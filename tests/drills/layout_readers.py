@@ -11,9 +11,10 @@ import numpy
 from gravel.kernels.bfs import prepare_rows as search_rows
 from gravel.kernels.components import prepare_rows as join_rows
 from gravel.kernels.layouts import EncodedRows, decode, device_rows, encode
+from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
-from gravel.kernels.layouts.visit import first_neighbours, list_units, visit_kernel
 from tests.kernels.conformance import csr_of
+from tests.kernels.visits import first_neighbours, visit_kernel
 
 GRID = (4,), (128,)
 DAMAGED = 6
@@ -38,7 +39,7 @@ def hubs() -> tuple[Any, Any]:
 
 def visit_all(rows: EncodedRows) -> None:
     """Visit all units, one by one and 32 to a warp, with neighbours below 5,000 alone; both must agree."""
-    unit_rows, units = list_units(rows, bound=5000)
+    unit_rows, units = list_units(rows)
     count = numpy.uint64(len(units))
     arguments = *device_rows(rows, bound=5000), unit_rows, units, count
     counts = cupy.zeros(len(units), cupy.int64)

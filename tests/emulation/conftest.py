@@ -25,5 +25,5 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(f"{launch}.load", fake_cupy.load)
         monkeypatch.setattr(f"{launch}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
     monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)  # which checkpoints are found with
-    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
+    for module in ("cuda.launch", "partition.cuda.compact_ids"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)

@@ -68,9 +68,12 @@ def test_streamed_rows(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", STREAMS)
-def test_streamed_rows_of_wide_vertices_and_predecessors(layout: str) -> None:
+def test_streamed_rows_of_wide_vertices_and_predecessors(
+    monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     csr = fast_csr(rmat(7, 8), symmetric=True, index=numpy.uint64)
-    search(csr, layout, "both", "streamed", buffer_bytes=2048, narrow=1)
+    search(csr, layout, "both", "streamed", buffer_bytes=2048)
 
 
 EVERY = [(layout, strategy) for strategy in ("streamed", "host_rows") for layout in STREAMS]

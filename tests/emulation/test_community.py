@@ -52,15 +52,8 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.full = lambda count, value: strict_cupy.on_device(numpy.full(count, value))
     fake.array = fake.asarray
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in (
-        "community_tree_cuda",
-        "community_ranges_cuda",
-        "community_bisection_cuda",
-        "renumber_cuda",
-    ):
-        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", strict_cupy.load)
-    for module in ("community_tree_cuda", "community_ranges_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.order.{module}.sorted_rows", sorted_rows)
+    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
+    monkeypatch.setattr("gravel.kernels.order.clusters_cuda.sorted_rows", sorted_rows)
     monkeypatch.setattr("gravel.kernels.order.community_ranges_cuda.pin", Pinned)
     Pinned.sizes.clear()
 
@@ -91,7 +84,8 @@ def test_trees_of_merges_are_the_same(name: str, room: str) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 def test_the_graph_of_clusters_is_built_in_ranges(weighted: bool, index: Any) -> None:
-    from gravel.kernels.order import community_ranges_cuda, community_tree_cuda
+    from gravel.kernels.order import community_ranges_cuda
+    from gravel.kernels.order.clusters_cuda import ClusterKernels
 
     offsets, columns = with_hub(9)
     columns = columns.astype(index)
@@ -101,21 +95,15 @@ def test_the_graph_of_clusters_is_built_in_ranges(weighted: bool, index: Any) ->
     cluster[:clusters] = numpy.arange(clusters)
     cluster[-1] = clusters - 1
     weights = random.integers(1, 9, len(columns)).astype(numpy.uint32)
-    launch = community_tree_cuda._Launcher(numpy.dtype(index))
+    kernels = ClusterKernels(index)
     expected = numpy.zeros((clusters, clusters), numpy.int64)
-    bounds, ends, sums = contracted(offsets, columns, weights if weighted else weights[:0], cluster, clusters)
+    given = offsets, columns, weights if weighted else weights[:0]
+    bounds, ends, sums = contracted(given, cluster, clusters)
     expected[numpy.repeat(numpy.arange(clusters), numpy.diff(bounds)), ends.astype(int)] = sums
     device = strict_cupy.on_device
     for room in (3_000, 20_000, 1 << 24):
-        made = community_ranges_cuda.contracted(
-            launch,
-            device(offsets),
-            device(columns),
-            device(weights) if weighted else community_tree_cuda.NOTHING,
-            device(cluster),
-            clusters,
-            room,
-        )
+        graph = device(offsets), device(columns), device(weights) if weighted else None
+        made = community_ranges_cuda.contracted(kernels, graph, device(cluster), clusters, room)
         found = numpy.zeros_like(expected)
         row = numpy.repeat(numpy.arange(clusters), numpy.diff(made[0]))
         assert len(set(zip(row.tolist(), made[1].tolist(), strict=True))) == len(row)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.partition.distributor import wires
 from gravel.kernels.partition.distributor.cuda import RankBuilder
 from gravel.stages.context import PlainContext
@@ -76,13 +77,13 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
     monkeypatch.setattr(fake_cupy.Array, "__module__", "cupy")
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(grid_kernels, "BLOCKS", 64)
-    for module in ("csr.cuda", "partition.distributor.rows_cuda", "verify.ranks.cuda"):
+    for module in ("csr.cuda", "partition.distributor.rows_cuda", "cuda.launch"):
         monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
     monkeypatch.setattr(
         "gravel.kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2
     )
-    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.blocks_for", lambda items, block, most: 2)
-    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.BLOCK", 64)
+    monkeypatch.setattr("gravel.kernels.cuda.launch.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setitem(Kernels.__init__.__kwdefaults__, "block", 64)
     made = RankBuilder.__init__
     made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731
     monkeypatch.setattr("gravel.kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
@@ -102,8 +103,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     launching = "gravel.kernels.partition.cuda.launching"
     monkeypatch.setattr(f"{launching}.load", fake_cupy.load)
     monkeypatch.setattr(f"{launching}.resident_blocks", lambda *_: fake_cupy.BLOCKS)
-    for module in ("order.renumber_cuda", "partition.cuda.compact_ids"):
-        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.partition.cuda.compact_ids.load", grid_kernels.load)
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -9,9 +9,8 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from gravel.kernels.bfs.cuda.expand_contract import STAGE
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
-from gravel.kernels.bfs.cuda.frontier_queues import strategy_of_queues
+from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.conformance import MERRILL, check, csr_of, sources_of

@@ -66,5 +66,6 @@ def test_searches_of_a_device_are_validated_there(setup: str) -> None:
     largest = max(search["input_edges"] for search in one.searches)
     assert len(source) * 0.9 < largest <= len(source)
     assert (
-        "gravel.kernels.bfs.cuda.hybrid:prepare on an emulated GPU" in told_rules(one)["Kernel 2 (section 6)"]
+        "gravel.kernels.bfs.cuda.frontier_queues:hybrid on an emulated GPU"
+        in told_rules(one)["Kernel 2 (section 6)"]
     )

@@ -22,7 +22,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = strict_cupy.module()
     fake.unique = strict_cupy._passed_on(numpy.unique)
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr(cuda, "load", strict_cupy.load)
+    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
 
 
 def check(found: Any, parts: list[numpy.ndarray], dtype: Any) -> None:

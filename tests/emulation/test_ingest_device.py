@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.ids import cuda as ids_cuda
+from gravel.kernels.cuda import launch
 from gravel.kernels.text import lists_cuda, pairs_cuda, upload_cuda
 from gravel.stages import ingest_device
 from gravel.stages.readers import all_readers
@@ -32,7 +32,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     fake = strict_cupy.module()
     fake.unique = strict_cupy._passed_on(numpy.unique)
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in (pairs_cuda, lists_cuda, ids_cuda):
+    for module in (pairs_cuda, lists_cuda, launch):
         monkeypatch.setattr(module, "load", strict_cupy.load)
     monkeypatch.setattr(upload_cuda, "pin", lambda host: host)
     monkeypatch.setattr(ingest_device, "LEAST_TEXT", 0)

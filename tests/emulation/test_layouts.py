@@ -56,9 +56,15 @@ def units_of(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int) -> tup
     return unit_rows, numpy.arange(len(unit_rows)) - offsets_of(units)[unit_rows]
 
 
-def visited(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int, dtype: Any) -> tuple[Any, Any]:
+def visits(layout: str, vertex: str) -> WarpKernels:
+    return WarpKernels("tests/kernels/visit.cu", LAYOUT=layout, VERTEX=vertex)
+
+
+def visited(layout: str, vertex: str, arguments: tuple[Any, ...], rows: int) -> tuple[Any, Any]:
     """Rows of all units, and their neighbours; both ways of visiting find the same."""
-    unit_rows, units = units_of(kernels, arguments, rows)
+    counting = WarpKernels("kernels/layouts/counting.cu", LAYOUT=layout, VERTEX=vertex)
+    kernels, dtype = visits(layout, vertex), VERTICES[vertex]
+    unit_rows, units = units_of(counting, arguments, rows)
     count = len(unit_rows)
     counts = numpy.zeros(count, numpy.int64)
     kernels.run("measure_units", *arguments, unit_rows, units, count, counts)
@@ -76,20 +82,19 @@ def visited(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int, dtype: 
 @pytest.mark.parametrize("vertex", BOTH)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_unit_is_visited(layout: str, vertex: str) -> None:
-    kernels = WarpKernels("kernels/layouts/visit.cu", LAYOUT=layout, VERTEX=vertex)
     for seed in range(2):
         offsets, columns = sample(seed, VERTICES[vertex])
         rows = encode(layout, offsets, columns, bound=U32 + 1)
         ways = [rows, *([add_checkpoints(rows, columns, offsets)] if layout == "varint" else [])]
         for way, bound in itertools.product(ways, (U32 + 1, 1000)):
-            counts, found = visited(kernels, device_rows(way, bound=bound), len(offsets) - 1, columns.dtype)
+            counts, found = visited(layout, vertex, device_rows(way, bound=bound), len(offsets) - 1)
             assert numpy.array_equal(found, columns[columns < bound])
             assert counts.tolist() == [
                 int((columns[a:b] < bound).sum()) for a, b in itertools.pairwise(offsets)
             ]
         heads = numpy.full((len(offsets) - 1, 3), 9, columns.dtype)
         arguments = device_rows(ways[-1], bound=U32 + 1)
-        kernels.run("first_neighbours", *arguments, len(heads), 3, heads)
+        visits(layout, vertex).run("first_neighbours", *arguments, len(heads), 3, heads)
         assert heads.tolist() == [
             [*columns[a : min(b, a + 3)].tolist(), *[9] * 3][:3] for a, b in itertools.pairwise(offsets)
         ]
@@ -236,13 +241,12 @@ def damaged(good: EncodedRows, trial: int) -> tuple[numpy.ndarray, numpy.ndarray
 @pytest.mark.parametrize("layout", ["varint", *BITS])
 def test_hostile_bytes_lead_nowhere_else(layout: str, vertex: str) -> None:
     dtype, guarded = VERTICES[vertex], Guarded()
-    visit = WarpKernels("kernels/layouts/visit.cu", LAYOUT=layout, VERTEX=vertex)
     good = encode(layout, *sample(3, dtype), bound=U32 + 1)
     for trial in range(6):
         byte_offsets, stream = map(guarded, damaged(good, trial))
         rows = len(byte_offsets) - 1
         none = (0,) if layout == "varint" else ()
-        _, found = visited(visit, (byte_offsets, stream, *none, 5000), rows, dtype)
+        _, found = visited(layout, vertex, (byte_offsets, stream, *none, 5000), rows)
         assert (found < 5000).all()
         if layout == "varint" or trial % 3 == 2:
             continue

@@ -72,7 +72,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         (name, "bfs.cuda.sliding_queue", name) for name in ("ROUNDS", "COUNTER_WORDS")
     ],
     f"{BFS}/expand_contract.cu": [
-        ("STAGE", "bfs.cuda.expand_contract", "STAGE"),
+        ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
         ("MOST_THREADS", "bfs.cuda.frontier_queues", "MOST_THREADS"),
         ("CONTROL_WORDS", "bfs.cuda.frontier_queues", "CONTROL_WORDS"),
         ("GATHER_SERIAL", "bfs.cuda.parts", "GATHERS['serial']"),
@@ -129,7 +129,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
         ("SAMPLE_BITS", "layouts.elias_fano.cpu", "SAMPLE_BITS"),
     ],
-    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cpu", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
+    "kernels/layouts/varint/bytes.cu": [*same("layouts.varint.cuda", "TRUNCATED TOO_LARGE OUT_OF_RANGE")],
     "kernels/csr/build.cu": [("ROUNDS", "csr.cuda", "ROUNDS")],
     "kernels/generate/communities.cu": [
         *same("generate.communities_tables", "BUNDLE HEADER PER_LEVEL DRAWS"),

@@ -35,7 +35,7 @@ def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **cons
     rows = encode(layout, *csr)
     arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
     placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
-    made = multi_source.prepare(placed, output=output, symmetric=symmetric, block=64, **constants)
+    made = multi_source.MultiSource(placed, output=output, symmetric=symmetric, block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]
     check_batch(made, csr, sources, output=output)
@@ -62,15 +62,21 @@ def test_every_source_has_its_own_labels(output: str, constants: dict[str, Any],
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_directed_graphs_and_wide_vertices(layout: str) -> None:
+def test_directed_graphs_and_wide_vertices(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
     search(directed, layout, "both", symmetric=False)
+    wide = fast_csr(rmat(7, 8), symmetric=True, index=numpy.uint64)
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     for constants in WAYS:
-        search(
-            fast_csr(rmat(7, 8), symmetric=True, index=numpy.uint64), layout, "both", narrow=1, **constants
-        )
+        search(wide, layout, "both", **constants)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_wide_predecessors(layout: str) -> None:
-    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor", narrow=1)
+def test_wide_predecessors(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
+    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor")
+
+
+def test_a_depth_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_depth is -1; it must be 0 or more"):
+        search(csr_of("one_edge", True), "csr", "both", max_depth=-1)

@@ -145,7 +145,7 @@ def test_outputs_depth_and_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.predecessor is not None
     assert found.predecessor.dtype == numpy.int32
     assert found.directions == wanted.directions
-    with pytest.raises(ValueError, match="source 128 is not in the graph"):
+    with pytest.raises(ValueError, match="source 128 is not a vertex"):
         search_alone.run(128)
     with pytest.raises(ValueError, match="2 ranks were to share one GPU, and NCCL takes one"):
         NcclSearch(whole)

@@ -86,8 +86,12 @@ def test_rows_for_a_block_and_for_the_whole_grid(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", encoded_layouts())
 @pytest.mark.parametrize("width", [4, 8])
-def test_directed_graphs_wide_vertices_and_wide_predecessors(width: int, layout: str) -> None:
+def test_directed_graphs_wide_vertices_and_wide_predecessors(
+    monkeypatch: pytest.MonkeyPatch, width: int, layout: str
+) -> None:
     directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
-    search(directed, layout, "both", symmetric=False, width=width, narrow=1)
-    search(directed, layout, "distance", symmetric=False, width=width)
-    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor", width=width, narrow=1)
+    for narrow in (1 << 31, 1):
+        monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
+        for output in ("both", "distance"):
+            search(directed, layout, output, symmetric=False, width=width)
+    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor", width=width)

@@ -24,8 +24,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
     fake.full = lambda count, value: on_device(numpy.full(count, value))
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in ("renumber_cuda", "locality_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.order.{module}.load", strict_cupy.load)
+    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
 
 
 def graph(dtype: type) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -48,7 +48,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("output", ["both", "distance"])
 def test_searches(output: str) -> None:
-    from gravel.kernels.bfs.cuda.streamed import prepare as streamed
+    from gravel.kernels.bfs.cuda.streamed import StreamedSearch as streamed
     from gravel.kernels.layouts import columns_as_rows
 
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:

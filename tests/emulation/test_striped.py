@@ -104,7 +104,7 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.memory.NARROW", 1)
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     graph = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
     check(graph, [7, 100], 3, 2, StripedOptions())
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_refused() -> None:
         CudaStripedSearch(whole, options=StripedOptions(history=2048))
     with pytest.raises(ValueError, match="2 ranks do not go on 3 devices"):
         CudaStripedSearch(whole, devices=range(3))
-    with pytest.raises(ValueError, match="source 33 is not in the graph"):
+    with pytest.raises(ValueError, match="source 33 is not a vertex"):
         CudaStripedSearch(whole).run(33)
 
 

@@ -109,7 +109,7 @@ def test_labels_of_another_graph_and_too_little_memory_are_refused() -> None:
     labels = scipy_components(*csr)
     with pytest.raises(ValueError, match="component has shape"):
         components.check_components(*csr, labels[:4], room=ROOM)
-    with pytest.raises(MemoryError, match=r"needs [\d,]+ bytes, and 9 are free"):
+    with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 9 are free"):
         components.check_components(*csr, labels, room=9)
 
 

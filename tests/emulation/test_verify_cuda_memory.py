@@ -74,7 +74,7 @@ def test_large_arrays_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
     csr = csr_of(GRID, symmetric=True)
     d, p = search(csr, 0)
-    with pytest.raises(MemoryError, match=r"needs [\d,]+ bytes at best, and 1,000 are free"):
+    with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 1,000 are free"):
         list(bfs.check_searches(*csr, [0], d[None], p[None], symmetric=True, room=1000))
 
 

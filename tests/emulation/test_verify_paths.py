@@ -143,5 +143,5 @@ def test_what_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             list(check_paths(*arrays, sources, *labels, room=ROOM))
-    with pytest.raises(MemoryError, match=r"needs [\d,]+ bytes, and 1,000 are free"):
+    with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 1,000 are free"):
         list(check_paths(*rows, [0], d, p, room=1000))

@@ -32,7 +32,7 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("g++") is None:
         pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
-    monkeypatch.setattr("gravel.kernels.verify.ranks.cuda.load", grid_kernels.load)
+    monkeypatch.setattr("gravel.kernels.cuda.launch.load", grid_kernels.load)
 
 
 def part_on_device(part: Any) -> Any:

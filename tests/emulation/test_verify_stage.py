@@ -170,7 +170,7 @@ def test_only_what_is_free_now_is_taken(pool: Pool) -> None:
 
 def test_memory_that_runs_out_meanwhile_is_done_without(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program takes memory after it was looked at: the checks begin again with less, or elsewhere."""
-    monkeypatch.setattr("gravel.kernels.verify.cuda.launch.free_bytes", lambda: ROOM)
+    monkeypatch.setattr("gravel.kernels.cuda.room.free_bytes", lambda: ROOM)
     monkeypatch.setattr(memory, "MARGIN", 0)
     pool.limit = device_bytes(SEARCHES) // 2
     found, messages = run(SEARCHES)

@@ -69,7 +69,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
     fake.get_default_memory_pool = lambda: pool
     fake.cuda.runtime = SimpleNamespace(memGetInfo=lambda: (pool.limit - pool.used, pool.limit))
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.verify.cuda.launch.load", strict_cupy.load)
+    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
     return pool
 
 

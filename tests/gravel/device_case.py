@@ -162,6 +162,22 @@ def _directed(case: Case) -> None:
     assert device.components().sizes.tolist() == host.components().sizes.tolist()
 
 
+def _directed_measures(case: Case) -> None:
+    device, host = (gravel.graph(each, directed=True) for each in (case.uploaded(), case.ends))
+    few = [case.source, int(case.ends[0][1])]
+    for graph in (device, device.reorder("degree")):
+        for direction in ("out", "in", "both"):
+            for measure in ("closeness", "harmonic", "eccentricity"):
+                found, expected = (
+                    getattr(each, measure)(few, direction=direction).values for each in (graph, host)
+                )
+                numpy.testing.assert_allclose(found, expected, rtol=1e-12)
+            found, expected = (
+                each.betweenness(8, seed=1, direction=direction).values for each in (graph, host)
+            )
+            numpy.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-15)
+
+
 def _searches_that_follow(case: Case) -> None:
     """A search takes the workspace of the one before, whose labels stay what they are."""
     for graph in (case.graph(), case.graph().reorder("degree")):
@@ -255,6 +271,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "strong components": _strong,
     "results": _results,
     "directed": _directed,
+    "directed measures": _directed_measures,
     "searches that follow": _searches_that_follow,
     "saved": _saved,
     **{f"reordered {method}": _reordered(method) for method in ORDERS},

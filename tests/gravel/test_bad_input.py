@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import networkx
 import numpy
@@ -205,3 +206,54 @@ def test_what_cannot_fit_is_refused_with_numbers(monkeypatch):
         graph.bfs(0)
     with pytest.raises(MemoryError, match="order degree needs"):
         graph.reorder("degree")
+
+
+def test_nothing_is_found_from_no_sources():
+    graph = gravel.graph([(1, 2), (2, 3)])
+    assert len(graph.closeness([])) == len(graph.paths([], [])) == 0
+    assert graph.distances([], [1, 2]).array.shape == (0, 2)
+
+
+def test_pairs_may_be_listed_twice_and_vertices_may_not():
+    graph = gravel.graph([(1, 2), (2, 3)])
+    assert graph.paths([1, 1], [3, 3]).lengths() == [2, 2]
+    for ask in (graph.closeness, lambda some: graph.distances(some, [3])):
+        with pytest.raises(ValueError, match="vertex 1 is listed twice"):
+            ask([1, 1])
+
+
+def test_depths_beyond_the_diameter():
+    graph = gravel.graph([(1, 2), (2, 3)])
+    assert graph.neighbourhood(10**30).values.tolist() == [3, 3, 3]
+    assert graph.bfs(1, max_depth=(1 << 31) - 1).reached == 3
+    with pytest.raises(
+        ValueError, match=r"max_depth is 2147483648; it should be less than or equal to 2147483647"
+    ):
+        graph.bfs(1, max_depth=1 << 31)
+    with pytest.raises(ValueError, match=r"max_depth is -1; it should be greater than or equal to 0"):
+        graph.bfs(1, max_depth=-1)
+    with pytest.raises(ValueError, match=r"hops is 2.5; it must be a whole number, 0 or more"):
+        graph.neighbourhood(2.5)
+
+
+@pytest.mark.parametrize("weight", [-1, -0.5, float("nan"), float("inf")])
+def test_weights_that_no_search_takes(weight):
+    with pytest.raises(
+        ValueError, match=rf"the edge \(7, 9\) has the weight {weight}; weights must be finite"
+    ):
+        gravel.graph([(1, 2), (7, 9)], weights=[1, weight])
+
+
+def test_weights_that_overflow():
+    with pytest.raises(ValueError, match=r"the weight 1e\+39 of edge 1 is beyond what float32 holds"):
+        gravel.graph([(1, 2), (7, 9)], weights=[1, 1e39])
+    with pytest.raises(ValueError, match="add up to more than uint32 holds, 4294967295"):
+        gravel.graph([(1, 2), (1, 2)], weights=[(1 << 32) - 1, 1], duplicates="sum")
+
+
+def test_a_direction_that_does_not_fit_is_refused_with_the_numbers(monkeypatch):
+    graph = gravel.graph([(1, 2), (2, 3)], directed=True)
+    monkeypatch.setattr(graph, "_host_memory", "1kB")
+    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
+    with pytest.raises(gravel.NotEnoughMemory, match=r"direction in of 2 arcs needs .* there are 1000 B"):
+        graph.harmonic(direction="in")

@@ -113,6 +113,42 @@ def test_some_vertices(graph):
     assert graph.harmonic(some[0]).values.shape == (1,)
 
 
+ARCS = random_edges(seed=6, vertices=300, edges=500)
+
+
+@pytest.mark.parametrize(
+    ("way", "direction"),
+    [*((way, each) for way in ("as it is", "random") for each in ("out", "in", "both")), ("varint", "out")],
+)
+def test_a_directed_graph_in_every_direction(way, direction):
+    graph = ARRANGED[way](gravel.graph(ARCS, directed=True))
+    given = networkx.DiGraph(zip(*(each.tolist() for each in ARCS), strict=True))
+    given.remove_edges_from(list(networkx.selfloop_edges(given)))
+    made = {"out": given, "in": given.reverse(), "both": given.to_undirected()}[direction]
+    # NetworkX takes the distances to a vertex here.
+    there = made if direction == "both" else made.reverse()
+    asked = {"direction": direction}
+    assert column(graph.closeness(**asked)) == networkx.closeness_centrality(there)
+    assert column(graph.harmonic(**asked)) == pytest.approx(networkx.harmonic_centrality(there), rel=1e-12)
+    lengths = dict(networkx.all_pairs_shortest_path_length(made))
+    assert column(graph.eccentricity(**asked)) == {v: max(lengths[v].values()) for v in made}
+    within = {v: sum(each <= 2 for each in lengths[v].values()) for v in made}
+    assert column(graph.neighbourhood(2, **asked)) == within
+    assert column(graph.betweenness(**asked)) == pytest.approx(
+        networkx.betweenness_centrality(made), rel=1e-10, abs=1e-12
+    )
+    found = graph.edge_betweenness(**asked).numpy()
+    ends = zip(found["source"].tolist(), found["target"].tolist(), strict=True)
+    expected = networkx.edge_betweenness_centrality(made)
+    if direction == "both":
+        expected = {tuple(sorted(edge)): value for edge, value in expected.items()}
+        ends = (tuple(sorted(each)) for each in ends)
+    by_edge = dict(zip(ends, found["edge_betweenness"].tolist(), strict=True))
+    assert by_edge == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    apart = [each for row in lengths.values() for each in row.values() if each]
+    assert float(graph.average_path_length(**asked)) == pytest.approx(sum(apart) / len(apart))
+
+
 def test_the_largest_come_first(graph):
     closeness = graph.closeness()
     expected = sorted(networkx.closeness_centrality(NX).values(), reverse=True)[:4]
@@ -139,17 +175,14 @@ def test_progress_ends_with_all_vertices(graph):
 
 def test_what_is_refused(graph):
     directed = gravel.graph([(1, 2), (2, 3)], directed=True)
-    for ask in (
-        directed.closeness,
-        directed.harmonic,
-        directed.eccentricity,
-        directed.diameter,
-        directed.betweenness,
-    ):
+    for ask in (directed.diameter, directed.radius):
         with pytest.raises(
-            ValueError, match=r"undirected graphs, and this one is directed; .*directed=False"
+            ValueError, match=r"undirected graphs, and this one is directed; .*direction='both'"
         ):
-            ask()
+            ask(direction="in")
+    assert (directed.diameter(direction="both"), directed.radius(direction="both")) == (2, 1)
+    with pytest.raises(ValueError, match="direction is 'up'; it can be 'out', 'in' or 'both'"):
+        directed.closeness(direction="up")
     one = next(iter(NX))
     with pytest.raises(ValueError, match=f"vertex {one} is listed twice"):
         graph.closeness([one, one])

@@ -137,7 +137,7 @@ def test_it_is_named_where_layouts_are_named(layout: str) -> None:
     assert CompressParameters(codec=layout).codec == layout
     assert OrderAdviceParameters(layout=layout).layouts() == (layout,)
     assert layout in CompressParameters.model_json_schema()["properties"]["codec"]["enum"]
-    searches = read_source("kernels/layouts/visit.cu")
+    searches = read_source("kernels/layouts/counting.cu")
     assert set(declared_variants(searches)["LAYOUT"]) == {*layouts()}
     with pytest.raises(ValidationError, match="'elias_fano', 'backwards' or 'auto'"):
         CompressParameters(codec="forwards")

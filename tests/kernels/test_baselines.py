@@ -104,8 +104,9 @@ def test_hubs(strategy, way, symmetric) -> None:
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 @pytest.mark.parametrize("narrow", [1, 1 << 31])
 @pytest.mark.parametrize(("strategy", "way"), CASES)
-def test_wide_vertices_and_predecessors(strategy, way, narrow, index) -> None:
-    check("rmat_14", strategy, symmetric=True, index=index, narrow=narrow, **way)
+def test_wide_vertices_and_predecessors(monkeypatch, strategy, way, narrow, index) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
+    check("rmat_14", strategy, symmetric=True, index=index, **way)
     if index is numpy.uint64:
         check("rmat_14", strategy, symmetric=True, index=index, output="distance", **way)
 

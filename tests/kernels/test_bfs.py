@@ -172,9 +172,10 @@ def test_hubs(strategy, backend, symmetric, output) -> None:
 
 @on_cuda
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_wide_predecessors(strategy, backend, index) -> None:
+def test_wide_predecessors(monkeypatch, strategy, backend, index) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     for csr in (fast_csr(hubs(), symmetric=True, index=index), csr_of("hub_and_chain", True, index)):
-        search = prepare(*place(backend, *csr), strategy=strategy, symmetric=True, narrow=1)
+        search = prepare(*place(backend, *csr), strategy=strategy, symmetric=True)
         for source in sources_of(len(csr[0]) - 1, 2):
             result = search.run(source)
             assert result.predecessor.dtype == numpy.int64

@@ -50,7 +50,7 @@ def test_clusters_graph_adds_up_its_members_arcs():
         expected = numpy.zeros((500, 500), numpy.int64)
         numpy.add.at(expected, (tail, cluster[columns]), given if len(given) else 1)
         numpy.fill_diagonal(expected, 0)
-        bounds, ends, sums = contracted(offsets, columns, given, cluster, 500)
+        bounds, ends, sums = contracted((offsets, columns, given), cluster, 500)
         found = numpy.zeros((500, 500), numpy.int64)
         rows = numpy.repeat(numpy.arange(500), numpy.diff(bounds))
         assert len(set(zip(rows.tolist(), ends.tolist(), strict=True))) == len(rows)

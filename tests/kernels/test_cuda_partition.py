@@ -103,7 +103,7 @@ def test_outputs_and_depth() -> None:
         assert found.predecessor is None
         assert numpy.array_equal(found.distance.get(), wanted.distance)
     assert search_of(whole, output="predecessor").run(source).distance is None
-    with pytest.raises(ValueError, match="source 2048 is not in the graph"):
+    with pytest.raises(ValueError, match="source 2048 is not a vertex"):
         search_of(whole).run(2048)
     grouped = search_of(whole, symmetric=True, options=SearchOptions(groups=2)).run(source)
     assert numpy.array_equal(

@@ -82,7 +82,7 @@ def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch)
     graph = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
     check(graph, [7, 100], 3, StripedOptions())
     monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.memory.NARROW", 1)
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     check(graph, [7, 100], 3, StripedOptions())
 
 

@@ -3,8 +3,9 @@
 import numpy
 import pytest
 
-from gravel.kernels.layouts.varint import bytes as varint
-from gravel.kernels.layouts.varint import cuda as varint_cuda
+from gravel.kernels.layouts import EncodedRows, decode, encode
+from gravel.kernels.layouts.alignment import pad
+from gravel.kernels.layouts.varint.cuda import VarintCodec
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 
 pytestmark = pytest.mark.gpu
@@ -14,28 +15,29 @@ pytestmark = pytest.mark.gpu
 @pytest.mark.parametrize("graph", [*ZOO, rmat(13)], ids=names)
 def test_the_same_bytes_and_back(graph, index) -> None:
     offsets, columns = fast_csr(graph, symmetric=True, index=index)
-    byte_offsets, stream = varint.encode(offsets, columns)
-    arrays = on_device(offsets, columns)
+    expected = encode("varint", offsets, columns).arrays
+    facts = {"first_row": 0, "bound": len(offsets) - 1}
     for options in ({}, {"block": 32}, {"block": 1024, "long_row": 16}):
-        found = varint_cuda.encode(*arrays, **options)
-        numpy.testing.assert_array_equal(found[0].get(), byte_offsets)
-        numpy.testing.assert_array_equal(found[1].get(), stream)
+        found = VarintCodec(**options).encode(*on_device(offsets, columns), **facts)
+        for name, array in expected.items():
+            numpy.testing.assert_array_equal(found[name].get(), array)
         for serial in (False, True):
-            rows = varint_cuda.decode(*found, len(columns), index, serial=serial, **options)
+            codec = VarintCodec(serial=serial, **options)
+            rows = codec.decode(found, len(columns), index, **facts)
             assert rows[1].dtype == index
             numpy.testing.assert_array_equal(rows[0].get(), offsets)
             numpy.testing.assert_array_equal(rows[1].get(), columns)
-    assert varint.encoded_size(*arrays) == len(stream)
 
 
 @pytest.mark.parametrize("serial", [False, True])
 def test_large_numbers(serial) -> None:
     columns = numpy.array([0, 0, 127, 128, (1 << 14) - 1, 1 << 35, 1 << 63, (1 << 64) - 2], numpy.uint64)
     offsets = numpy.array([0, 0, 3, 3, 8], numpy.int64)
-    encoded = varint.encode(offsets, columns)
-    found = varint.encode(*on_device(offsets, columns))
-    numpy.testing.assert_array_equal(found[1].get(), encoded[1])
-    rows = varint_cuda.decode(*found, 8, numpy.uint64, bound=(1 << 64) - 1, serial=serial)
+    expected = encode("varint", offsets, columns).arrays
+    found = encode("varint", *on_device(offsets, columns)).arrays
+    numpy.testing.assert_array_equal(found["stream"].get(), expected["stream"])
+    codec = VarintCodec(serial=serial)
+    rows = codec.decode(found, 8, numpy.uint64, first_row=0, bound=(1 << 64) - 1)
     numpy.testing.assert_array_equal(rows[1].get(), columns)
 
 
@@ -43,24 +45,27 @@ def test_large_numbers(serial) -> None:
 @pytest.mark.parametrize(
     ("stream", "arcs", "message"),
     [
-        ([5, 0x85], 2, "row 0 of the compressed graph ends within"),
-        ([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], 1, "row 0 of the compressed graph holds a number"),
+        ([5, 0x85], 2, "row 0 of the compressed graph is damaged"),
+        ([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], 1, "row 0 of the compressed graph is damaged"),
         ([99], 1, "row 0 of the compressed graph names a vertex"),
         ([1, 1], 3, "holds 2 arcs; it should hold 3"),
     ],
 )
 def test_damage_is_refused(stream, arcs, message, serial) -> None:
     offsets = numpy.array([0, len(stream)], numpy.int64)
-    arrays = on_device(offsets, numpy.array(stream, numpy.uint8))
+    placed = on_device(offsets, pad(numpy.array(stream, numpy.uint8)))
+    arrays = dict(zip(("byte_offsets", "stream"), placed, strict=True))
     with pytest.raises(ValueError, match=message):
-        varint_cuda.decode(*arrays, arcs, numpy.uint32, bound=9, serial=serial)
+        VarintCodec(serial=serial).decode(arrays, arcs, numpy.uint32, first_row=0, bound=9)
 
 
 def test_offsets_and_rows_out_of_order_are_refused() -> None:
     columns = numpy.array([3, 1], numpy.uint32)
     with pytest.raises(ValueError, match="row 1 does not ascend"):
-        varint.encode(*on_device(numpy.array([0, 0, 2]), columns))
+        encode("varint", *on_device(numpy.array([0, 0, 2]), columns))
     with pytest.raises(ValueError, match="must ascend from 0 to 2"):
-        varint.encode(*on_device(numpy.array([0, 3, 2]), columns))
-    with pytest.raises(ValueError, match="must ascend from 0 to 1"):
-        varint.decode(*on_device(numpy.array([0, 2]), numpy.array([1], numpy.uint8)), 1, numpy.uint32)
+        encode("varint", *on_device(numpy.array([0, 3, 2]), columns))
+    placed = on_device(numpy.array([0, 20]), numpy.zeros(16, numpy.uint8))
+    arrays = dict(zip(("byte_offsets", "stream"), placed, strict=True))
+    with pytest.raises(ValueError, match="the rows take 20 bytes; the stream has 16"):
+        decode(EncodedRows("varint", 1, 1, numpy.uint32, arrays))

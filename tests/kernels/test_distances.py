@@ -3,6 +3,7 @@
 import numpy
 import pytest
 
+from gravel.kernels.csr import build
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate
 from tests.kernels.test_many_sources import ascending, random_rows
@@ -74,6 +75,31 @@ def test_eccentricities_of_a_graph_in_parts(seed):
     assert found["radius"].min() == exact.min()
     assert ((found["periphery"] == exact.max()) == (exact == exact.max())).all()
     assert ((found["center"] == exact.min()) == (exact == exact.min())).all()
+
+
+def test_vertices_without_arcs_take_no_searches():
+    offsets, columns = joined(next(graph for graph in ZOO if graph.name == "star_300")).csr()
+    offsets = numpy.concatenate([offsets, numpy.full(5000, offsets[-1])])
+    left = []
+    found = eccentricities(
+        offsets, columns, "diameter", in_parts=True, progress=lambda done, total: left.append(total - done)
+    )
+    assert found.max() == 2
+    assert max(left) < 300
+    assert eccentricities(offsets, columns) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_diameter_of_trees_and_chains_is_exact(seed):
+    random = numpy.random.default_rng(seed)
+    child = numpy.arange(1, 300)
+    parent = (random.random(299) * child).astype(int) if seed % 2 else child - random.integers(1, 4, 299)
+    ends = numpy.stack([child, parent.clip(0)])[:, random.random(299) < 0.99]
+    chords = random.integers(0, 300, (2, seed))
+    offsets, columns, _ = build(*numpy.concatenate([ends, chords], 1).astype(numpy.uint32), 300)
+    exact = aggregate(offsets, columns, numpy.arange(300), symmetric=True).eccentricity
+    assert eccentricities(offsets, columns, "diameter", in_parts=True).max() == exact.max()
+    assert eccentricities(offsets, columns, "radius", in_parts=True).min() == exact.min()
 
 
 def test_few_searches_decide_a_large_graph():

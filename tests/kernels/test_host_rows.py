@@ -80,12 +80,11 @@ def test_pinned_rows_of_the_zoo(name, tuning, symmetric):
 @pytest.mark.gpu
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 @pytest.mark.parametrize("tuning", TUNINGS)
-def test_pinned_rows_with_hubs(tuning, index):
+def test_pinned_rows_with_hubs(monkeypatch, tuning, index):
     csr = hubs().csr(symmetric=True, index=index)
     for narrow in (1 << 31, 1):
-        search = prepare(
-            *placed(*csr), strategy="host_rows", symmetric=True, narrow=narrow, **TUNINGS[tuning]
-        )
+        monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
+        search = prepare(*placed(*csr), strategy="host_rows", symmetric=True, **TUNINGS[tuning])
         for source in sources_of(len(csr[0]) - 1):
             check(search.run(source), csr, source, "both")
 
@@ -175,14 +174,14 @@ BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 def streamed(backend, offsets, columns, **options):
     if backend == "cpu":
-        from gravel.kernels.bfs.cpu.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cpu.streamed import StreamedSearch
     else:
         import cupy
 
-        from gravel.kernels.bfs.cuda.streamed import prepare as prepare_streamed
+        from gravel.kernels.bfs.cuda.streamed import StreamedSearch
 
         offsets = cupy.asarray(offsets)
-    return prepare_streamed(
+    return StreamedSearch(
         columns_as_rows(offsets, columns), **({"output": "both", "symmetric": True} | options)
     )
 

@@ -9,10 +9,11 @@ import numpy
 import pytest
 
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
+from gravel.kernels.layouts.counting import list_units, unit_counts
 from gravel.kernels.layouts.varint import UNIT_BYTES
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
-from gravel.kernels.layouts.visit import first_neighbours, list_units, unit_counts, visit_kernel
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
+from tests.kernels.visits import first_neighbours, visit_kernel
 
 pytestmark = pytest.mark.gpu
 
@@ -44,7 +45,7 @@ def units_of(rows: EncodedRows, bound: int) -> tuple[list[int], list[int], numpy
     """Rows and units, and their neighbours one after the other, as a warp visits them."""
     import cupy
 
-    unit_rows, units = list_units(rows, bound=bound)
+    unit_rows, units = list_units(rows)
     count = numpy.uint64(len(units))
     counts = cupy.zeros(len(units), cupy.int64)
     arguments = *device_rows(rows, bound=bound), unit_rows, units, count
@@ -60,7 +61,7 @@ def check_tallies(rows: EncodedRows, bound: int, counts: list[int], columns: num
     """Units that 32 lanes bring have the neighbours that a warp visits unit by unit."""
     import cupy
 
-    unit_rows, units = list_units(rows, bound=bound)
+    unit_rows, units = list_units(rows)
     found, sums = (cupy.zeros(len(units), cupy.uint64) for _ in range(2))
     arguments = *device_rows(rows, bound=bound), unit_rows, units, numpy.uint64(len(units)), found, sums
     visit_kernel(rows, "tally_units")(*GRID, arguments)
@@ -144,7 +145,7 @@ def test_a_visitor_can_stop(layout) -> None:
 
     offsets, columns = hubs()
     rows = encode(layout, *on_device(offsets, columns), bound=U32 + 1)
-    unit_rows, units = list_units(rows, bound=U32 + 1)
+    unit_rows, units = list_units(rows)
     counts = cupy.zeros(len(units), cupy.int64)
     arguments = *device_rows(rows, bound=U32 + 1), unit_rows, units, numpy.uint64(len(units))
     visit_kernel(rows, "stop_units")(*GRID, (*arguments, numpy.uint64(2000), counts))

@@ -37,8 +37,8 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     fake.full = numpy_as_cupy._passed_on(numpy.full)
     monkeypatch.setitem(sys.modules, "cupy", fake)
     for module in (
-        "level_statistics_cuda",
-        "layouts.visit",
+        "cuda.launch",
+        "layouts.counting",
         "layouts.streams_cuda",
         "layouts.varint.cuda",
         "relabel_cuda",

@@ -8,8 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from gravel.kernels.bfs.cuda.expand_contract import STAGE
-from gravel.kernels.bfs.cuda.frontier_queues import strategy_of_queues
+from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import MERRILL
@@ -106,10 +105,11 @@ def test_levels_in_one_step_and_in_two(crowd, claim, output) -> None:
 @pytest.mark.parametrize("narrow", [1, 1 << 31])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 @pytest.mark.parametrize("strategy", MERRILL)
-def test_wide_vertices_and_predecessors(strategy, index, narrow, claim) -> None:
+def test_wide_vertices_and_predecessors(monkeypatch, strategy, index, narrow, claim) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
     for name in ("rmat_12", "grid_13x17", "star_last_hub", "dense_layers"):
         for output in ("distance", "both"):
-            check(name, strategy, symmetric=True, output=output, index=index, narrow=narrow, claim=claim)
+            check(name, strategy, symmetric=True, output=output, index=index, claim=claim)
 
 
 @pytest.mark.gpu

@@ -128,16 +128,16 @@ def test_what_cannot_be_is_refused(backend) -> None:
 @pytest.mark.parametrize("tuning", TUNINGS)
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_directions_change_nothing(tuning, output, index) -> None:
+def test_directions_change_nothing(monkeypatch, tuning, output, index) -> None:
     for graph in (*GRAPHS, rmat(13)):
         csr = fast_csr(graph, symmetric=True, index=index)
         for narrow in (1, 1 << 31):
+            monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
             search = prepare(
                 *on_device(*csr),
                 strategy="multi_source",
                 symmetric=True,
                 output=output,
-                narrow=narrow,
                 **TUNINGS[tuning],
             )
             check_batch(search, csr, sources_of(graph.vertex_count, 33), output=output)
@@ -148,12 +148,13 @@ def test_directions_change_nothing(tuning, output, index) -> None:
 @pytest.mark.parametrize("tuning", TUNINGS)
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_directions_change_nothing_on_encoded_rows(tuning, output, index, layout) -> None:
+def test_directions_change_nothing_on_encoded_rows(monkeypatch, tuning, output, index, layout) -> None:
     for graph in (rmat(13), hubs()):
         csr = fast_csr(graph, symmetric=True, index=index)
         rows = encode(layout, *on_device(*csr))
         for narrow in (1, 1 << 31):
-            constants = {"output": output, "narrow": narrow, **TUNINGS[tuning]}
+            monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
+            constants = {"output": output, **TUNINGS[tuning]}
             search = prepare_rows(rows, strategy="multi_source", symmetric=True, **constants)
             check_batch(search, csr, sources_of(len(csr[0]) - 1, 33), output=output)
 

@@ -10,7 +10,8 @@ import pytest
 
 from gravel.kernels.partition import PartitionedGraph, components_of_rank, partition
 from gravel.kernels.partition.components import components, components_program
-from gravel.kernels.partition.components_rank import ComponentsRank, smallest_each
+from gravel.kernels.partition.components_rank import ComponentsRank
+from gravel.kernels.partition.visits import smallest_each
 from gravel.stages.rank_group import run_in_threads
 from tests.kernels.disorder import DisorderedNetwork
 from tests.zoo import scipy_components, zoo

@@ -238,7 +238,7 @@ def test_max_depth_and_outputs() -> None:
     assert PartitionSearch(whole, output="predecessor").run(0).distance is None
     with pytest.raises(ValueError, match="output is 'all'"):
         PartitionSearch(whole, output="all")
-    with pytest.raises(ValueError, match="source 33 is not in the graph"):
+    with pytest.raises(ValueError, match="source 33 is not a vertex"):
         PartitionSearch(whole).run(33)
 
 

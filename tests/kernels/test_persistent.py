@@ -81,9 +81,10 @@ def test_large_graphs(graph, output, tuning) -> None:
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 @pytest.mark.parametrize("narrow", [1, 1 << 31])
 @pytest.mark.parametrize("width", [4, 8])
-def test_wide_vertices_and_predecessors(index, narrow, width) -> None:
+def test_wide_vertices_and_predecessors(monkeypatch, index, narrow, width) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
     for graph in LARGE:
-        options = {"index": index, "narrow": narrow, "width": width, "target": 32}
+        options = {"index": index, "width": width, "target": 32}
         check(graph, "persistent", symmetric=False, **options)
         check(graph, "persistent", symmetric=True, output="distance", **options)
 

@@ -23,7 +23,12 @@ def test_lengths_and_paths(graph: Any) -> None:
     for lengths in (graph.weights, None):
         rows = graph.row_offsets, graph.columns, lengths
         queries = prepare(*rows, reverse=reversed_rows(*rows))
-        check(graph if lengths is not None else unweighted(graph), *pairs, queries.run(*pairs))
+        found = queries.run(*pairs)
+        check(graph if lengths is not None else unweighted(graph), *pairs, found)
+        for _ in range(2):  # a search leaves nothing behind
+            alone = queries.run(*pairs, path=False)
+            assert alone.vertices is None
+            numpy.testing.assert_array_equal(alone.length, found.length)
 
 
 @pytest.mark.parametrize("floats", [False, True])

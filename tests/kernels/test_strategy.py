@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -36,13 +37,22 @@ def test_every_search_of_the_package_is_in_the_table(folder: str) -> None:
     named = {each.target(backend) for each in every for backend in ("cpu", "cuda")}
     for module in pkgutil.iter_modules(package.__path__):
         name = f"{package.__name__}.{module.name}"
-        if f"{name}:prepare" not in named:
-            text = importlib.import_module(name).__file__ or ""
-            assert not _defines_prepare(text), f"{name}:prepare is in no table of strategies"
+        path = importlib.import_module(name).__file__ or ""
+        for found in _strategies_of(path):
+            assert f"{name}:{found}" in named, f"{name}:{found} is in no table of strategies"
 
 
-def _defines_prepare(path: str) -> bool:
-    return re.search(r"^(def prepare\(|prepare =)", Path(path).read_text(), re.MULTILINE) is not None
+def _strategies_of(path: str) -> list[str]:
+    """Name what a module makes graphs ready with: `prepare`, or a class that names its strategy."""
+    found = []
+    for node in ast.parse(Path(path).read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            named = [ast.unparse(line) for line in node.body if isinstance(line, ast.Assign)]
+            found += [node.name for line in named if re.match(r"strategy = '\w", line)]
+        elif isinstance(node, ast.FunctionDef | ast.Assign):
+            name = node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0])
+            found += [name] if name == "prepare" or "= strategy_of_queues(" in ast.unparse(node) else []
+    return found
 
 
 def test_what_is_not_in_the_table_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,7 +218,7 @@ def test_what_cannot_be_is_refused() -> None:
     whole = stripe(*BY_NAME["path_33"].csr(), ranks=2)
     with pytest.raises(ValueError, match="output is 'all'"):
         StripedSearch(whole, output="all")
-    with pytest.raises(ValueError, match="source 33 is not in the graph"):
+    with pytest.raises(ValueError, match="source 33 is not a vertex"):
         StripedSearch(whole).run(33)
     with pytest.raises(ValueError, match="no array 'rank0/nn/row_offsets'"):
         from_arrays({}, ranks=1, vertex_count=1, arc_count=0)

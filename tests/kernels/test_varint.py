@@ -9,11 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gravel.kernels.layouts.varint.bytes import decode, encode, encoded_size
+from gravel.kernels import layouts
+from gravel.kernels.layouts.alignment import pad
 from tests.zoo import zoo
 
 U32 = 2**32 - 1
 U64 = 2**64 - 1
+
+
+def encode(offsets: numpy.ndarray, columns: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Byte offsets, and the stream without its padding."""
+    arrays = layouts.encode("varint", offsets, columns).arrays
+    assert not arrays["stream"][arrays["byte_offsets"][-1] :].any()
+    assert len(arrays["stream"]) % layouts.ALIGNMENT == 0
+    return arrays["byte_offsets"], arrays["stream"][: arrays["byte_offsets"][-1]]
+
+
+def decode(
+    byte_offsets: numpy.ndarray, stream: numpy.ndarray, arcs: int, dtype: type, bound: int | None = None
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    arrays = {"byte_offsets": byte_offsets, "stream": pad(stream)}
+    return layouts.decode(
+        layouts.EncodedRows("varint", len(byte_offsets) - 1, arcs, dtype, arrays), bound=bound
+    )
 
 
 def csr(rows: list[list[int]], dtype: type) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -50,7 +68,6 @@ def check_round_trip(rows: list[list[int]], dtype: type, largest: int) -> None:
     assert stream.dtype == numpy.uint8
     assert stream.tobytes() == b"".join(expected)
     assert numpy.array_equal(byte_offsets, numpy.cumsum([0, *map(len, expected)]))
-    assert encoded_size(offsets, columns) == len(stream)
     again = decode(byte_offsets, stream, len(columns), dtype, bound=largest + 1)
     assert numpy.array_equal(again[0], offsets)
     assert numpy.array_equal(again[1], columns)
@@ -108,8 +125,6 @@ def test_many_blocks_agree_with_one() -> None:
 def test_rows_that_do_not_ascend_are_refused() -> None:
     with pytest.raises(ValueError, match="row 1 does not ascend"):
         encode(*csr([[1, 2], [3, 2]], numpy.uint32))
-    with pytest.raises(ValueError, match="row 1 does not ascend"):
-        encoded_size(*csr([[1, 2], [3, 2]], numpy.uint32))
 
 
 def test_row_offsets_must_fit_the_columns() -> None:
@@ -120,14 +135,14 @@ def test_row_offsets_must_fit_the_columns() -> None:
 @pytest.mark.parametrize(
     ("rows", "arcs", "dtype", "reason"),
     [
-        ([b"\x01\x80"], 1, numpy.uint32, "row 0 .* ends within a number"),
-        ([b"\x01", b"\x80"], 1, numpy.uint32, "row 1 .* ends within a number"),
-        ([b"\x80", b"\x01"], 1, numpy.uint32, "row 0 .* ends within a number"),
-        ([b"\x80\x80\x80\x80\x80\x01"], 1, numpy.uint32, "too large"),
+        ([b"\x01\x80"], 1, numpy.uint32, "row 0 .* is damaged"),
+        ([b"\x01", b"\x80"], 1, numpy.uint32, "row 1 .* is damaged"),
+        ([b"\x80", b"\x01"], 1, numpy.uint32, "row 0 .* is damaged"),
+        ([b"\x80\x80\x80\x80\x80\x01"], 1, numpy.uint32, "row 0 .* is damaged"),
         ([b"\xff\xff\xff\xff\x7f"], 1, numpy.uint32, "not in the graph"),
-        ([b"\x80" * 10 + b"\x01"], 1, numpy.uint64, "too large"),
-        ([b"\xff" * 9 + b"\x02"], 1, numpy.uint64, "too large"),
-        ([b"\xff" * 9 + b"\x01" + b"\x01"], 2, numpy.uint64, "too large|not in the graph"),
+        ([b"\x80" * 10 + b"\x01"], 1, numpy.uint64, "row 0 .* is damaged"),
+        ([b"\xff" * 9 + b"\x02"], 1, numpy.uint64, "row 0 .* is damaged"),
+        ([b"\xff" * 9 + b"\x01" + b"\x01"], 2, numpy.uint64, "is damaged|not in the graph"),
         ([b"\x01\x01", b"\x02"], 3, numpy.uint32, "row 0 .* not in the graph"),
         ([b"\x00", b"\x02"], 2, numpy.uint32, "row 1 .* not in the graph"),
         ([b"\x00", b"\x01"], 3, numpy.uint32, "holds 2 arcs; it should hold 3"),
@@ -141,9 +156,9 @@ def test_malformed_streams_are_refused(rows: list[bytes], arcs: int, dtype: type
         decode(offsets, stream, arcs, dtype)
 
 
-@pytest.mark.parametrize("offsets", [[], [1, 2], [0, 3], [0, 2, 1, 2], [0, -1, 2], [0, 9, 2]])
+@pytest.mark.parametrize("offsets", [[], [1, 2], [0, 30], [0, 2, 1, 2], [0, -1, 2], [0, 9, 2]])
 def test_bad_byte_offsets_are_refused(offsets: list[int]) -> None:
-    with pytest.raises(ValueError, match="byte_offsets must ascend"):
+    with pytest.raises(ValueError, match=r"byte_offsets must ascend|the rows take 30 bytes"):
         decode(numpy.array(offsets, numpy.int64), numpy.zeros(2, numpy.uint8), 2, numpy.uint32)
 
 

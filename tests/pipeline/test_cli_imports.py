@@ -13,6 +13,9 @@ from tests.pipeline.test_plan import Bench
 
 __all__ = ["bench"]
 
+SLOW = HEAVY - {"numpy"}
+"""Without what looks into a file of edges, and divides a generator's among ranks."""
+
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_plan_imports_nothing_heavy(bench: Bench, full: bool) -> None:
@@ -54,3 +57,52 @@ finally:
     ended = python(code)
     assert "Commands:" in ended.stdout
     assert ended.stderr.split() == ["False", "False"]
+
+
+def test_no_statement_of_a_stage_imports_anything_slow() -> None:
+    """Each stage states what it needs in every form that has a case, on both backends."""
+    code = f"""\
+import sys
+from pathlib import Path
+from gravel.stages.stage import Extent
+from tests.stages.statements.cases import CASES
+from tests.stages.statements.measuring import stated
+from tests.stages.statements.record import load
+inputs = load()["inputs"]
+for name, case in CASES.items():
+    sizes = {{slot: tuple(Extent(**each) for each in given) for slot, given in inputs[name]["16"].items()}}
+    for backend in ["cpu"] * case.cpu + ["cuda"] * case.gpu:
+        if "file" not in case.parameters and "folder" not in case.parameters:
+            stated(name, 16, backend, sizes, Path("missing"))
+        found = sorted({SLOW!r} & sys.modules.keys())
+        if found:
+            raise SystemExit(f"{{name}} on {{backend}} loads {{', '.join(found)}}")
+"""
+    ended = python(code)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_a_plan_of_weighted_edges_imports_nothing_slow(tmp_path: Path, backend: str) -> None:
+    (tmp_path / "edges.txt").write_text("0 1 2.5\n1 2 3\n2 0 1\n")
+    workflow = tmp_path / "weighted.yaml"
+    workflow.write_text("""\
+workflow: weighted
+stages:
+  edges: {stage: ingest, file: edges.txt}
+  graph: {stage: symmetrize, input: edges, direction: as_given, weights: minimum}
+  search: {stage: traverse, input: graph, algorithm: sssp, sources: {random: 2}}
+  paths: {stage: paths, input: graph, pairs: {random: 2}}
+  strong: {stage: traverse, input: graph, algorithm: strong_components}
+""")
+    code = f"""\
+import sys
+from gravel.pipeline.cli import main
+try:
+    main(["plan", {str(workflow)!r}, "--cache", {str(tmp_path / "cache")!r}, "--backend", {backend!r}])
+finally:
+    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {SLOW!r}), file=sys.stderr)
+"""
+    ended = python(code, env={**os.environ, FAKE: "1x80GiB"})
+    assert "1 will run, 4 wait" in ended.stdout, ended.stdout + ended.stderr
+    assert "heavy: []" in ended.stderr

@@ -111,7 +111,7 @@ def test_in_a_matrix_the_others_go_on(tmp_path: Path) -> None:
         "bfs[strategy=top_down]",
     ]
     assert [row[1] for row in sections["What ran"]["rows"]] == [
-        "gravel.kernels.bfs.cpu.serial:prepare",
+        "gravel.kernels.bfs.cpu.serial:SerialSearch",
         "gravel.kernels.bfs.cpu.top_down:prepare",
     ]
     page = next(tmp_path.glob("cache/runs/*/report.html")).read_text()

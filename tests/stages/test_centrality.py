@@ -115,17 +115,91 @@ def test_little_memory_gives_the_same(graph: Graph) -> None:
         measured(asked("harmonic", memory=1000), graph)
 
 
-def test_what_is_refused(graph: Graph) -> None:
+@pytest.fixture(scope="module")
+def directed() -> Graph:
     arcs = replace(edges(), undirected=False)
-    directed = symmetrize(PlainContext(), SymmetrizeParameters(direction="as_given"), input=arcs)
-    with pytest.raises(StageError, match="closeness is defined here for undirected graphs"):
-        measured(asked("closeness"), directed)
+    return symmetrize(PlainContext(), SymmetrizeParameters(direction="as_given"), input=arcs)
+
+
+def searched(directed: Graph, direction: str) -> Any:
+    """Return the graph whose distances from a vertex are those in a direction."""
+    made = networkx.empty_graph(VERTICES, networkx.DiGraph)
+    rows = numpy.repeat(numpy.arange(VERTICES), numpy.diff(directed.row_offsets))
+    made.add_edges_from(zip(rows.tolist(), numpy.asarray(directed.column_indices).tolist(), strict=True))
+    return {"out": made, "in": made.reverse(), "both": made.to_undirected()}[direction]
+
+
+DIRECTIONS = ("out", "in", "both")
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("order", [None, "random"])
+def test_distances_of_a_directed_graph(directed: Graph, direction: str, order: str | None) -> None:
+    """NetworkX's closeness and harmonic centrality are by distances to a vertex."""
+    stored = directed
+    if order is not None:
+        stored = reorder(PlainContext(), ReorderParameters(method=order), input=directed)
+    made = searched(directed, direction)
+    there = made if direction == "both" else made.reverse()
+    expected = {each: of_networkx(there, each) for each in ("closeness", "harmonic")}
+    expected["neighbourhood"] = of_networkx(made, "neighbourhood")
+    expected["eccentricity"] = {
+        v: max(networkx.single_source_shortest_path_length(made, v).values()) for v in made
+    }
+    for measure in MEASURES:
+        found = measured(asked(measure, direction=direction), stored)
+        values = [expected[measure][v] for v in range(VERTICES)]
+        numpy.testing.assert_allclose(found.value, values, rtol=1e-12)
+        assert found.direction == direction
+        some = measured(asked(measure, direction=direction, vertices={"vertices": [7, 3]}), stored)
+        numpy.testing.assert_allclose(some.value, [values[7], values[3]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_betweenness_of_a_directed_graph(directed: Graph, direction: str) -> None:
+    made = searched(directed, direction)
+    for options in ({}, {"normalized": False}, {"endpoints": True}):
+        expected = networkx.betweenness_centrality(made, **options)
+        parameters = CentralityParameters(measure="betweenness", direction=direction, **options)
+        found = measured(parameters, directed)
+        numpy.testing.assert_allclose(found.value, [expected[v] for v in range(VERTICES)], rtol=1e-10)
+
+
+def test_weights_are_no_part_of_distances(directed: Graph) -> None:
+    weights = numpy.arange(directed.arc_count, dtype=numpy.uint32)
+    for direction in DIRECTIONS:
+        found = measured(asked("harmonic", direction=direction), replace(directed, weights=weights))
+        numpy.testing.assert_array_equal(
+            found.value, measured(asked("harmonic", direction=direction), directed).value
+        )
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_an_undirected_graph_has_one_direction(graph: Graph, direction: str) -> None:
+    for measure in ("closeness", "betweenness"):
+        found = measured(asked(measure, direction=direction), graph)
+        numpy.testing.assert_array_equal(found.value, measured(asked(measure), graph).value)
+
+
+def test_more_hops_than_the_diameter_count_all_that_is_reached(graph: Graph) -> None:
+    parameters = CentralityParameters(measure="neighbourhood", hops=1 << 40)
+    sizes = numpy.empty(VERTICES, int)
+    made = networkx.empty_graph(VERTICES)
+    rows = numpy.repeat(numpy.arange(VERTICES), numpy.diff(graph.row_offsets))
+    made.add_edges_from(zip(rows.tolist(), numpy.asarray(graph.column_indices).tolist(), strict=True))
+    for part in networkx.connected_components(made):
+        sizes[list(part)] = len(part)
+    numpy.testing.assert_array_equal(measured(parameters, graph).value, sizes)
+
+
+def test_what_is_refused(graph: Graph) -> None:
     with pytest.raises(StageError, match="no such source: 300"):
         measured(asked("closeness", vertices={"vertices": [300]}), graph)
     for given, message in (
         ({"measure": "neighbourhood"}, "needs hops"),
         ({"measure": "closeness", "hops": 2}, "takes no hops"),
         ({"measure": "closeness", "vertices": {"vertices": [1, 2, 1]}}, "vertex 1 is listed twice"),
+        ({"measure": "closeness", "direction": "up"}, "'out', 'in' or 'both'"),
         ({"measure": "closeness", "endpoints": True}, "closeness takes no endpoints"),
         ({"measure": "betweenness", "vertices": {"random": 3}}, "sources says from which"),
     ):

@@ -118,7 +118,7 @@ def test_row_ranges_cover_rows_within_their_bounds() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"stream": numpy.full(64, 255, numpy.uint8)}, "ends within a number"),
+        ({"stream": numpy.full(64, 255, numpy.uint8)}, "is damaged"),
         ({"stream": numpy.full(64, 127, numpy.uint8)}, "not in the graph"),
         ({"arc_count": 65}, "should hold 65"),
         ({"codec": "csr"}, "64 columns of uint32"),

@@ -90,7 +90,7 @@ class Counting(PlainContext):
 
     mapped = 0
 
-    def map(self, function: Any, items: Any) -> Iterator[Any]:
+    def map(self, function: Any, items: Any, *, on_reserved: bool = False) -> Iterator[Any]:
         for item in items:
             self.mapped += 1
             yield function(item)

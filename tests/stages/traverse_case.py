@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from gravel.kernels.layouts.varint.bytes import encode
+from gravel.kernels.layouts import encode
 from gravel.kernels.partition import partition
 from gravel.kernels.partition.layout import to_arrays
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
@@ -54,10 +54,10 @@ def renumbered(graph: Graph, seed=3) -> Ordering:
 
 
 def compressed(graph: Graph) -> CompressedGraph:
-    byte_offsets, stream = encode(graph.row_offsets, graph.column_indices)
+    arrays = encode("varint", graph.row_offsets, graph.column_indices).arrays
     return CompressedGraph(
-        byte_offsets=byte_offsets,
-        stream=stream,
+        byte_offsets=arrays["byte_offsets"],
+        stream=arrays["stream"][: arrays["byte_offsets"][-1]],
         codec="varint",
         permutation=getattr(graph, "permutation", None),
         vertex_count=graph.vertex_count,

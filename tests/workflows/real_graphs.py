@@ -18,14 +18,24 @@ from tests.zoo import DATA
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
+DIRECTED = (".directed", "-directed-", "cnr-2000", "p2p-")
+"""Parts of the names of directed graphs."""
+
+
 @dataclass(frozen=True)
 class RealGraph:
-    """File ids, ascending, and edges between positions in that list."""
+    """File ids, ascending, and edges between positions in that list; their weights where the file has any."""
 
     path: Path
     ids: numpy.ndarray
     source: numpy.ndarray
     target: numpy.ndarray
+    weight: numpy.ndarray | None = None
+
+    @property
+    def directed(self) -> bool:
+        """Whether the page about the files calls this one directed."""
+        return any(word in self.path.name for word in DIRECTED)
 
     def matrix(self) -> csr_array:
         n = len(self.ids)
@@ -83,20 +93,21 @@ def read(path: Path) -> RealGraph:
         return _metis(path, lines)
     if ".pace.gr" in name:
         n = int(lines[0].split()[2])
-        return _numbered(path, _pairs("\n".join(lines[1:])), n)
+        return _numbered(path, _fields("\n".join(lines[1:])), n)
     if ".jlg" in name:
         n = int(lines[0].split(",")[0])
-        return _numbered(path, _pairs("\n".join(lines[1:]).replace(",", " ")), n)
+        return _numbered(path, _fields("\n".join(lines[1:]).replace(",", " ")), n)
     body = [line.replace(",", " ") for line in lines if line[:1].isdigit()]
-    pairs = _pairs("\n".join(body))
+    fields = _fields("\n".join(body))
+    pairs = fields[:, :2].astype(numpy.int64)
     ids = numpy.unique(pairs)
-    return RealGraph(path, ids, numpy.searchsorted(ids, pairs[:, 0]), numpy.searchsorted(ids, pairs[:, 1]))
+    source, target = numpy.searchsorted(ids, pairs).T
+    return RealGraph(path, ids, source, target, fields[:, 2] if fields.shape[1] > 2 else None)
 
 
-def _pairs(text: str) -> numpy.ndarray:
+def _fields(text: str) -> numpy.ndarray:
     columns = len(text.split("\n", 1)[0].split())
-    values = numpy.array(text.split(), dtype=object if columns > 2 else numpy.int64).reshape(-1, columns)
-    return values[:, :2].astype(numpy.int64)
+    return numpy.array(text.split(), numpy.float64 if columns > 2 else numpy.int64).reshape(-1, columns)
 
 
 def _numbered(path: Path, pairs: numpy.ndarray, n: int) -> RealGraph:
@@ -107,7 +118,8 @@ def _matrix_market(path: Path, lines: list[str]) -> RealGraph:
     import scipy.io
 
     matrix = scipy.io.mmread(io.StringIO("\n".join(lines) + "\n")).tocoo()
-    return RealGraph(path, numpy.arange(1, matrix.shape[0] + 1), matrix.row, matrix.col)
+    weight = None if " pattern " in lines[0] else matrix.data
+    return RealGraph(path, numpy.arange(1, matrix.shape[0] + 1), matrix.row, matrix.col, weight)
 
 
 def _webgraph(path: Path, lines: list[str]) -> RealGraph:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import depth_limit, predecessor_dtype
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
@@ -24,25 +25,13 @@ _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)
 
 
-def prepare(
-    rows: EncodedRows,
-    *,
-    output: str = "both",
-    symmetric: bool = False,
-    max_depth: int | None = None,
-    batch: int = MOST_SEARCHES,
-) -> MultiSource:
-    """Make rows ready for batches of top-down searches along their arcs.
+class MultiSource:
+    """Rows made ready: the words of their vertices, two queues and the labels of a batch.
 
     `batch` is how many searches may run at once, 1 to 64; the others are as for
-    `gravel.kernels.bfs.prepare_rows`.
-    Raises ValueError for a batch or a depth that cannot be.
+    `gravel.kernels.bfs.prepare_rows`, of which `symmetric` does not matter. Raises ValueError for a batch or
+    a depth that cannot be.
     """
-    return MultiSource(rows, output=output, max_depth=max_depth, batch=batch)
-
-
-class MultiSource:
-    """A prepared graph: the words of its vertices, two queues and the labels of a batch."""
 
     strategy = "multi_source"
     reason = ""
@@ -51,23 +40,21 @@ class MultiSource:
         self,
         rows: EncodedRows,
         *,
-        output: str,
-        max_depth: int | None,
-        batch: int,
+        output: str = "both",
+        symmetric: bool = False,
+        max_depth: int | None = None,
+        batch: int = MOST_SEARCHES,
     ) -> None:
         started = time.perf_counter()
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        self._max_depth = depth_limit(max_depth)
         if not 1 <= batch <= MOST_SEARCHES:
             raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
         row_offsets, columns = readable(rows)
         n, index = rows.vertex_count, numpy.dtype(rows.dtype)
-        self.batch = batch
         self.vertices = n
-        self._max_depth = n if max_depth is None else max_depth
+        self.batch = batch
         self._distance = numpy.empty((batch if output != "predecessor" else 0, n), numpy.int32)
-        width = numpy.uint32 if n < 1 << 31 else numpy.uint64
-        self._predecessor = numpy.empty((batch if output != "distance" else 0, n), width)
+        self._predecessor = numpy.empty((batch if output != "distance" else 0, n), predecessor_dtype(n))
         self._arrays = (
             row_offsets,
             columns,
@@ -93,13 +80,14 @@ class MultiSource:
         distance, predecessor = self._distance[:count], self._predecessor[:count]
         start = numpy.array(checked, numpy.int64)
         started = time.perf_counter()
-        levels = search_together(*self._arrays, start, distance, predecessor, self._max_depth)
+        # As unsigned numbers none is larger than any.
+        labels = distance, predecessor.view(f"u{predecessor.itemsize}")
+        levels = search_together(*self._arrays, start, *labels, self._max_depth)
         milliseconds = (time.perf_counter() - started) * 1e3
-        signed = numpy.int32 if predecessor.itemsize == 4 else numpy.int64
         return BatchResult(
             checked,
             distance if len(distance) else None,
-            predecessor.view(signed) if len(predecessor) else None,
+            predecessor if len(predecessor) else None,
             milliseconds,
             ("push",) * levels,
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import check_source, depth_limit, predecessor_dtype
 from gravel.kernels.bfs.cpu import levels
 from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
@@ -49,8 +50,7 @@ class CPUSearch:
         serial_below: int,
         threads: int | None = None,
     ) -> None:
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        deepest = depth_limit(max_depth)
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be 1 or more")
         row_offsets, columns = readable(rows)
@@ -59,11 +59,8 @@ class CPUSearch:
         _compile_marking(row_offsets, columns, index)
         started = time.perf_counter()
         words = (n + 63) // 64
-        narrow = n < 1 << 31
         self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        self._predecessor = numpy.empty(
-            n if output != "distance" else 0, numpy.uint32 if narrow else numpy.uint64
-        )
+        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
         self._output = output
         threads = threads or thread_count()
         heads = numpy.empty(n if pull else 0, index)
@@ -81,7 +78,7 @@ class CPUSearch:
             numpy.empty(words if pull else 0, numpy.uint64),
             numpy.empty(words if pull else 0, numpy.uint64),
             self._distance,
-            self._predecessor,
+            self._predecessor.view(f"u{self._predecessor.itemsize}"),  # none is larger than any
             numpy.empty(n, numpy.int64),
             numpy.empty(n // STRETCH + 1, numpy.int64),
             self._directions,
@@ -91,7 +88,7 @@ class CPUSearch:
         # Waking helpers costs as much as searching this many arcs, so a small graph does without.
         self._helped = threads > 1 and arcs >= serial_below
         self._setting = {
-            levels.MAX_DEPTH: n if max_depth is None else max_depth,
+            levels.MAX_DEPTH: deepest,
             levels.ALONE: int(not self._helped),
             levels.MAY_PULL: int(pull),
             levels.ALPHA: alpha,
@@ -106,8 +103,7 @@ class CPUSearch:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; raises ValueError if there is no such vertex."""
-        if not 0 <= source < self._vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self._vertices}")
+        check_source(source, self._vertices)
         team = self._team
         team.gather()
         state = team.state
@@ -119,11 +115,10 @@ class CPUSearch:
         team.run(*self._arrays, helpers=self._helped)
         milliseconds = (time.perf_counter() - started) * 1e3
         directions = tuple(_NAMES[code] for code in self._directions[: state[levels.DEPTH]])
-        signed = numpy.int32 if self._predecessor.itemsize == 4 else numpy.int64
         return BFSResult(
             source=source,
             distance=None if self._output == "predecessor" else self._distance,
-            predecessor=None if self._output == "distance" else self._predecessor.view(signed),
+            predecessor=None if self._output == "distance" else self._predecessor,
             milliseconds=milliseconds,
             directions=directions,
         )

@@ -11,29 +11,17 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import check_source, depth_limit, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
 
 
-def prepare(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    *,
-    output: str = "both",
-    symmetric: bool = False,
-    max_depth: int | None = None,
-) -> SerialSearch:
-    """Make a CSR graph ready; parameters as in `gravel.kernels.bfs.prepare`. `symmetric` does not matter.
-
-    Raises ValueError for a negative `max_depth`.
-    """
-    if max_depth is not None and max_depth < 0:
-        raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
-    return SerialSearch(row_offsets, column_indices, output=output, max_depth=max_depth)
-
-
 class SerialSearch:
-    """A prepared graph: its queue and labels. A search for predecessors keeps distances too."""
+    """A CSR graph made ready: its queue and labels. A search for predecessors keeps distances too.
+
+    Parameters are as in `gravel.kernels.bfs.prepare`; `symmetric` does not matter. Raises ValueError for a
+    negative `max_depth`.
+    """
 
     strategy = "serial"
     reason = ""
@@ -43,25 +31,23 @@ class SerialSearch:
         row_offsets: NDArray[Any],
         column_indices: NDArray[Any],
         *,
-        output: str,
-        max_depth: int | None,
+        output: str = "both",
+        symmetric: bool = False,
+        max_depth: int | None = None,
     ) -> None:
         started = time.perf_counter()
-        n = len(row_offsets) - 1
-        tree = numpy.int32 if n < 1 << 31 else numpy.int64
+        self._max_depth = depth_limit(max_depth)
+        n = self._vertices = len(row_offsets) - 1
         self._output = output
-        self._vertices = n
         self._arrays = row_offsets, column_indices
         self._distance = numpy.empty(n, numpy.int32)
-        self._predecessor = numpy.empty(n if output != "distance" else 0, tree)
+        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
         self._queue = numpy.empty(n, column_indices.dtype)
-        self._max_depth = n if max_depth is None else max_depth
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; raises ValueError if there is no such vertex."""
-        if not 0 <= source < self._vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self._vertices}")
+        check_source(source, self._vertices)
         started = time.perf_counter()
         levels = search(
             *self._arrays, source, self._max_depth, self._queue, self._distance, self._predecessor

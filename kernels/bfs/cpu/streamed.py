@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import check_source, depth_limit, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
@@ -21,16 +22,8 @@ _SIX = numpy.uint64(6)
 _63 = numpy.uint64(63)
 
 
-def prepare(
-    rows: EncodedRows,
-    *,
-    output: str = "both",
-    symmetric: bool = False,
-    max_depth: int | None = None,
-    buffer_bytes: int = BUFFER_BYTES,
-    buffers: int = BUFFERS,
-) -> StreamedSearch:
-    """Make rows ready that are read while they are searched.
+class StreamedSearch:
+    """Rows made ready that are read while they are searched, through buffers in memory.
 
     Parameters
     ----------
@@ -45,34 +38,31 @@ def prepare(
     stream, and for an encoded row that fits no buffer.
 
     """
-    return StreamedSearch(
-        rows, output=output, max_depth=max_depth, buffer_bytes=buffer_bytes, buffers=buffers
-    )
-
-
-class StreamedSearch:
-    """Rows made ready: offsets, bitmaps and labels in memory, and buffers for parts of the rest."""
 
     strategy = "streamed"
     reason = ""
 
     def __init__(
-        self, rows: EncodedRows, *, output: str, max_depth: int | None, buffer_bytes: int, buffers: int
+        self,
+        rows: EncodedRows,
+        *,
+        output: str = "both",
+        symmetric: bool = False,
+        max_depth: int | None = None,
+        buffer_bytes: int = BUFFER_BYTES,
+        buffers: int = BUFFERS,
     ) -> None:
         started = time.perf_counter()
-        if max_depth is not None and max_depth < 0:
-            raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
+        self._max_depth = depth_limit(max_depth)
         self._parts = host_parts(rows, buffer_bytes, buffers)
         n = self.vertices = rows.vertex_count
         self.progress: Callable[[int, int], None] | None = None
-        self._max_depth = max_depth
         self._output = output
         self._visited, self._frontier, self._next = (
             numpy.zeros((n + 63) // 64, numpy.uint64) for _ in range(3)
         )
         self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        tree = numpy.int32 if n < 1 << 31 else numpy.int64
-        self._predecessor = numpy.empty(n if output != "distance" else 0, tree)
+        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
         self._needed = numpy.zeros(self._parts.count, numpy.bool_)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -82,8 +72,7 @@ class StreamedSearch:
         Raises ValueError for a vertex that does not exist and for a row that is damaged, and whatever reading
         raises.
         """
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        check_source(source, self.vertices)
         started = time.perf_counter()
         for array in (self._visited, self._frontier, self._next):
             array[:] = 0
@@ -93,7 +82,7 @@ class StreamedSearch:
         bit = _ONE << numpy.uint64(source & 63)
         self._visited[source >> 6] = self._frontier[source >> 6] = bit
         level, found = 0, 1
-        while found and (self._max_depth is None or level < self._max_depth):
+        while found and level < self._max_depth:
             level += 1
             self._expand(level)
             found = turn(self._visited, self._frontier, self._next)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
@@ -15,7 +15,6 @@ def prepare(
     *,
     threshold: int = 32,
     block: int = 256,
-    narrow: int = NARROW,
     **asked: Unpack[Asked],
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
@@ -24,7 +23,6 @@ def prepare(
     ----------
     threshold : arcs from which a warp reads a row together. The report states none; 32 fills a warp.
     block : threads of a block, a multiple of 32 up to 1024.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a threshold below 1 or an unfit block.
 
@@ -32,5 +30,5 @@ def prepare(
     if threshold < 1:
         raise ValueError(f"threshold is {threshold}; it must be 1 or more")
     return prepare_sliding(
-        "adaptive", row_offsets, column_indices, block=block, narrow=narrow, numbers=(threshold,), **asked
+        "adaptive", row_offsets, column_indices, block=block, numbers=(threshold,), **asked
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 
 SOURCE = "kernels/bfs/by_degree.cu"
-BLOCK = 256
 CLASSES = 256  # of degrees, as in by_degree.cu
 
 PLANES_BY_DEGREE = 1
@@ -37,9 +36,8 @@ def degree_classes(row_offsets: Any) -> Any | None:
     vertices = len(row_offsets) - 1
     classes = cupy.empty(vertices, cupy.uint8)
     counts = cupy.zeros((2, CLASSES), cupy.uint64)
-    arguments = (row_offsets, numpy.uint64(vertices), classes, counts)
     kernel = load(SOURCE, VERTEX="u32").get_function("classify")
-    kernel((blocks_for(vertices, BLOCK, most=1024),), (BLOCK,), arguments)
+    run_over(kernel, vertices, row_offsets, numpy.uint64(vertices), classes, counts, most=1024)
     # Of each class and those above it.
     count, arcs = (numpy.cumsum(each[::-1])[::-1] for each in counts.get().astype(numpy.int64))
     highest = numpy.flatnonzero((count > 0) & (count <= vertices // SHARE))
@@ -78,4 +76,4 @@ def choose_by_degree(
     sizes = numpy.uint64(vertices), numpy.uint64(last), numpy.uint32(planes)
     arguments = (row_offsets, column_indices, classes, *sizes, first_neighbours, behind, closed)
     kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("choose_by_degree")
-    kernel((blocks_for(last, BLOCK, most=1 << 16),), (BLOCK,), arguments)
+    run_over(kernel, last, *arguments, most=1 << 16)

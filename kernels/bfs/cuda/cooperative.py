@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
+from gravel.kernels.bfs.asked import check_source, depth_limit
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
 
@@ -18,15 +19,6 @@ LOGGED_LEVELS = 1 << 16
 def longer(levels: int) -> int:
     """Give the room of a log for a search of so many levels, and for somewhat deeper ones."""
     return 1 << (levels - 1).bit_length()
-
-
-class Asked(TypedDict):
-    """What every search is asked, as `gravel.kernels.bfs.prepare` describes it."""
-
-    output: str
-    symmetric: NotRequired[bool]
-    max_depth: NotRequired[int | None]
-    statistics: NotRequired[bool]
 
 
 class CooperativeSearch:
@@ -48,7 +40,6 @@ class CooperativeSearch:
     symmetric : does not matter, since rows are read in the direction of arcs alone.
     blocks : the grid, at most what runs at the same time; None fills the device.
     statistics : whether the arcs that each level gathers are counted.
-    narrow : vertices from which predecessors take 64 bits.
 
     """
 
@@ -71,7 +62,6 @@ class CooperativeSearch:
         blocks: int | None = None,
         shared: int = 0,
         statistics: bool = False,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -81,7 +71,7 @@ class CooperativeSearch:
         self._rows = rows  # which keeps the arrays alive
         self.vertices = rows.vertices
         self.output = output
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         given = {**(macros or {}), "VERTEX": rows.macros["VERTEX"], "TREE": self._labels.tree}
         self._kernel = load(path, **given).get_function("search")
         if shared:
@@ -102,7 +92,7 @@ class CooperativeSearch:
         self._numbers = (
             cupy.zeros(1, cupy.uint64),
             numpy.uint64(self.vertices),
-            numpy.uint64((1 << 31) - 1 if max_depth is None else max_depth),
+            numpy.uint64(depth_limit(max_depth)),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -120,8 +110,7 @@ class CooperativeSearch:
         """
         import numpy
 
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        check_source(source, self.vertices)
         last = numpy.uint64(self._logged), numpy.uint64(source)
         arguments = (*self._tables, self._log, *self._numbers, *last)
         grid, block, shared = self._launch

@@ -21,10 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 
 SOURCE = "kernels/bfs/deferred_rows.cu"
-BLOCK = 256
 MOST_BLOCKS = 1 << 11
 ALONE, WHOLE_BLOCK = 256, 2048  # arcs of a row, as in pull_columns.cuh
 
@@ -67,14 +66,10 @@ def find_deferred_rows(row_offsets: Any, column_indices: Any, rows: Any, *, kept
     module = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype))
     counts = cupy.zeros(3, cupy.uint64)
     listed = rows, numpy.uint64(len(rows))
-    module.get_function("find_largest")(
-        (blocks_for(len(rows), BLOCK, most=MOST_BLOCKS),), (BLOCK,), (row_offsets, *listed, counts[2:])
-    )
+    find_largest = module.get_function("find_largest")
+    run_over(find_largest, len(rows), row_offsets, *listed, counts[2:], most=MOST_BLOCKS)
     sizes = numpy.uint64(least), numpy.uint64(kept + ALONE)
-    module.get_function("count_far")(
-        (blocks_for(len(rows) * 32, BLOCK, most=MOST_BLOCKS),),
-        (BLOCK,),
-        (row_offsets, column_indices, *listed, *sizes, counts[2:], counts[:2]),
-    )
+    arguments = row_offsets, column_indices, *listed, *sizes, counts[2:], counts[:2]
+    run_over(module.get_function("count_far"), len(rows) * 32, *arguments, most=MOST_BLOCKS)
     long, far, _ = (int(count) for count in counts.get())
     return DeferredRows(least, long, far)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
 
@@ -27,7 +26,6 @@ def prepare(
     planes: int | None = None,
     deferred_rows: bool | None = None,
     by_degree: bool | None = None,
-    narrow: int = NARROW,
 ) -> RowsSearch:
     """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these constants.
 
@@ -57,7 +55,6 @@ def prepare(
     by_degree : whether searches of distances first look at neighbours of high degree, if the graph has hubs,
         not at the first of a row; by default where rows do not begin with hubs and `planes` is not given. For
         columns alone.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a graph that is not symmetric, and for a value that a parameter cannot have.
 
@@ -86,5 +83,4 @@ def prepare(
         ),
         shared_kilobytes=shared_kilobytes,
         block=block,
-        narrow=narrow,
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any
 
-from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, Asked, longer
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
 from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
 from gravel.kernels.bfs.result import BFSResult
@@ -19,23 +19,11 @@ PROGRESS_WORDS = 4
 ANY = (1 << 63) - 1
 
 
-def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    configuration: str = "config3",
-    fixed_threads: int | None = None,
-    headroom: int = 8,
-    shrink: int = 64,
-    hub_degree: int = 64,
-    hub_share: int = 16,
-    block: int = 256,
-    narrow: int = NARROW,
-    **asked: Unpack[Asked],
-) -> FlexSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+class FlexSearch:
+    """A graph made ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
 
-    The poster states no constant; those here are gravel's, chosen on an H200.
+    `launches` are the threads of each kernel that the latest search started. The poster states no constant;
+    those here are gravel's, chosen on an H200.
 
     Parameters
     ----------
@@ -48,32 +36,10 @@ def prepare(
     hub_degree : arcs beyond which "config3" sets a vertex aside.
     hub_share : arcs of such vertices per thread beyond which they wait for a launch that fills the device.
     block : threads of a block, a multiple of 32 up to 1024.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for an unknown configuration, an unfit block or a constant below 1.
 
     """
-    check_block(block)
-    if configuration not in CONFIGURATIONS:
-        raise ValueError(f"configuration is {configuration!r}; there are {', '.join(CONFIGURATIONS)}")
-    constants = {"headroom": headroom, "shrink": shrink, "hub_degree": hub_degree, "hub_share": hub_share}
-    if fixed_threads is not None:
-        constants["fixed_threads"] = fixed_threads
-    for name, value in constants.items():
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be 1 or more")
-    return FlexSearch(
-        row_offsets,
-        column_indices,
-        constants | {"block": block},
-        configuration=configuration,
-        narrow=narrow,
-        **asked,
-    )
-
-
-class FlexSearch:
-    """A prepared graph; `launches` are the threads of each kernel that the latest search started."""
 
     strategy = "flex"
     reason = ""
@@ -83,28 +49,37 @@ class FlexSearch:
         self,
         row_offsets: Any,
         column_indices: Any,
-        constants: Mapping[str, int],
         *,
-        configuration: str,
-        narrow: int,
         output: str,
         symmetric: bool = False,
         max_depth: int | None = None,
         statistics: bool = False,
+        configuration: str = "config3",
+        fixed_threads: int | None = None,
+        headroom: int = 8,
+        shrink: int = 64,
+        hub_degree: int = 64,
+        hub_share: int = 16,
+        block: int = 256,
     ) -> None:
         import cupy
         import numpy
 
+        check_block(block)
+        if configuration not in CONFIGURATIONS:
+            raise ValueError(f"configuration is {configuration!r}; there are {', '.join(CONFIGURATIONS)}")
+        constants = {"headroom": headroom, "shrink": shrink, "hub_degree": hub_degree, "hub_share": hub_share}
+        for name, value in (constants | {"fixed_threads": fixed_threads}).items():
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; it must be 1 or more")
         started = time.perf_counter()
         self.vertices = len(row_offsets) - 1
         self.output = output
-        self._max_depth = (1 << 31) - 1 if max_depth is None else max_depth
-        block = self._block = constants["block"]
-        self._headroom, self._shrink = constants["headroom"], constants["shrink"]
-        self._hub_share, hub_degree = constants["hub_share"], constants["hub_degree"]
+        self._max_depth, self._block = depth_limit(max_depth), block
+        self._headroom, self._shrink, self._hub_share = headroom, shrink, hub_share
         self._combined = configuration.startswith("config")
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         module = load(
             COMBINED_SOURCE if self._combined else LEVEL_SOURCE,
             VERTEX=vertex_macro(columns.dtype),
@@ -116,7 +91,7 @@ class FlexSearch:
         self._all = min(resident_blocks(self._begin, block), resident_blocks(self._finish, block))
         self._fixed_blocks = self._blocks = 0
         if configuration == "fixed":
-            self._fixed_blocks = blocks_for(constants.get("fixed_threads", self.vertices), block)
+            self._fixed_blocks = blocks_for(fixed_threads or self.vertices, block)
         self._queue, self._counters = vertex_queue(self.vertices, columns.dtype)
         self.decided = {"fixed_threads": self._fixed_blocks * block or None}
         self._progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)
@@ -156,8 +131,7 @@ class FlexSearch:
 
         Raises ValueError for a vertex that does not exist.
         """
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        check_source(source, self.vertices)
         levels = 0
 
         def search() -> None:

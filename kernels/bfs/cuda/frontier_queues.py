@@ -1,4 +1,4 @@
-"""What the searches of Merrill et al. 2012 share on CUDA; see `kernels/bfs/frontier_queues.cuh`."""
+"""The searches of Merrill et al. 2012 on CUDA, in one launch each; see `kernels/bfs/frontier_queues.cuh`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
-from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.parts import (
     HISTORY,
     WARP,
@@ -21,6 +21,15 @@ from gravel.kernels.bfs.cuda.parts import (
 TILES = ("even", "stealing", "runs")
 MOST_THREADS = 512  # of a block, as in frontier_queues.cuh
 CONTROL_WORDS = 176  # as in frontier_queues.cuh
+
+STAGE = 128
+"""Vertices that a warp of expand-contract keeps before it reserves room for them, as in its `.cu` file."""
+
+EXPAND_CONTRACT_BLOCK = 512
+"""Threads of a block; docs/tuning.md has what supports it."""
+
+CROWD = 1.0
+"""Arcs per resident thread up to which the hybrid searches a level in one step (section 5.4)."""
 
 
 def rooms_of(vertices: int, arcs: int) -> tuple[int, int]:
@@ -63,7 +72,6 @@ def strategy_of_queues(
         block: int = block,
         blocks_per_processor: int | None = None,
         blocks: int | None = None,
-        narrow: int = NARROW,
         **asked: Unpack[Asked],
     ) -> CooperativeSearch:
         """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
@@ -85,7 +93,6 @@ def strategy_of_queues(
         block : threads of a block, a multiple of 32 up to 512.
         blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
         blocks : how many run in all, at most; None for as many as `blocks_per_processor` says.
-        narrow : vertices from which predecessors take 64 bits.
 
         Raises ValueError for a value that a parameter cannot have.
 
@@ -137,7 +144,6 @@ def strategy_of_queues(
             shared=shared,
             macros={"RUNS": int(tiles == "runs")},
             buffers=buffers,
-            narrow=narrow,
             **asked,
         )
         search.decided = {
@@ -153,3 +159,9 @@ def strategy_of_queues(
         own = [each for each in signature.parameters.values() if each.name != "crowd"]
         prepare.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     return prepare
+
+
+expand_contract = strategy_of_queues("expand_contract", edges=False, stage=STAGE, block=EXPAND_CONTRACT_BLOCK)
+contract_expand = strategy_of_queues("contract_expand")
+two_phase = strategy_of_queues("two_phase")
+hybrid = strategy_of_queues("hybrid", crowd=CROWD)

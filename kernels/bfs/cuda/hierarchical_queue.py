@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 PROGRESS_WORDS = 3
@@ -17,7 +17,6 @@ def prepare(
     *,
     one_block: int | None = None,
     block: int = 512,
-    narrow: int = NARROW,
     **asked: Unpack[Asked],
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
@@ -27,7 +26,6 @@ def prepare(
     one_block : vertices of the largest frontier that one block expands alone; by default a block's threads,
         as in the paper.
     block : threads of a block, a multiple of 32 up to 1024; 512 in the paper, the most of its time.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a negative `one_block` or an unfit block.
 
@@ -41,7 +39,6 @@ def prepare(
         row_offsets,
         column_indices,
         block=block,
-        narrow=narrow,
         words=PROGRESS_WORDS,
         numbers=(one_block,),
         **asked,

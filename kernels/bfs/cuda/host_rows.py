@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.cuda.cooperative import longer
+from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
 from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
 from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
-from gravel.kernels.bfs.cuda.level_loop import depth_limit
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 from gravel.kernels.layouts.parts import ROOM
@@ -20,25 +20,20 @@ if TYPE_CHECKING:
 SOURCE = "kernels/bfs/host_rows.cu"
 CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
 LOG_FIRST = 3  # as in host_rows.cu
-LOGGED_LEVELS = 1 << 16
-"""Levels that a log has room for at first; a search with more is repeated with a longer one."""
 
 
-def prepare(
-    rows: EncodedRows,
-    *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    heads: int = 0,
-    keep: int = 0,
-    alpha: float = 4.0,
-    room: int = ROOM,
-    block: int | None = None,
-    blocks_per_processor: int | None = None,
-    narrow: int = NARROW,
-) -> HostRowsSearch:
-    """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these.
+def in_host_memory(array: Any) -> bool:
+    """Whether a CuPy array is a view of pinned host memory."""
+    import cupy
+
+    if not array.size:
+        return False
+    runtime = cupy.cuda.runtime
+    return bool(runtime.pointerGetAttributes(array.data.ptr).type == runtime.memoryTypeHost)
+
+
+class HostRowsSearch:
+    """Rows made ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these.
 
     All arrays are CuPy's. That which grows with the arcs, columns or a stream, may be a view of pinned host
     memory (`gravel.kernels.placement`).
@@ -56,70 +51,43 @@ def prepare(
     block, blocks_per_processor : threads of a block, a multiple of 32 up to 512 for columns and 256 for
         encoded rows, by default as many, and how many blocks run on a multiprocessor at most; None for as
         many as fit.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for a value that a parameter cannot have.
 
     """
-    made = HostColumns if rows.layout == "csr" else HostStream
-    block = made.MOST_THREADS if block is None else block
-    if block % 32 or not 32 <= block <= made.MOST_THREADS:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to {made.MOST_THREADS}")
-    started = time.perf_counter()
-    source = made(rows, heads=heads if symmetric else 0, keep=keep, room=room)
-    search = HostRowsSearch(
-        rows,
-        source,
-        output=output,
-        max_depth=max_depth,
-        heads=heads if symmetric else 0,
-        alpha=alpha,
-        block=block,
-        blocks_per_processor=blocks_per_processor,
-        narrow=narrow,
-    )
-    search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
-    return search
-
-
-def in_host_memory(array: Any) -> bool:
-    """Whether a CuPy array is a view of pinned host memory."""
-    import cupy
-
-    if not array.size:
-        return False
-    runtime = cupy.cuda.runtime
-    return bool(runtime.pointerGetAttributes(array.data.ptr).type == runtime.memoryTypeHost)
-
-
-class HostRowsSearch:
-    """Rows made ready: what `kernels/bfs/host_rows.cuh` keeps on the device, beside the rows themselves."""
 
     strategy = "host_rows"
     reason = ""
-    prepare_milliseconds = 0.0
 
     def __init__(
         self,
         rows: EncodedRows,
-        source: HostColumns | HostStream,
         *,
         output: str,
-        max_depth: int | None,
-        heads: int,
-        alpha: float,
-        block: int,
-        blocks_per_processor: int | None,
-        narrow: int,
+        symmetric: bool,
+        max_depth: int | None = None,
+        heads: int = 0,
+        keep: int = 0,
+        alpha: float = 4.0,
+        room: int = ROOM,
+        block: int | None = None,
+        blocks_per_processor: int | None = None,
     ) -> None:
         import cupy
         import numpy
 
+        made = HostColumns if rows.layout == "csr" else HostStream
+        block = made.MOST_THREADS if block is None else block
+        if block % 32 or not 32 <= block <= made.MOST_THREADS:
+            raise ValueError(f"block is {block}; it must be a multiple of 32 up to {made.MOST_THREADS}")
+        started = time.perf_counter()
+        heads = heads if symmetric else 0
+        source: HostColumns | HostStream = made(rows, heads=heads, keep=keep, room=room)
         self.output = output
         self.vertices = rows.vertex_count
         self._source = source
         self._over_link = in_host_memory(source.body)
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
         self._launch = (_resident_grid(self._kernel, block, blocks_per_processor),), (block,)
@@ -147,6 +115,7 @@ class HostRowsSearch:
             numpy.uint64(depth_limit(max_depth)),
         )
         cupy.cuda.Device().synchronize()
+        self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def _allocate_log(self, levels: int) -> None:
         import cupy
@@ -162,8 +131,7 @@ class HostRowsSearch:
         """
         import numpy
 
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        check_source(source, self.vertices)
         last = numpy.uint64(self._logged), numpy.uint64(source)
         arguments = (*self._tables, self._log, *self._numbers, *last)
         taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.kept_lines import LINE, LINES, keep_lines, start
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts import device_rows
 from gravel.kernels.layouts.parts import LINE as LINE_BYTES
 from gravel.kernels.layouts.parts import cut_rows, long_rows
@@ -90,8 +90,6 @@ class HostStream:
             first = cupy.empty(n * heads, dtype)
             longer, closed = cupy.zeros(words, cupy.uint32), cupy.zeros(words, cupy.uint32)
             self.heads = first, longer, closed
-            load(PREPARATION, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype)).get_function("find_heads")(
-                (blocks_for(n, 256, most=1024),),
-                (256,),
-                (*given, numpy.uint64(n), numpy.uint64(heads), *self.heads),
-            )
+            module = load(PREPARATION, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype))
+            arguments = *given, numpy.uint64(n), numpy.uint64(heads), *self.heads
+            run_over(module.get_function("find_heads"), n, *arguments, most=1024)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 
 PREPARATION = "kernels/bfs/host_rows_prepare.cu"
 LINE = 32  # columns, as in host_rows.cuh
@@ -72,7 +72,7 @@ def start(dtype: Any, name: str, items: int, *arguments: Any) -> None:
     """Run a kernel of `host_rows_prepare.cu` with a thread for each item, or some for all."""
     if items > 0:
         kernel = load(PREPARATION, LAYOUT="csr", VERTEX=vertex_macro(dtype), TREE=0).get_function(name)
-        kernel((blocks_for(items, 256, most=1 << 11),), (256,), arguments)
+        run_over(kernel, items, *arguments, most=1 << 11)
 
 
 def shortest_kept(fits: Callable[[int], bool]) -> int:

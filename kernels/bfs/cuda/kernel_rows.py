@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import load, resident_blocks, run_over, vertex_macro
 from gravel.kernels.layouts import device_rows
 from gravel.kernels.layouts.counting import row_offsets
 from gravel.kernels.layouts.registry import layout_of
@@ -85,18 +85,10 @@ class DecodedRows:
         kernel = load(MEASURE, **self.macros).get_function("measure_rows")
         places = -(-max(upto, 1) // 32) * 32
         closed, totals = cupy.empty(places // 32, cupy.uint32), cupy.zeros(5, cupy.uint64)
-        nothing = numpy.uint64(0)
-        kernel(
-            (blocks_for(places, 256, most=resident_blocks(kernel, 256)),),
-            (256,),
-            (
-                *self.arguments,
-                *(numpy.uint64(number) for number in (self.vertices, places, planes)),
-                *((nothing, nothing) if first is None else (first, behind)),
-                closed,
-                totals,
-            ),
-        )
+        sizes = (numpy.uint64(number) for number in (self.vertices, places, planes))
+        kept = (numpy.uint64(0),) * 2 if first is None else (first, behind)
+        most = resident_blocks(kernel, 256)
+        run_over(kernel, places, *self.arguments, *sizes, *kept, closed, totals, most=most)
         return Measured(*(int(total) for total in totals.get())), closed
 
 

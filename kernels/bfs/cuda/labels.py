@@ -12,6 +12,15 @@ WIDEST = (1 << 33) - 1
 """Vertices that a key of 31 bits of distance and 33 of predecessor tells apart."""
 
 
+def tree_bits(vertices: int, output: str) -> int:
+    """Give the bits of a predecessor in a key, 0 where none are asked for; raises ValueError for too many."""
+    if output == "distance":
+        return 0
+    if vertices >= WIDEST:
+        raise ValueError(f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertices}")
+    return 32 if vertices < NARROW else 33
+
+
 @dataclass(frozen=True)
 class Labels:
     """Results of the latest search on the device.
@@ -26,20 +35,20 @@ class Labels:
     keys: Any
 
     @classmethod
-    def allocate(cls, vertices: int, output: str, *, narrow: int = NARROW) -> Labels:
-        """Make the arrays for `output`, all unreached; `narrow` is lowered by tests alone.
+    def allocate(cls, vertices: int, output: str, *, within: int | None = None) -> Labels:
+        """Make the arrays for `output`, all unreached.
 
-        Raises ValueError for more vertices than a key holds.
+        `within` counts the vertices that may be predecessors; as many as have labels by default. Raises
+        ValueError for more than a key tells apart.
         """
         import cupy
         import numpy
 
-        if output == "distance":
+        tree = tree_bits(vertices if within is None else within, output)
+        if not tree:
             return cls(0, cupy.full(vertices, -1, cupy.int32), cupy.empty(1, cupy.int64), cupy.empty(1, "u8"))
-        if vertices >= WIDEST:
-            raise ValueError(f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertices}")
         keys = cupy.full(vertices, numpy.uint64(0xFFFF_FFFF_FFFF_FFFF))
-        if vertices < narrow:
+        if tree == 32:
             halves = keys.view(cupy.int32).reshape(vertices, 2)
             return cls(32, halves[:, 1], halves[:, 0], keys)
         distance = cupy.full(vertices, -1, cupy.int32)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
+from gravel.kernels.bfs.asked import check_source
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, shared_bytes
@@ -40,9 +42,13 @@ def bitmap_words(vertices: int) -> int:
     return -(-max(vertices, 1) // 256) * 8
 
 
-def depth_limit(max_depth: int | None) -> int:
-    """Give the limit as the kernel takes it."""
-    return (1 << 31) - 1 if max_depth is None else max_depth
+def level_directions(levels: int, changes: Sequence[int]) -> tuple[str, ...]:
+    """Name each level's direction; a change is twice the level from which on it holds, plus 1 for "pull"."""
+    starts = [change >> 1 for change in changes] + [levels]
+    names: list[str] = []
+    for change, (start, end) in zip(changes, itertools.pairwise(starts), strict=True):
+        names += ["pull" if change & 1 else "push"] * (end - start)
+    return tuple(names)
 
 
 class LevelLoopSearch:
@@ -87,8 +93,7 @@ class LevelLoopSearch:
         """
         import numpy
 
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        check_source(source, self.vertices)
         grid, block, shared = self._launch
         arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
         taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
@@ -98,11 +103,7 @@ class LevelLoopSearch:
 
     def _directions(self) -> tuple[str, ...]:
         levels, changes, _, *log = self._log[:TRACE].get().tolist()
-        starts = [word >> 1 for word in log[:changes]] + [levels]
-        names: list[str] = []
-        for i in range(changes):
-            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
-        return tuple(names)
+        return level_directions(levels, log[:changes])
 
     def steps(self) -> list[tuple[str, int, int, int, float]]:
         """List the first steps of the latest search.

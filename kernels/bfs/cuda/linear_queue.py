@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
@@ -14,12 +14,10 @@ def prepare(
     column_indices: Any,
     *,
     block: int = 256,
-    narrow: int = NARROW,
     **asked: Unpack[Asked],
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`.
 
-    `block` is a multiple of 32 up to 1024 threads; `narrow` the number of vertices from which predecessors
-    take 64 bits. Raises ValueError for an unfit block.
+    `block` is a multiple of 32 up to 1024 threads. Raises ValueError for an unfit block.
     """
-    return prepare_sliding("linear_queue", row_offsets, column_indices, block=block, narrow=narrow, **asked)
+    return prepare_sliding("linear_queue", row_offsets, column_indices, block=block, **asked)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
-from gravel.kernels.bfs.cuda.labels import NARROW
+from gravel.kernels.bfs.cuda.labels import tree_bits
+from gravel.kernels.bfs.cuda.level_loop import level_directions
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
 
@@ -21,46 +23,6 @@ MOST_SEARCHES = 64
 CHUNK = 128  # arcs of a queue entry of columns, as in the kernel
 CONTROL_WORDS = 3 * 48  # three copies of the kernel's
 LOG_WORDS = 256  # as in the kernel
-
-
-def prepare(
-    rows: EncodedRows,
-    *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    batch: int = MOST_SEARCHES,
-    alpha: float = 16.0,
-    beta: float = 24.0,
-    block: int = 256,
-    narrow: int = NARROW,
-) -> MultiSource:
-    """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these constants.
-
-    Parameters
-    ----------
-    batch : searches that may run at once, 1 to 64; each takes 4 bytes per vertex for distances and 4 or 8 for
-        predecessors.
-    alpha, beta : on a symmetric graph, go bottom-up when the arcs of all frontiers together, times alpha,
-        exceed the graph's, and back when their vertices times beta are fewer than the graph's (beta as in
-        Beamer et al., SC 2012; alpha best of 1, 4 and 16 on Kronecker and uniform graphs on an H200). Bytes
-        of encoded rows stand for arcs.
-    block : threads of a block: 64, 128, 256 or 512.
-    narrow : vertices from which predecessors take 64 bits.
-
-    Raises ValueError for a batch or a block that cannot be.
-
-    """
-    return MultiSource(
-        rows,
-        output=output,
-        symmetric=symmetric,
-        max_depth=max_depth,
-        batch=batch,
-        ratios=(alpha, beta),
-        block=block,
-        narrow=narrow,
-    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +43,23 @@ class _Queue:
 
 
 class MultiSource:
-    """A prepared graph: the words of its vertices, the queue and the labels of a batch on the device."""
+    """Rows made ready: the words of their vertices, the queue and the labels of a batch on the device.
+
+    Parameters are as in `gravel.kernels.bfs.prepare_rows`, and these constants.
+
+    Parameters
+    ----------
+    batch : searches that may run at once, 1 to 64; each takes 4 bytes per vertex for distances and 4 or 8 for
+        predecessors.
+    alpha, beta : on a symmetric graph, go bottom-up when the arcs of all frontiers together, times alpha,
+        exceed the graph's, and back when their vertices times beta are fewer than the graph's (beta as in
+        Beamer et al., SC 2012; alpha best of 1, 4 and 16 on Kronecker and uniform graphs on an H200). Bytes
+        of encoded rows stand for arcs.
+    block : threads of a block: 64, 128, 256 or 512.
+
+    Raises ValueError for a batch or a block that cannot be.
+
+    """
 
     strategy = "multi_source"
     reason = ""
@@ -92,11 +70,11 @@ class MultiSource:
         *,
         output: str,
         symmetric: bool,
-        max_depth: int | None,
-        batch: int,
-        ratios: tuple[float, float],
-        block: int,
-        narrow: int,
+        max_depth: int | None = None,
+        batch: int = MOST_SEARCHES,
+        alpha: float = 16.0,
+        beta: float = 24.0,
+        block: int = 256,
     ) -> None:
         import cupy
         import numpy
@@ -108,7 +86,7 @@ class MultiSource:
             raise ValueError(f"block is {block}; it can be {', '.join(map(str, BLOCKS))}")
         self.batch = batch
         self.vertices = n = rows.vertex_count
-        tree = 0 if output == "distance" else 32 if n < narrow else 33
+        tree = tree_bits(n, output)
         hops = output != "predecessor"
         none = cupy.empty((1, 1), cupy.int64)
         self._distance = cupy.empty((batch, n), cupy.int32) if hops else none
@@ -127,7 +105,6 @@ class MultiSource:
         self._shared = shared
         self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
         self._sources = cupy.zeros(MOST_SEARCHES, cupy.int64)
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
         self._arguments = (
             *source.arguments,
             cupy.empty(2 * max(1, n), cupy.uint64),
@@ -140,8 +117,8 @@ class MultiSource:
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             self._log,
             cupy.zeros(1, cupy.uint64),
-            *(numpy.uint64(number) for number in (n, queue.weight, hops, symmetric, depth)),
-            *(numpy.float64(ratio) for ratio in ratios),
+            *(numpy.uint64(number) for number in (n, queue.weight, hops, symmetric, depth_limit(max_depth))),
+            *(numpy.float64(ratio) for ratio in (alpha, beta)),
             self._sources,
         )
         cupy.cuda.Device().synchronize()
@@ -179,8 +156,4 @@ class MultiSource:
 
     def _directions(self) -> tuple[str, ...]:
         levels, changes, *log = self._log.get().tolist()
-        starts = [word >> 1 for word in log[:changes]] + [levels]
-        names: list[str] = []
-        for i in range(changes):
-            names += ["pull" if log[i] & 1 else "push"] * (starts[i + 1] - starts[i])
-        return tuple(names)
+        return level_directions(levels, log[:changes])

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
-from gravel.kernels.bfs.cuda.labels import NARROW
-from gravel.kernels.cuda import blocks_for, load, shared_bytes
+from gravel.kernels.cuda import load, run_over, shared_bytes
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -44,7 +43,6 @@ def prepare(
     wide_from: float = 0.25,
     narrow_below: float = 0.25,
     patience: int = 3,
-    narrow: int = NARROW,
 ) -> CooperativeSearch:
     """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these constants.
 
@@ -67,7 +65,6 @@ def prepare(
     wide_from : share of all capacity above which the whole grid takes the levels one by one.
     narrow_below : share of all targets below which it leaves them to blocks again.
     patience : times that it may do so after a frontier grew too wide.
-    narrow : vertices from which predecessors take 64 bits.
 
     """
     import cupy
@@ -100,11 +97,8 @@ def prepare(
         # Of columns the offsets are among the arguments.
         counted = () if isinstance(source, Columns) else (source.count(),)
         sizes = numpy.uint64(vertices), numpy.uint64(width)
-        load(SOURCE, **source.macros, TREE=tree).get_function("make_records")(
-            (blocks_for(vertices, 256, most=512),),
-            (256,),
-            (*source.arguments, *counted, records, *sizes),
-        )
+        kernel = load(SOURCE, **source.macros, TREE=tree).get_function("make_records")
+        run_over(kernel, vertices, *source.arguments, *counted, records, *sizes, most=512)
         numbers = (
             arcs // LONG_ROW + 1,
             width,
@@ -144,7 +138,6 @@ def prepare(
         buffers=buffers,
         macros={"LAYOUT": rows.layout},
         statistics=statistics,
-        narrow=narrow,
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search

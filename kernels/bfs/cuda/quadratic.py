@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
-from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS, check_block
 
 MAPPINGS = ("thread", "warp")
@@ -18,7 +18,6 @@ def prepare(
     *,
     mapping: str = "thread",
     block: int = 256,
-    narrow: int = NARROW,
     **asked: Unpack[Asked],
 ) -> CooperativeSearch:
     """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
@@ -27,7 +26,6 @@ def prepare(
     ----------
     mapping : "thread" for a thread per vertex, "warp" for a warp (Hong et al., PPoPP 2011).
     block : threads of a block, a multiple of 32 up to 1024.
-    narrow : vertices from which predecessors take 64 bits.
 
     Raises ValueError for an unknown mapping or an unfit block.
 
@@ -48,6 +46,5 @@ def prepare(
         Columns(row_offsets, column_indices),
         block=block,
         buffers=buffers,
-        narrow=narrow,
         **asked,
     )

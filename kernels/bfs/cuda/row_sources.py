@@ -12,7 +12,7 @@ from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
 from gravel.kernels.bfs.cuda.kernel_rows import DecodedRows, Measured
 from gravel.kernels.bfs.cuda.level_loop import IN_PLANE
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts.registry import layout_of
 
 if TYPE_CHECKING:
@@ -99,9 +99,8 @@ class ColumnSource:
             self._classes = None
             return closed
         sizes = numpy.uint64(self._vertices), numpy.uint64(places), numpy.uint64(planes)
-        self._module.get_function("find_first_neighbours")(
-            (blocks_for(places, 256, most=512),), (256,), (*self.arguments, *sizes, first, behind, closed)
-        )
+        kernel = self._module.get_function("find_first_neighbours")
+        run_over(kernel, places, *self.arguments, *sizes, first, behind, closed, most=512)
         return closed
 
 

@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.level_loop import (
     ALPHA,
     ENCODED_ANY_ORDER,
@@ -20,7 +21,6 @@ from gravel.kernels.bfs.cuda.level_loop import (
     LevelLoopSearch,
     bitmap_words,
     check_shared,
-    depth_limit,
     shared_room,
 )
 from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource
@@ -59,7 +59,7 @@ class RowsSearch(LevelLoopSearch):
     rows : of a square graph, in any layout.
     output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare_rows`.
     tuning : the strategy's constants.
-    shared_kilobytes, block, narrow : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
+    shared_kilobytes, block : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
 
     """
 
@@ -73,7 +73,6 @@ class RowsSearch(LevelLoopSearch):
         tuning: Tuning,
         shared_kilobytes: int = 160,
         block: int | None = None,
-        narrow: int = NARROW,
     ) -> None:
         import cupy
         import numpy
@@ -81,7 +80,7 @@ class RowsSearch(LevelLoopSearch):
         started = time.perf_counter()
         self.vertices = rows.vertex_count
         self.output = output
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         made = EncodedSource if rows.layout != "csr" else ColumnSource
         source = made(
             rows, tree=self._labels.tree, one_lane=tuning.one_lane, deferred_rows=tuning.deferred_rows

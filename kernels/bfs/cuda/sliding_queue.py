@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from gravel.kernels.bfs.cuda.cooperative import Asked, CooperativeSearch
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
 
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
@@ -30,7 +31,6 @@ def prepare_sliding(
     column_indices: Any,
     *,
     block: int,
-    narrow: int,
     words: int = 0,
     numbers: Sequence[int] = (),
     **asked: Unpack[Asked],
@@ -55,6 +55,5 @@ def prepare_sliding(
         Columns(row_offsets, column_indices),
         block=block,
         buffers=buffers,
-        narrow=narrow,
         **asked,
     )

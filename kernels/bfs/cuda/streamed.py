@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.cuda.labels import NARROW, Labels
-from gravel.kernels.bfs.cuda.level_loop import depth_limit
+from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import load, vertex_macro
@@ -21,39 +21,19 @@ CONTROL_WORDS, FOUND = 32, 20  # as in host_rows.cuh
 BLOCK = 256
 
 
-def prepare(
-    rows: EncodedRows,
-    *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    buffer_bytes: int = BUFFER_BYTES,
-    buffers: int = BUFFERS,
-    narrow: int = NARROW,
-) -> StreamedSearch:
-    """Make rows ready that are read while they are searched.
+class StreamedSearch:
+    """Rows made ready that are read while they are searched, through buffers; `notes` has what was refused.
 
     Parameters
     ----------
     rows : of a square graph, in any layout; offsets CuPy. The array that grows with the arcs, columns or a
-        stream, is as for `gravel.kernels.bfs.cpu.streamed.prepare`.
+        stream, is as for `gravel.kernels.bfs.cpu.streamed.StreamedSearch`.
     buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
         copied while others are read and searched.
     output, symmetric, max_depth : see `gravel.kernels.bfs.prepare_rows`; `symmetric` does not matter.
-    narrow : vertices from which predecessors take 64 bits.
 
-    Raises ValueError as `gravel.kernels.bfs.cpu.streamed.prepare` does.
+    Raises ValueError as `gravel.kernels.bfs.cpu.streamed.StreamedSearch` does.
 
-    """
-    return StreamedSearch(
-        rows, output=output, max_depth=max_depth, buffer_bytes=buffer_bytes, buffers=buffers, narrow=narrow
-    )
-
-
-class StreamedSearch:
-    """Rows made ready: offsets, bitmaps, labels and buffers on the device, and pinned buffers before those.
-
-    `notes` says what the system refused.
     """
 
     strategy = "streamed"
@@ -64,10 +44,10 @@ class StreamedSearch:
         rows: EncodedRows,
         *,
         output: str,
-        max_depth: int | None,
-        buffer_bytes: int,
-        buffers: int,
-        narrow: int,
+        symmetric: bool,
+        max_depth: int | None = None,
+        buffer_bytes: int = BUFFER_BYTES,
+        buffers: int = BUFFERS,
     ) -> None:
         import cupy
         import numpy
@@ -80,7 +60,7 @@ class StreamedSearch:
         made = LineParts if rows.layout == "csr" else RangeParts
         self._parts = made(rows, buffer_bytes, buffers)
         self.notes = self._parts.notes
-        self._labels = Labels.allocate(self.vertices, output, narrow=narrow)
+        self._labels = Labels.allocate(self.vertices, output)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
         words = max(1, -(-self.vertices // 32))
@@ -110,8 +90,7 @@ class StreamedSearch:
         import cupy
         import numpy
 
-        if not 0 <= source < self.vertices:
-            raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
+        check_source(source, self.vertices)
         cupy.cuda.Device().synchronize()
         started = time.perf_counter()
         self._start("begin", numpy.uint64(source))

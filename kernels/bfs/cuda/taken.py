@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.cuda import blocks_for, load
+from gravel.kernels.cuda import load, run_over
 
 SOURCE = "kernels/bfs/taken.cu"
-BLOCK = 256
 MOST_BLOCKS = 1 << 11
 
 
@@ -23,9 +22,6 @@ def taken(labels: Any) -> Any:
         return labels.copy()
     out = cupy.empty(len(labels), labels.dtype)
     address, stride = numpy.uint64(labels.data.ptr), numpy.int64(labels.strides[0] // labels.itemsize)
-    load(SOURCE).get_function("take")(
-        (blocks_for(len(labels), BLOCK, most=MOST_BLOCKS),),
-        (BLOCK,),
-        (address, stride, numpy.uint64(len(labels)), out),
-    )
+    given = address, stride, numpy.uint64(len(labels)), out
+    run_over(load(SOURCE).get_function("take"), len(labels), *given, most=MOST_BLOCKS)
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gravel.kernels.bfs.cuda.labels import NARROW
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
 
@@ -21,13 +20,12 @@ def prepare(
     shared_kilobytes: int = 160,
     decoder: Literal["warp", "one_lane"] = "warp",
     block: int | None = None,
-    narrow: int = NARROW,
 ) -> RowsSearch:
     """Make rows ready for searches along their arcs.
 
     `decoder` says how a warp reads an encoded row: all lanes together, or `one_lane` for all, as in Moschou's
     report (section 2.3), for comparison; that one reads varint rows alone. `team_blocks`, `team_capacity`,
-    `team_limit`, `shared_kilobytes`, `block` and `narrow` are those of
+    `team_limit`, `shared_kilobytes` and `block` are those of
     `gravel.kernels.bfs.cuda.direction_optimizing.prepare`, the others those of
     `gravel.kernels.bfs.prepare_rows`. No first neighbours are kept.
     """
@@ -45,5 +43,4 @@ def prepare(
         ),
         shared_kilobytes=shared_kilobytes,
         block=block,
-        narrow=narrow,
     )

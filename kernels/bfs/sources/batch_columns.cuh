@@ -32,8 +32,7 @@ __device__ __forceinline__ void expand_entries(const Batch& b, Stage& stage, boo
 
     u32 whole = __ballot_sync(ALL_LANES, length >= WARP);
     while (whole) {
-        u32 from = __ffs(whole) - 1;
-        whole &= whole - 1;
+        u32 from = take_lowest(whole);
         i64 start = __shfl_sync(ALL_LANES, begin, from);
         u32 arcs = __shfl_sync(ALL_LANES, length, from);
         u64 its = __shfl_sync(ALL_LANES, bits, from);

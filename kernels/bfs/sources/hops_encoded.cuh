@@ -62,8 +62,10 @@ __device__ __forceinline__ void fill_entries(const Graph& g, const Entries<WIDTH
         next.records[first] = reinterpret_cast<const Record<WIDTH>*>(g.records)[vertex];
         next.ids[first] = Ids{vertex, parent};
     }
-    for (u32 rows = __ballot_sync(ALL_LANES, mine && degree > WIDTH); rows; rows &= rows - 1) {
-        u32 from = __ffs(rows) - 1, place = __shfl_sync(ALL_LANES, first, from), entries = __shfl_sync(ALL_LANES, mine, from);
+    u32 rows = __ballot_sync(ALL_LANES, mine && degree > WIDTH);
+    while (rows) {
+        u32 from = take_lowest(rows);
+        u32 place = __shfl_sync(ALL_LANES, first, from), entries = __shfl_sync(ALL_LANES, mine, from);
         Ids ids{__shfl_sync(ALL_LANES, vertex, from), __shfl_sync(ALL_LANES, parent, from)};
         decode_row(g.rows, ids.vertex, reinterpret_cast<VERTEX*>(next.records + place), entries * WIDTH);
         for (u32 i = lane_id(); i < entries; i += WARP) next.ids[place + i] = ids;

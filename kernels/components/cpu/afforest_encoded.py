@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.components.cpu.forest import compress, link
+from gravel.kernels.components.cpu.forest import compress, link, most_frequent
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.readers import read_row, readable
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
@@ -47,7 +47,9 @@ class RowForest:
         component = numpy.arange(self._count, dtype=self._dtype)
         self._join(component, sampled=True, giant=-1)
         run_blocks(lambda a, b: compress(component, a, b), even_blocks(self._count))
-        giant = self._largest(component) if self._symmetric and self._prune and self._count else -1
+        giant = -1
+        if self._symmetric and self._prune and self._count:
+            giant = int(component[0]) if self._giant == "first" else most_frequent(component, SAMPLES)
         self._join(component, sampled=False, giant=giant)
         run_blocks(lambda a, b: compress(component, a, b), even_blocks(self._count))
         return ComponentsResult(component, (time.perf_counter() - started) * 1e3, "afforest")
@@ -58,14 +60,6 @@ class RowForest:
             _join_rows(self._rows, first, last, self._every, sampled, component, giant, buffer)
 
         run_blocks(join, self._blocks)
-
-    def _largest(self, component: NDArray[Any]) -> int:
-        if self._giant == "first":
-            return int(component[0])
-        # The same sample in every run; a bad one costs time and never correctness.
-        places = numpy.random.default_rng(27491095).integers(0, self._count, SAMPLES)
-        labels, counts = numpy.unique(component[places], return_counts=True)
-        return int(labels[numpy.argmax(counts)])
 
 
 @serial

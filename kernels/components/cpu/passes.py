@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_min
 from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.forest import compress, most_frequent
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.spans import readable, span, values_of
@@ -26,41 +27,35 @@ ALL_ARCS = (1 << 63) - 1
 """More than any row has."""
 
 
-Giant = Literal["sampled", "first"]
-
-
-def single_pass(
-    rows: EncodedRows, *, symmetric: bool, giant: Giant = "first", prune: bool = True
-) -> RowPasses:
-    """Make rows ready to have all arcs linked once; see `gravel.kernels.components.cuda.passes.single_pass`.
-
-    Raises ValueError for bytes that are no rows.
-    """
-    return RowPasses(rows, giant, prune, most=1)
-
-
-def multi_pass(
-    rows: EncodedRows, *, symmetric: bool, giant: Giant = "first", prune: bool = True
-) -> RowPasses:
-    """Make rows ready to be linked until a pass changes nothing; parameters as those of `single_pass`."""
-    return RowPasses(rows, giant, prune, most=None)
-
-
 class RowPasses:
-    """Rows made ready; each run grows the forest anew, by at most so many passes over all arcs."""
+    """Rows made ready; each run grows the forest anew, by at most `most` passes over all arcs.
 
-    def __init__(self, rows: EncodedRows, giant: str, prune: bool, *, most: int | None) -> None:
+    Parameters are those of `gravel.kernels.components.cuda.passes.RowPasses`, but for `decoder`. Raises
+    ValueError for bytes that are no rows.
+    """
+
+    name: str
+    most: int | None
+
+    def __init__(
+        self,
+        rows: EncodedRows,
+        *,
+        symmetric: bool,
+        giant: Literal["sampled", "first"] = "first",
+        prune: bool = True,
+    ) -> None:
         if giant not in ("sampled", "first"):
             raise ValueError(f"giant is {giant!r}; it must be sampled or first")
         started = time.perf_counter()
-        self._giant, self._prune, self._most = giant, prune, most
+        self._giant, self._prune = giant, prune
         self._count, self._dtype = rows.vertex_count, numpy.dtype(rows.dtype)
         self._rows = readable(rows)
         self._blocks = row_blocks(self._rows[0])
         nothing = numpy.zeros(0, self._dtype)
         _pass(0, 0, *self._rows, nothing, 0, True, 1)
         _apart(0, 0, *self._rows, nothing)
-        compress(0, 0, nothing)
+        compress(nothing, 0, 0)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self) -> ComponentsResult:
@@ -73,18 +68,17 @@ class RowPasses:
             self._link(component, 0, False, 1)
             _flatten(component)
         passes, changed = 0, True
-        while changed and passes != self._most:
+        while changed and passes != self.most:
             skipped = 0
             if n:
-                skipped = _most_frequent(component) if self._giant == "sampled" else int(component[0])
+                sampled = self._giant == "sampled"
+                skipped = most_frequent(component, SAMPLES) if sampled else int(component[0])
             changed = self._link(component, skipped, self._prune, ALL_ARCS)
             _flatten(component)
             passes += 1
         milliseconds = (time.perf_counter() - started) * 1e3
-        name = "afforest_single_pass" if self._most == 1 else "afforest_multi_pass"
-        return ComponentsResult(
-            component, milliseconds, name, not changed or not self._is_apart(component), passes
-        )
+        converged = not changed or not self._is_apart(component)
+        return ComponentsResult(component, milliseconds, self.name, converged, passes)
 
     def _link(self, component: NDArray[Any], skipped: int, prune: bool, arcs: int) -> bool:
         """Link up to `arcs` arcs of each row; returns whether that changed anything."""
@@ -97,14 +91,20 @@ class RowPasses:
         return any(run_blocks(lambda a, b: _apart(a, b, *self._rows, component), self._blocks))
 
 
+class SinglePass(RowPasses):
+    """Links all arcs once; the result tells whether that was enough."""
+
+    name, most = "afforest_single_pass", 1
+
+
+class MultiPass(RowPasses):
+    """Links all arcs until a pass changes nothing."""
+
+    name, most = "afforest_multi_pass", None
+
+
 def _flatten(component: NDArray[Any]) -> None:
-    run_blocks(lambda a, b: compress(a, b, component), even_blocks(len(component)))
-
-
-def _most_frequent(component: NDArray[Any]) -> int:
-    places = numpy.random.default_rng(27491095).integers(0, len(component), SAMPLES)
-    labels, counts = numpy.unique(component[places], return_counts=True)
-    return int(labels[numpy.argmax(counts)])
+    run_blocks(lambda a, b: compress(component, a, b), even_blocks(len(component)))
 
 
 @serial
@@ -141,13 +141,6 @@ def _pass(
             if fetch_min(component, max(p, q), low) > low:
                 changed = True
     return changed
-
-
-@serial
-def compress(first: int, last: int, component: NDArray[Any]) -> None:
-    """Point each of some vertices at its root."""
-    for v in range(numpy.uint64(first), numpy.uint64(last)):
-        component[v] = root(component, numpy.uint64(v))
 
 
 @serial

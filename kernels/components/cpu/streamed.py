@@ -17,26 +17,21 @@ from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
 
-def prepare(
-    rows: EncodedRows, *, symmetric: bool, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
-) -> StreamedForest:
-    """Make rows ready that are read while they are joined.
+class StreamedForest:
+    """Rows made ready that are read while they are joined: all of them once in each run.
 
     Parameters
     ----------
-    rows, buffer_bytes, buffers : as for `gravel.kernels.bfs.cpu.streamed.prepare`. Each part is read once.
+    rows, buffer_bytes, buffers : as for `gravel.kernels.bfs.cpu.streamed.StreamedSearch`.
     symmetric : whether every arc has its reverse, which halves what is joined.
 
-    Raises ValueError as that function does.
+    Raises ValueError as that class does.
 
     """
-    return StreamedForest(rows, symmetric, buffer_bytes, buffers)
 
-
-class StreamedForest:
-    """Rows made ready; each run reads all of them once, and grows the forest anew."""
-
-    def __init__(self, rows: EncodedRows, symmetric: bool, buffer_bytes: int, buffers: int) -> None:
+    def __init__(
+        self, rows: EncodedRows, *, symmetric: bool, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
+    ) -> None:
         started = time.perf_counter()
         self._rows, self._symmetric = rows, symmetric
         self._parts = host_parts(rows, buffer_bytes, buffers)

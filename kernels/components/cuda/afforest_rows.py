@@ -9,7 +9,7 @@ import numpy
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
 from gravel.kernels.components.cuda.kept import Kept, heads_alone, keep_first, read_kept_heads
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, vertex_macro
 from gravel.kernels.layouts import device_rows
 
 if TYPE_CHECKING:
@@ -104,9 +104,8 @@ class ForestOfHeads:
             return
         self.kept = None if keep is None else heads_alone(self._vertices)
         longer = numpy.uint64(0) if self.kept is None else self.kept.longer
-        blocks = blocks_for(self._vertices, 256, most=1 << 16)
         arguments = *device_rows(self._rows), *self._sizes, self.heads, longer
-        self._module.get_function("read_heads")((blocks,), (256,), arguments)
+        run_over(self._module.get_function("read_heads"), self._vertices, *arguments, most=1 << 16)
 
     def run(self, trace: Any = None) -> ComponentsResult:
         """Find the components; the labels are valid until the next call.

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 
 SOURCE = "kernels/components/kept.cu"
-BLOCK = 256
 MOST_BLOCKS = 1 << 14
 MOST_KEPT = 4096
 """Neighbours of a row that are kept at most: one warp joins them, and all share the rest of the row."""
@@ -66,13 +65,15 @@ def keep_first(row_offsets: Any, columns: Any, budget: int, *, least: int = 1) -
 
     vertices, dtype = len(row_offsets) - 1, columns.dtype
     count = numpy.uint64(vertices)
-    kernel = load(SOURCE, VERTEX=vertex_macro(dtype)).get_function
-    grid = (blocks_for(vertices, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+    module = load(SOURCE, VERTEX=vertex_macro(dtype))
     total = cupy.zeros(1, cupy.uint64)
+
+    def run(name: str, items: int, *arguments: Any) -> None:
+        run_over(module.get_function(name), items, *arguments, most=MOST_BLOCKS)
 
     def fits(most: int) -> bool:
         total.fill(0)
-        kernel("count_first")(*grid, (row_offsets, count, numpy.uint64(most), total))
+        run("count_first", vertices, row_offsets, count, numpy.uint64(most), total)
         return bool(int(total[0]) * dtype.itemsize + 8 * (vertices + 1) <= budget)
 
     most = most_kept(fits)
@@ -80,22 +81,19 @@ def keep_first(row_offsets: Any, columns: Any, budget: int, *, least: int = 1) -
         return None
     offsets = cupy.zeros(vertices + 1, cupy.int64)
     longer = cupy.zeros(max(1, -(-vertices // 32)), cupy.uint32)
-    kernel("measure_first")(*grid, (row_offsets, count, numpy.uint64(most), offsets[1:], longer))
+    run("measure_first", vertices, row_offsets, count, numpy.uint64(most), offsets[1:], longer)
     cupy.cumsum(offsets, out=offsets)
     kept = cupy.empty(max(1, int(offsets[-1])), dtype)
-    by_warps = (blocks_for(32 * vertices, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
-    kernel("copy_first")(*by_warps, (row_offsets, columns, count, offsets, kept))
+    run("copy_first", 32 * vertices, row_offsets, columns, count, offsets, kept)
     return Kept(longer, offsets, kept, most)
 
 
 def read_kept_heads(kept: Kept, heads: Any) -> None:
     """Fill heads (planes, vertices) with what is kept, all ones where a row has fewer."""
     planes, vertices = heads.shape
-    load(SOURCE, VERTEX=vertex_macro(heads.dtype)).get_function("heads_of_first")(
-        (blocks_for(vertices, BLOCK, most=MOST_BLOCKS),),
-        (BLOCK,),
-        (kept.offsets, kept.columns, numpy.uint64(vertices), numpy.uint64(planes), heads),
-    )
+    kernel = load(SOURCE, VERTEX=vertex_macro(heads.dtype)).get_function("heads_of_first")
+    arguments = kept.offsets, kept.columns, numpy.uint64(vertices), numpy.uint64(planes), heads
+    run_over(kernel, vertices, *arguments, most=MOST_BLOCKS)
 
 
 def most_kept(fits: Callable[[int], bool]) -> int:

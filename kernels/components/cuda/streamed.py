@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.components import ComponentsResult, Ready, RowComponents
-from gravel.kernels.cuda import blocks_for, load, strided_blocks, vertex_macro
+from gravel.kernels.cuda import load, run_over, strided_blocks, vertex_macro
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.device_parts import DeviceParts
 from gravel.kernels.layouts.host_parts import part_length
@@ -30,8 +30,8 @@ def prepare(
 
     Parameters
     ----------
-    rows : offsets on the device; else as for `gravel.kernels.components.cpu.streamed.prepare`, or on the
-        device.
+    rows : offsets on the device; else as for `gravel.kernels.components.cpu.streamed.StreamedForest`, or
+        on the device.
     symmetric : whether every arc has its reverse, which halves what is joined.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2; each is
         pinned where the system allows it, and has its like on the device, so that parts are copied while
@@ -131,9 +131,8 @@ class ShardForest:
         self._over_vertices("alone")
 
     def _over_vertices(self, name: str) -> None:
-        blocks = blocks_for(self._vertices, BLOCK, most=self._most_blocks)
-        arguments = self.component, numpy.uint64(self._vertices)
-        self._module.get_function(name)((blocks,), (BLOCK,), arguments)
+        kernel, count = self._module.get_function(name), numpy.uint64(self._vertices)
+        run_over(kernel, self._vertices, self.component, count, most=self._most_blocks)
 
     def add_arcs(
         self,
@@ -152,12 +151,9 @@ class ShardForest:
         low, high = (0, len(row_offsets) - 1) if rows is None else rows
         numbers = first_row, low, high, first_arc, len(columns)
         first_row_, low_, high_, first_arc_, arcs = (numpy.uint64(number) for number in numbers)
-        blocks = blocks_for(-(-len(columns) // CHUNK) * 32, BLOCK, most=self._most_blocks)
-        self._module.get_function("join_part")(
-            (blocks,),
-            (BLOCK,),
-            (row_offsets, first_row_, low_, high_, columns, first_arc_, arcs, self.component, self._once),
-        )
+        given = row_offsets, first_row_, low_, high_, columns, first_arc_, arcs, self.component, self._once
+        kernel, threads = self._module.get_function("join_part"), -(-len(columns) // CHUNK) * 32
+        run_over(kernel, threads, *given, most=self._most_blocks)
 
     def add_rows(self, part: tuple[Any, ...], ticket: Any) -> None:
         """Join a part of encoded rows, as `DeviceParts.each` yields it."""

@@ -8,7 +8,7 @@ import numpy
 
 from gravel.kernels.layouts import streams_cuda as shared
 from gravel.kernels.layouts.alignment import padded
-from gravel.kernels.layouts.streams import BROKEN, refuse_input
+from gravel.kernels.layouts.streams import BROKEN, offsets_of, refuse_input
 
 
 def _write(
@@ -18,13 +18,13 @@ def _write(
 
     rows, first = len(row_offsets) - 1, numpy.uint64(first_row)
     faults, units = shared.no_faults(), shared.UNIT_ARCS
-    block_first = shared.offsets_of((row_offsets[1:] - row_offsets[:-1] + (units - 1)) // units)
+    block_first = offsets_of((row_offsets[1:] - row_offsets[:-1] + (units - 1)) // units)
     sizes = cupy.empty(int(block_first[-1]), cupy.int64)
     kinds = cupy.empty(rows, cupy.uint8)
     launch = shared.grid(rows, len(columns))
     module.get_function("measure_rows")(*launch, (*dealt, columns, first, block_first, sizes, kinds, faults))
     shared.refuse_found_input(faults)
-    places = shared.offsets_of(sizes)
+    places = offsets_of(sizes)
     byte_offsets = places[block_first]
     longest = byte_offsets[1:] - byte_offsets[:-1]
     if int(longest.max()) >> 32:

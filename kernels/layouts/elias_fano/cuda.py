@@ -8,6 +8,7 @@ import numpy
 
 from gravel.kernels.layouts import streams_cuda as shared
 from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.streams import offsets_of
 
 
 def _write(
@@ -21,7 +22,7 @@ def _write(
     launch = shared.grid(rows, len(columns))
     module.get_function("measure_rows")(*launch, (*dealt, columns, largest, sizes, faults))
     shared.refuse_found_input(faults)
-    byte_offsets = shared.offsets_of(sizes)
+    byte_offsets = offsets_of(sizes)
     stream = cupy.zeros(padded(int(byte_offsets[-1])), cupy.uint8)
     module.get_function("write_rows")(
         *launch, (*dealt, columns, largest, byte_offsets, stream.view(cupy.uint32))

@@ -1,10 +1,17 @@
-"""Delta-varint rows (the format: `bytes.py`), with checkpoints for warps that share a long row.
+"""Delta-varint rows (Moschou, section 2.1): neighbour lists as strings of bytes.
 
-`checkpoints[c]`, of the neighbours' dtype, belongs to byte `c * UNIT_BYTES` of the stream: where a row
-reaches over that byte, it is the row's neighbour whose number ends last before it (0 where none does);
-elsewhere 0.
-Rows of more than `UNIT_BYTES` bytes can then be read from each such place. The array is no part of what is
-encoded: `add_checkpoints` makes it from the rows.
+A row's neighbours ascend. The first is written as it is, each further one as its gap to the one before, so
+a repeated neighbour is a gap of 0. A number is cut into groups of 7 bits, the lowest first; every byte but
+a number's last has its top bit set (LEB128). Row v is `stream[byte_offsets[v]:byte_offsets[v + 1]]`; the
+number of its neighbours is the number of its bytes without the top bit.
+
+A number takes at most 5 bytes for uint32 and 10 for uint64. Needless leading groups of zero are read, and
+never written.
+
+For warps that share a long row there are checkpoints. `checkpoints[c]`, of the neighbours' dtype, belongs
+to byte `c * UNIT_BYTES` of the stream: where a row reaches over that byte, it is the row's neighbour whose
+number ends last before it (0 where none does); elsewhere 0. Rows of more than `UNIT_BYTES` bytes can then be
+read from each such place. The array is no part of what is encoded: `add_checkpoints` makes it from the rows.
 """
 
 from __future__ import annotations

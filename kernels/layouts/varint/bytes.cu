@@ -1,4 +1,4 @@
-// Delta-varint rows (Moschou 2024, section 2.1; see kernels/layouts/varint/bytes.py): sizes, bytes, and back.
+// Delta-varint rows (Moschou 2024, section 2.1; see kernels/layouts/varint): sizes, bytes, and back.
 //
 // Rows of up to `long_row` items (arcs when encoding, bytes when decoding) are taken by a warp, the others,
 // listed in `long_rows`, by a block; both go through a row in steps of one item per thread. Decoding in parallel

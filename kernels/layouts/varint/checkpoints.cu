@@ -4,6 +4,7 @@
 //
 // variants VERTEX: u32 u64
 
+#include "kernels/cuda/lanes.cuh"
 #include "kernels/layouts/varint/rows.cuh"
 
 extern "C" __global__ void find_checkpoints(const i64* byte_offsets, const u8* stream, u64 vertices, VERTEX* checkpoints) {
@@ -12,8 +13,7 @@ extern "C" __global__ void find_checkpoints(const i64* byte_offsets, const u8* s
         bool is_long = v < vertices && u64(byte_offsets[v + 1] - byte_offsets[v]) > UNIT_BYTES;
         u32 rows = __ballot_sync(ALL_LANES, is_long);
         while (rows) {
-            u32 from = __ffs(rows) - 1;
-            rows &= rows - 1;
+            u32 from = take_lowest(rows);
             u64 at = u64(byte_offsets[base + from]), end = u64(byte_offsets[base + from + 1]);
             VarintState state{0, 0};
             VERTEX ended = VERTEX(0);  // the neighbour whose number ends last before `at`

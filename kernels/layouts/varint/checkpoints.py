@@ -17,17 +17,15 @@ def find_checkpoints(rows: EncodedRows) -> EncodedRows:
     import cupy
     import numpy
 
-    from gravel.kernels.cuda import blocks_for, load, vertex_macro
+    from gravel.kernels.cuda import load, run_over, vertex_macro
     from gravel.kernels.layouts import device_rows
 
     stream = rows.arrays["stream"]
     found = cupy.zeros(-(-len(stream) // UNIT_BYTES), rows.dtype)
     if rows.vertex_count:
-        load(SOURCE, VERTEX=vertex_macro(numpy.dtype(rows.dtype))).get_function("find_checkpoints")(
-            (blocks_for(rows.vertex_count, 256, most=2048),),
-            (256,),
-            (*device_rows(rows)[:2], numpy.uint64(rows.vertex_count), found),
-        )
+        module = load(SOURCE, VERTEX=vertex_macro(numpy.dtype(rows.dtype)))
+        arguments = *device_rows(rows)[:2], numpy.uint64(rows.vertex_count), found
+        run_over(module.get_function("find_checkpoints"), rows.vertex_count, *arguments, most=2048)
     return replace(rows, arrays={**rows.arrays, "checkpoints": found})
 
 

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.alignment import ALIGNMENT
-from gravel.kernels.layouts.streams import check_offsets
-from gravel.kernels.layouts.varint.bytes import unpad
+from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.streams import (
+    BROKEN,
+    DESCENDS,
+    OUT_OF_RANGE,
+    check_offsets,
+    check_stream,
+    refuse,
+    refuse_input,
+    vertex_dtype,
+)
+from gravel.kernels.layouts.streams_cuda import MOST_BLOCKS, filled_columns, find_fault, no_faults
 from gravel.kernels.layouts.varint.checkpoints import find_checkpoints
 
 SOURCE = "kernels/layouts/varint/bytes.cu"
 LONG_ROW = 2048  # arcs or bytes from which a block takes a row, not a warp
-MOST_BLOCKS = 1 << 14
 
-_REASONS = {
-    1: "ends within a number",
-    2: "holds a number that is too large",
-    3: "names a vertex that is not in the graph",
-}
+TRUNCATED, TOO_LARGE = 1, 2  # as in bytes.cu; OUT_OF_RANGE is there too
 
 
-def _grid(rows: int, block: int) -> tuple[tuple[int], tuple[int]]:
-    return (blocks_for(rows * 32, block, most=MOST_BLOCKS),), (block,)
-
-
-def _rows(offsets: Any, long_row: int) -> tuple[Any, ...]:
+def split_rows(offsets: Any, long_row: int = LONG_ROW) -> tuple[Any, ...]:
     """Kernel arguments: the number of rows, what a long one is, and the long ones."""
     import cupy
 
@@ -37,158 +38,85 @@ def _rows(offsets: Any, long_row: int) -> tuple[Any, ...]:
     return numpy.uint64(len(offsets) - 1), numpy.int64(long_row), long_rows, numpy.uint64(len(long_rows))
 
 
-def _no_faults() -> Any:
-    import cupy
-
-    return cupy.full(1, numpy.uint64((1 << 64) - 1))
-
-
-def _fault(faults: Any) -> tuple[int, int] | None:
-    found = int(faults[0])
-    return None if found == (1 << 64) - 1 else (found >> 2, found & 3)
-
-
-def _row_sizes(row_offsets: Any, columns: Any, block: int, long_row: int) -> Any:
-    import cupy
-
-    check_offsets(row_offsets, len(columns), "row_offsets", "arcs")
-    rows = len(row_offsets) - 1
-    sizes = cupy.zeros(rows + 1, cupy.int64)
-    if rows:
-        faults = _no_faults()
-        load(SOURCE, VERTEX=vertex_macro(columns.dtype)).get_function("row_sizes")(
-            *_grid(rows, block),
-            (row_offsets, columns, *_rows(row_offsets, long_row), sizes[1:], faults),
-        )
-        if fault := _fault(faults):
-            raise ValueError(f"row {fault[0]} does not ascend; delta-varint needs sorted rows")
-    return sizes
-
-
-def encode(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    alignment: int = 1,
-    block: int = 256,
-    long_row: int = LONG_ROW,
-) -> tuple[Any, Any]:
-    """Write rows as bytes; see `gravel.kernels.layouts.varint.bytes.encode`."""
-    import cupy
-
-    byte_offsets = _row_sizes(row_offsets, column_indices, block, long_row)
-    cupy.cumsum(byte_offsets, out=byte_offsets)
-    size = int(byte_offsets[-1])
-    stream = cupy.empty(-(-size // alignment) * alignment, cupy.uint8)
-    stream[size:] = 0
-    rows = len(row_offsets) - 1
-    if rows:
-        load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("write_rows")(
-            *_grid(rows, block),
-            (row_offsets, column_indices, byte_offsets, *_rows(row_offsets, long_row), stream),
-        )
-    return byte_offsets, stream
-
-
-def encoded_size(row_offsets: Any, column_indices: Any, *, block: int = 256) -> int:
-    """Count the bytes that `encode` would write."""
-    return int(_row_sizes(row_offsets, column_indices, block, LONG_ROW).sum())
-
-
-def count(byte_offsets: Any, stream: Any, dtype: Any, *, block: int = 256, long_row: int = LONG_ROW) -> Any:
-    """Count the neighbours of each row without decoding it, summed up: int64 (rows + 1,).
-
-    Raises ValueError for offsets that do not ascend to the end of the stream, and for a row that ends within
-    a number.
-    """
-    import cupy
-
-    check_offsets(byte_offsets, len(stream), "byte_offsets", "bytes")
-    rows = len(byte_offsets) - 1
-    row_offsets = cupy.zeros(rows + 1, cupy.int64)
-    if rows:
-        faults, split = _no_faults(), _rows(byte_offsets, long_row)
-        kernel = load(SOURCE, VERTEX=vertex_macro(numpy.dtype(dtype))).get_function("row_lengths")
-        kernel(*_grid(rows, block), (byte_offsets, stream, *split, row_offsets[1:], faults))
-        _refuse(faults)
-    cupy.cumsum(row_offsets, out=row_offsets)
-    return row_offsets
-
-
-def decode(
-    byte_offsets: Any,
-    stream: Any,
-    arc_count: int,
-    dtype: Any,
-    *,
-    bound: int | None = None,
-    block: int = 256,
-    long_row: int = LONG_ROW,
-    serial: bool = False,
-) -> tuple[Any, Any]:
-    """Read rows back; see `gravel.kernels.layouts.varint.bytes.decode`.
-
-    `serial` decodes with one lane per warp, the baseline of the 2024 report (section 2.2).
-    """
-    import cupy
-
-    dtype = numpy.dtype(dtype)
-    row_offsets = count(byte_offsets, stream, dtype, block=block, long_row=long_row)
-    module = load(SOURCE, VERTEX=vertex_macro(dtype))
-    rows = len(byte_offsets) - 1
-    faults = _no_faults()
-    grid, split = _grid(rows, block), _rows(byte_offsets, long_row)
-    if int(row_offsets[-1]) != arc_count:
-        raise ValueError(
-            f"the compressed graph holds {int(row_offsets[-1])} arcs; it should hold {arc_count}"
-        )
-    columns = cupy.empty(arc_count, dtype)
-    bound = rows if bound is None else bound
-    if arc_count and bound < 1:
-        first = int(cupy.flatnonzero(cupy.diff(row_offsets))[0])
-        raise ValueError(f"row {first} of the compressed graph {_REASONS[3]}")
-    if arc_count:
-        largest = numpy.uint64(min(bound - 1, int(numpy.iinfo(dtype).max)))
-        if serial:
-            module.get_function("read_rows_serially")(
-                *grid, (byte_offsets, stream, row_offsets, split[0], largest, columns, faults)
-            )
-        else:
-            module.get_function("read_rows")(
-                *grid, (byte_offsets, stream, row_offsets, *split, largest, columns, faults)
-            )
-        _refuse(faults)
-    return row_offsets, columns
-
-
-def _refuse(faults: Any) -> None:
-    if fault := _fault(faults):
-        raise ValueError(f"row {fault[0]} of the compressed graph {_REASONS[fault[1]]}")
-
-
+@dataclass(frozen=True)
 class VarintCodec:
-    """The codec of `gravel.kernels.layouts.layout`."""
+    """The codec of `gravel.kernels.layouts.layout`.
+
+    Parameters
+    ----------
+    block : threads of a block.
+    long_row : arcs or bytes from which a block takes a row.
+    serial : whether one lane of a warp decodes, the baseline of the 2024 report (section 2.2).
+
+    """
+
+    block: int = 256
+    long_row: int = LONG_ROW
+    serial: bool = False
+
+    def _run(self, name: str, dtype: Any, offsets: Any, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel with a warp for each row."""
+        if rows := len(offsets) - 1:
+            kernel = load(SOURCE, VERTEX=vertex_macro(dtype)).get_function(name)
+            run_over(kernel, rows * 32, *arguments, block=self.block, most=MOST_BLOCKS)
 
     def encode(self, row_offsets: Any, columns: Any, *, first_row: int, bound: int) -> dict[str, Any]:
         """Write rows as bytes."""
-        byte_offsets, stream = encode(row_offsets, columns, alignment=ALIGNMENT)
+        import cupy
+
+        check_offsets(row_offsets, len(columns), "row_offsets", "arcs")
+        split, dtype = split_rows(row_offsets, self.long_row), columns.dtype
+        byte_offsets, faults = cupy.zeros(len(row_offsets), cupy.int64), no_faults()
+        self._run("row_sizes", dtype, row_offsets, (row_offsets, columns, *split, byte_offsets[1:], faults))
+        if fault := find_fault(faults):
+            refuse_input(fault[0], DESCENDS)
+        cupy.cumsum(byte_offsets, out=byte_offsets)
+        size = int(byte_offsets[-1])
+        stream = cupy.empty(padded(size), cupy.uint8)
+        stream[size:] = 0
+        self._run("write_rows", dtype, row_offsets, (row_offsets, columns, byte_offsets, *split, stream))
         return {"byte_offsets": byte_offsets, "stream": stream}
 
     def decode(
         self, arrays: Mapping[str, Any], arc_count: int, dtype: Any, *, first_row: int, bound: int
     ) -> tuple[Any, Any]:
         """Read rows back."""
-        byte_offsets = arrays["byte_offsets"]
-        return decode(byte_offsets, unpad(byte_offsets, arrays["stream"]), arc_count, dtype, bound=bound)
+        byte_offsets, stream = arrays["byte_offsets"], arrays["stream"]
+        row_offsets = self._count(byte_offsets, stream, vertex_dtype(dtype))
+
+        def read(columns: Any, largest: Any) -> None:
+            split, faults = split_rows(byte_offsets, self.long_row), no_faults()
+            name, split = ("read_rows_serially", split[:1]) if self.serial else ("read_rows", split)
+            arguments = byte_offsets, stream, row_offsets, *split, largest, columns, faults
+            self._run(name, columns.dtype, byte_offsets, arguments)
+            _refuse_found(faults)
+
+        return row_offsets, filled_columns(row_offsets, arc_count, dtype, bound, read)
 
     def row_offsets(self, rows: EncodedRows) -> Any:
         """Count the neighbours of each row; raises ValueError for a row that ends within a number."""
-        offsets = rows.arrays["byte_offsets"]
-        return count(offsets, unpad(offsets, rows.arrays["stream"]), rows.dtype)
+        return self._count(rows.arrays["byte_offsets"], rows.arrays["stream"], numpy.dtype(rows.dtype))
+
+    def _count(self, byte_offsets: Any, stream: Any, dtype: Any) -> Any:
+        import cupy
+
+        check_stream(byte_offsets, stream)
+        row_offsets, faults = cupy.zeros(len(byte_offsets), cupy.int64), no_faults()
+        arguments = byte_offsets, stream, *split_rows(byte_offsets, self.long_row), row_offsets[1:], faults
+        self._run("row_lengths", dtype, byte_offsets, arguments)
+        _refuse_found(faults)
+        cupy.cumsum(row_offsets, out=row_offsets)
+        return row_offsets
 
     def searchable(self, rows: EncodedRows) -> EncodedRows:
         """Add checkpoints, by which warps share a long row."""
         return rows if "checkpoints" in rows.arrays else find_checkpoints(rows)
+
+
+def _refuse_found(faults: Any) -> None:
+    """Raise ValueError for a row that could not be decoded."""
+    if fault := find_fault(faults):
+        refuse(fault[0], BROKEN if fault[1] in (TRUNCATED, TOO_LARGE) else OUT_OF_RANGE)
 
 
 CODEC = VarintCodec()

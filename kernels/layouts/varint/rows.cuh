@@ -1,4 +1,4 @@
-// Rows of delta-varint bytes (kernels/layouts/varint/bytes.py), read by warps, 32 bytes a step. Damaged bytes lead to wrong
+// Rows of delta-varint bytes (kernels/layouts/varint), read by warps, 32 bytes a step. Damaged bytes lead to wrong
 // neighbours or none.
 //
 // Checkpoints cut rows longer than UNIT_BYTES where UNIT_BYTES divides the place in the stream: checkpoint c is

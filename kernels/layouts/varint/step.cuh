@@ -1,4 +1,4 @@
-// How a warp decodes delta-varint bytes, 32 a step (kernels/layouts/varint/bytes.py has the format).
+// How a warp decodes delta-varint bytes, 32 a step (kernels/layouts/varint has the format).
 //
 // A byte that is the k-th of its number adds (byte & 127) << 7k to it; a neighbour is the sum of all numbers
 // up to its own, hence the sum of what all bytes up to its last one add. Sums are of the vertex's width and wrap.

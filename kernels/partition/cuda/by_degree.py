@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.order import renumber_cuda
 from gravel.kernels.partition.cuda.memory import SMALLEST
 from gravel.kernels.partition.cuda.row_tables import row_mask
@@ -40,15 +41,12 @@ def is_free(*, tree: int, placed: bool, encoded: bool) -> bool:
 
 def room_for(parts: Sequence[RankGraph]) -> bool:
     """Tell whether the device has room for ranks' subgraphs twice, and for what `renumbered` sorts."""
-    import cupy
-
     arcs = [[arc_count(part.subgraph(name)) for name in SUBGRAPHS[1:]] for part in parts]
     rows = sum(len(part.nd.row_offsets) + 2 * len(part.dd.row_offsets) for part in parts)
     sorted_at_once = min(ARCS_AT_ONCE, max(map(max, arcs)))
     names = sum(arc_count(part.nn) * part.nn.column_indices.dtype.itemsize for part in parts)
     wanted = 8 * sum(map(sum, arcs)) + names + 16 * sorted_at_once + ROW_BYTES * rows
-    free: int = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return wanted <= free
+    return wanted <= free_bytes()
 
 
 def numbers_by_degree(part: RankGraph) -> NDArray[numpy.uint32]:

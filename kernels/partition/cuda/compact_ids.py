@@ -19,13 +19,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, packed_bits
 
 TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""
-
-BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -148,5 +146,4 @@ def compacted(part: RankGraph, ids: Sequence[CompactIds]) -> tuple[RankGraph, Co
 def _run(module: Any, name: str, *arrays: Any, count: int, last: Sequence[Any]) -> None:
     if count:
         numbers = [numpy.uint64(each) if isinstance(each, int) else each for each in last]
-        grid = blocks_for(count, BLOCK, most=1 << 14)
-        module.get_function(name)((grid,), (BLOCK,), (*arrays, numpy.uint64(count), *numbers))
+        run_over(module.get_function(name), count, *arrays, numpy.uint64(count), *numbers, most=1 << 14)

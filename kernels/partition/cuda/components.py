@@ -17,12 +17,8 @@ from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.search import WIDE
-from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankGraph
+from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, widest
 from gravel.kernels.partition.waiting import BARRIER_SECONDS
-
-
-def _widest(part: RankGraph) -> int:
-    return max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
 
 
 class CudaComponents:
@@ -46,7 +42,7 @@ class CudaComponents:
         self._devices = Devices(devices, graph.ranks)
         self.vertices, self.ranks, self._vertex = graph.vertex_count, graph.ranks, graph.delegates.dtype
         self.told: tuple[Rounds, ...] = ()
-        wide = max(map(_widest, graph.parts)) >= WIDE
+        wide = max(map(widest, graph.parts)) >= WIDE
         facts: dict[str, Any] = {
             "vertex_count": graph.vertex_count,
             "delegates": graph.delegates,
@@ -94,7 +90,7 @@ class PeerComponents(GroupRank):
         symmetric: bool,
         time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        wide = max(gang.all_gather(_widest(part))) >= WIDE
+        wide = max(gang.all_gather(widest(part))) >= WIDE
         self._memory = ComponentsMemory(
             part,
             vertex_count=vertex_count,

@@ -10,11 +10,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.partition.cuda.by_degree import in_order
 from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.partition.cuda.staging import Staging
-from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.layout import find_delegate, mask_words
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 
 BLOCK = 512
@@ -122,14 +123,12 @@ class Launch(LevelLaunch):
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
-        place = int(numpy.searchsorted(self._delegates, source))
-        is_delegate = place < len(self._delegates) and int(self._delegates[place]) == source
-        if is_delegate and self._numbers is not None:
+        place = find_delegate(self._delegates, source)
+        own = self._compact_id(source) if place is None else None
+        if place is not None and self._numbers is not None:
             place = int(self._numbers[place])
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
-        own = None if is_delegate else self._compact_id(source)
-        places = (NOWHERE if each is None else each for each in (place if is_delegate else None, own))
-        last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
+        places = (NOWHERE if each is None else each for each in (place, own))
+        last = [*(numpy.uint64(v) for v in (source, *places, depth_limit(max_depth))), self._stages]
         log = self._log, numpy.uint64(self._logged)
         return self._begin((*self._tables, *log, *self._sizes, *last))
 

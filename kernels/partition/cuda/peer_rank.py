@@ -18,7 +18,7 @@ from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, mask_words
+from gravel.kernels.partition.layout import RankGraph, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels
 
@@ -54,11 +54,10 @@ class PeerRank(GroupRank):
         self._staging = staging = Staging.of(options, gang.size)
         self._tree, self._max_depth = tree_of(options, found=tree), max_depth
         self._words = 2 * mask_words(len(delegates))
-        widest = max(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
         check_staged(staging, placed=placing is not None, layout=layout)
-        wide = max(gang.all_gather(widest)) >= WIDE or placing is not None or layout is not None
+        wide = max(gang.all_gather(widest(part))) >= WIDE or placing is not None or layout is not None
         wide = wide or staging is not None
         relay_starts = None
         if staging is not None and staging.relays:

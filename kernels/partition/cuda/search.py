@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
@@ -20,9 +21,8 @@ from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, arc_count, mask_words
+from gravel.kernels.partition.layout import PartitionedGraph, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
 
 WIDE = 1 << 32
 """Arcs of a subgraph from which on row offsets take 64 bits."""
@@ -76,7 +76,7 @@ class CudaPartitionSearch:
         self.delegates = graph.delegates
         self._tree = tree_of(self.options, found=output != "distance")
         self.levels: tuple[tuple[Level, ...], ...] = ()
-        wide = any(arc_count(part.subgraph(name)) >= WIDE for part in graph.parts for name in SUBGRAPHS)
+        wide = max(map(widest, graph.parts)) >= WIDE
         layout = layout_of(graph.parts[0])
         check_encoded(layout, graph.delegates.dtype, placing)
         check_staged(self._staging, placed=placing is not None, layout=layout)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gravel.kernels.exchange import Gang, Wire
 from gravel.kernels.partition.cuda.mapping import process_id
 from gravel.kernels.partition.cuda.table import ALIGNMENT, Slab
+from gravel.kernels.placement.device_sharing import ANY_TO_ANY
 from gravel.kernels.strategy import backend_of
 
 HALF = 256 << 20
@@ -153,7 +154,7 @@ class PeerWire(HostWire):
         array = cupy.empty(value.count, numpy.dtype(value.dtype))
         if value.count:
             cupy.cuda.runtime.memcpy(
-                int(array.data.ptr), self._pointers[sender] + value.offset, array.nbytes, _ANY_TO_ANY
+                int(array.data.ptr), self._pointers[sender] + value.offset, array.nbytes, ANY_TO_ANY
             )
             cupy.cuda.Device().synchronize()
         return array
@@ -169,15 +170,11 @@ class PeerWire(HostWire):
         self._gang.all_gather(None)
 
 
-_ANY_TO_ANY = 4
-"""cudaMemcpyDefault: the runtime tells from the pointers where they lead."""
-
-
 def _copy(to: int, array: Any, size: int) -> None:
     import cupy
 
     if size:
-        cupy.cuda.runtime.memcpy(to, int(array.data.ptr), size, _ANY_TO_ANY)
+        cupy.cuda.runtime.memcpy(to, int(array.data.ptr), size, ANY_TO_ANY)
         # Copies within a device return before they are made, and others read from there next.
         cupy.cuda.Device().synchronize()
 

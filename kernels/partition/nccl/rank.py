@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.exchange import Gathering, Groups
+from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
 from gravel.kernels.partition.cuda.search import WIDE
-from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
+from gravel.kernels.partition.layout import RankGraph, widest
 from gravel.kernels.partition.nccl.clock import Clock, LevelEvents
 from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.launching import Kernels
@@ -76,8 +76,7 @@ class NcclRank:
             raise ValueError("ranks over NCCL read columns, and those of this one are encoded; decode them")
         self._gang = gang
         self._tree, self._max_depth, self._options = tree, max_depth, options
-        widest = max(len(part.subgraph(name).column_indices) for name in SUBGRAPHS)
-        wide = max(gang.all_gather(widest)) >= WIDE
+        wide = max(gang.all_gather(widest(part))) >= WIDE
         memory = RankMemory(
             part,
             vertex_count=vertex_count,
@@ -89,11 +88,7 @@ class NcclRank:
             sends=True,
         )
         self._arrays = memory.arrays
-        macros = {
-            "VERTEX": vertex_macro(delegates.dtype),
-            "OFFSET": "u64" if wide else "u32",
-            "TREE": int(tree),
-        }
+        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": int(tree)}
         starts = self._arrays["bin_start"].get().astype(numpy.int64)
         capacities = numpy.array(gang.all_gather(numpy.diff(starts)))
         time_limit = options.barrier_seconds if time_limit is None else time_limit

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.nccl.rank import Connect, NcclRank
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import RankLabels
-from gravel.kernels.partition.search import check_output, check_source, directions_of, predecessor_dtype
+from gravel.kernels.partition.search import directions_of
 
 
 class Alone:

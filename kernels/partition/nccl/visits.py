@@ -23,9 +23,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.cuda.launch import packed_factors
+from gravel.kernels.partition.cuda.launch import NOWHERE, packed_factors
 from gravel.kernels.partition.cuda.memory import RankMemory
-from gravel.kernels.partition.layout import mask_words
+from gravel.kernels.partition.layout import find_delegate, mask_words
 from gravel.kernels.partition.nccl.clock import LevelEvents
 from gravel.kernels.partition.nccl.launching import Kernels
 from gravel.kernels.partition.nccl.layout import empty
@@ -83,10 +83,9 @@ class Visits:
 
     def start(self, source: int, arrivals: Any, mask: Any) -> None:
         """Forget the last search and place the source, on the normal stream."""
-        place = int(numpy.searchsorted(self._delegates, source))
-        is_delegate = place < len(self._delegates) and int(self._delegates[place]) == source
+        place = find_delegate(self._delegates, source)
         arguments = (self._world, arrivals, self._state, mask, source)
-        number = numpy.uint64(place if is_delegate else (1 << 64) - 1)
+        number = numpy.uint64(NOWHERE if place is None else place)
         self._kernels.launch("begin", self.normal, *arguments, number)
 
     def previsit(self, level: int, mask: Any, changed: Any, events: LevelEvents) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.sssp import SSSPResult
 from gravel.kernels.sssp.cuda.memory import HUB, ROUND, STATE, WIDE, room_of
 from gravel.kernels.sssp.weights import WeightedRows
@@ -47,8 +47,7 @@ def prepare(
     width = default_width(weighted) if width is None else width
     if not width > 0:
         raise ValueError(f"width is {width}; it must be above 0")
-    if block % 32 or not 32 <= block <= 1024:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to 1024")
+    refuse_block(block)
     started = time.perf_counter()
     if few_arcs < 0:
         raise ValueError(f"few_arcs is {few_arcs}; it must not be below 0")

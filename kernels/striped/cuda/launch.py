@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.striped.cuda.memory import LONGEST
@@ -67,8 +68,7 @@ class Launch(LevelLaunch):
 
     def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
         """Begin a search; returns the events before and after it."""
-        depth = (1 << 31) - 1 if max_depth is None else max_depth
-        search = (numpy.uint64(value) for value in (self._logged, source, depth))
+        search = (numpy.uint64(value) for value in (self._logged, source, depth_limit(max_depth)))
         return self._begin((self._table, self._here, self._barrier, self._log, *self._sizes, *search))
 
     def levels(self) -> list[tuple[LevelRecord, ...]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.cuda.labels import NARROW, WIDEST, Labels
+from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
 from gravel.kernels.striped.options import StripedOptions
@@ -74,15 +74,10 @@ class StripeMemory(Table):
     ) -> None:
         import cupy
 
-        tree = output != "distance"
-        if tree and vertex_count >= WIDEST:
-            raise ValueError(
-                f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertex_count}"
-            )
         counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
         local = counts[part.rank]
         # What a key has room for is a vertex of the whole graph.
-        self.labels = Labels.allocate(local, output, narrow=local + 1 if vertex_count < NARROW else 0)
+        self.labels = Labels.allocate(local, output, within=vertex_count)
         columns = cupy.asarray(part.nn.column_indices)
         starts = bin_starts(columns, counts, bitmask=options.bitmask)
         room = int(starts[-1])
@@ -91,7 +86,7 @@ class StripeMemory(Table):
                 "counts": (SIDES * (KEPT + ranks), numpy.uint64),
                 "bin_start": (ranks + 1, numpy.uint64),
                 "bin_ids": (room, numpy.uint32),
-                "bin_tails": (room if tree else 0, numpy.uint32),
+                "bin_tails": (room if self.labels.tree else 0, numpy.uint32),
             }
         )
         self.slab.arrays["bin_start"].set(starts)

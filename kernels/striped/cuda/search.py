@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.layout import PartitionedGraph, arc_count
-from gravel.kernels.partition.search import check_output, check_source, predecessor_dtype
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
 from gravel.kernels.striped.layout import check_stripes

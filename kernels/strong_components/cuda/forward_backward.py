@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 
 SOURCE = "kernels/strong_components/forward_backward.cu"
 HUB, STATES = 4096, 10  # as in forward_backward.cu
@@ -31,8 +31,7 @@ def components(
     """
     import cupy
 
-    if block % 32 or not 32 <= block <= 1024:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to 1024")
+    refuse_block(block)
     vertices, arcs, dtype = len(row_offsets) - 1, len(column_indices), column_indices.dtype
     component = cupy.empty(vertices, dtype)
     if vertices == 0:

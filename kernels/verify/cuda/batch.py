@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import Kernels, kind_of
+from gravel.kernels.verify.cuda.integers import kind_of
 from gravel.kernels.verify.cuda.memory import CHUNK
-from gravel.kernels.verify.cuda.table import NONE, Asked, LabelTable, Parents
+from gravel.kernels.verify.cuda.table import Asked, LabelTable, Parents
 from gravel.kernels.verify.cuda.tree import RULES, Tree, TreeLevels
 from gravel.kernels.verify.cuda.upload import Job, Row, Sending, Uploads
 
@@ -47,7 +48,7 @@ class SearchBatch:
         self.table, self.blocks, self.at_once, self.asked = table, blocks, at_once, asked
         self.with_tree, self.with_distance = predecessor is not None, distance is not None
         self._uploads = uploads
-        self._vertices = Kernels("kernels/verify/cuda/vertices.cu", block)
+        self._vertices = Kernels("kernels/verify/cuda/vertices.cu", block=block)
         self._distance, self._predecessor = distance, predecessor
         n = self._n = blocks.vertex_count
         self._tree: Tree | None = None
@@ -126,15 +127,14 @@ class SearchBatch:
         highest = cupy.zeros(count, numpy.uint32)
         for place in range(count):
             found = counts[place], highest[place : place + 1]
-            self._check_vertices(labels[place], low + place, *found, NONE)
+            self._check_vertices(labels[place], low + place, *found, None)
         self.counts[low : low + count] += counts.get().astype(numpy.int64)
         return labels, int(highest.get().max())
 
     def _check_vertices(self, labels: Any, place: int, counts: Any, highest: Any, bits: Any) -> None:
-        kind = numpy.uint32(kind_of(labels.dtype))
-        source, limit = numpy.uint64(self.sources[place]), numpy.int64(self.asked.limit)
-        asked = *self.parents.of(place), numpy.uint64(self._n), source, limit
-        self._vertices.run("check_vertices", self._n, labels, kind, *asked, counts, highest, bits)
+        asked = *self.parents.of(place), self._n, self.sources[place], numpy.int64(self.asked.limit)
+        given = labels, kind_of(labels.dtype), *asked
+        self._vertices.run("check_vertices", self._n, *given, counts, highest, bits)
 
     def _count_levels(self, low: int, count: int) -> tuple[Any, int]:
         raw, highest = self._raw, 0
@@ -159,7 +159,7 @@ class SearchBatch:
         counts = self._pass_rows()
         self.counts = self.counts + counts.get().astype(numpy.int64)
 
-    def _pass_rows(self, bits: Any = NONE, wanted: int = 0) -> Any:
+    def _pass_rows(self, bits: Any = None, wanted: int = 0) -> Any:
         import cupy
 
         counts = cupy.zeros((len(self.sources), RULES), numpy.uint64)

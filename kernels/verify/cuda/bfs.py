@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import BLOCK
+from gravel.kernels.cuda.room import give_free_blocks_back
 from gravel.kernels.verify.cuda.batch import SearchBatch, TooDeep
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import BLOCK, kind_of, release_pool
-from gravel.kernels.verify.cuda.memory import Batch, plan_searches
+from gravel.kernels.verify.cuda.integers import kind_of
+from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, label_size, plan_searches
 from gravel.kernels.verify.cuda.offenders import checks_of
-from gravel.kernels.verify.cuda.sizes import graph_size, label_size
 from gravel.kernels.verify.cuda.table import Asked, LabelTable
 from gravel.kernels.verify.cuda.upload import Uploads
+from gravel.kernels.verify.given import refuse_labels, refuse_sources
 from gravel.kernels.verify.result import Check
 
 
@@ -47,14 +49,14 @@ def check_searches(
     """
     n = len(row_offsets) - 1
     sources = [int(source) for source in sources]
-    _refuse_others(n, sources, distance, predecessor)
+    refuse_labels((len(sources), n), distance=distance, predecessor=predecessor)
+    refuse_sources(sources, n)
+    for each in (distance, predecessor):
+        if each is not None:
+            kind_of(each.dtype)  # refuses what is no integer
     graph = graph_size(row_offsets, column_indices)
     labels = label_size(len(sources), distance, predecessor)
-    planned = plan_searches(graph, labels, symmetric, room) if batch is None else batch
-    if planned is None:
-        least = plan_searches(graph, labels, symmetric, 1 << 62)
-        needed = f"{least.device_bytes:,} bytes at best" if least else "fewer vertices"
-        raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
+    planned = batch or fitting(lambda room: plan_searches(graph, labels, symmetric, room), room)
     limit = n - 1 if max_depth is None else max_depth
     asked = Asked(symmetric, is_sorted, limit, deepest=n if max_depth is None else max_depth)
     tree = predecessor is not None
@@ -75,24 +77,9 @@ def check_searches(
                 width = next(each for each in range(3) if deep.level <= (1 << (8 << each)) - 2)
                 current = table = None
             if current is None:
-                release_pool()  # what labels that were too narrow have left is of other sizes
+                give_free_blocks_back()  # what labels that were too narrow have left is of other sizes
                 continue
             current.check_rows()
             for place in range(last - done):
                 yield checks_of(current, place)
             done = last
-
-
-def _refuse_others(n: int, sources: Sequence[int], distance: Any, predecessor: Any) -> None:
-    if distance is None and predecessor is None:
-        raise ValueError("there is neither a distance nor a predecessor to check")
-    for name, array in (("distance", distance), ("predecessor", predecessor)):
-        if array is None:
-            continue
-        kind_of(array.dtype)
-        if tuple(array.shape) != (len(sources), n):
-            shape = tuple(array.shape)[1:]
-            raise ValueError(f"{name} has shape {shape}; the graph has {n} vertices")
-    for source in sources:
-        if not 0 <= source < n:
-            raise ValueError(f"source {source} is not in the graph, which has {n} vertices")

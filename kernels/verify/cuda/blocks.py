@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.strategy import backend_of
-from gravel.kernels.verify.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.memory import LONG
 from gravel.kernels.verify.cuda.upload import Uploads
 
@@ -39,7 +39,7 @@ class RowBlock:
 
     def as_arguments(self) -> tuple[Any, ...]:
         """Return the rows as kernels take them."""
-        return self.offsets, self.columns, numpy.uint64(self.first), numpy.uint64(self.rows)
+        return self.offsets, self.columns, self.first, self.rows
 
 
 class RowBlocks:
@@ -155,7 +155,7 @@ def _long_rows(kernels: Kernels, offsets: Any, arcs: int) -> tuple[Any, Any]:
     rows = len(offsets) - 1
     found = cupy.empty(2 * (arcs // LONG + 1), numpy.uint32)
     count = cupy.zeros(1, numpy.uint32)
-    kernels.run("list_long_rows", rows, offsets, numpy.uint64(rows), found, count)
+    kernels.run("list_long_rows", rows, offsets, rows, found, count)
     listed = found[: 2 * int(count.get()[0])].get().reshape(-1, 2)
     listed = listed[numpy.argsort(listed[:, 0])]
     several = listed[:, 1].astype(numpy.int64)

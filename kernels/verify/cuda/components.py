@@ -8,12 +8,13 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of
-from gravel.kernels.verify.cuda.memory import Batch, plan_components
-from gravel.kernels.verify.cuda.sizes import graph_size
+from gravel.kernels.verify.cuda.integers import kind_of
+from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, plan_components
 from gravel.kernels.verify.cuda.upload import Uploads
+from gravel.kernels.verify.given import refuse_labels
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import COMPONENTS
 
@@ -63,24 +64,20 @@ def _check(
     import cupy
 
     n = len(row_offsets) - 1
-    if tuple(component.shape) != (n,):
-        raise ValueError(f"component has shape {tuple(component.shape)}; the graph has {n} vertices")
+    refuse_labels((n,), component=component)
     graph, width = graph_size(row_offsets, column_indices), component.dtype.itemsize
-    planned = plan_components(graph, width, room) if batch is None else batch
-    if planned is None:
-        least = plan_components(graph, width, 1 << 62)
-        needed = f"{least.device_bytes:,} bytes" if least else "fewer vertices"
-        raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
-    kernels = Kernels("kernels/verify/cuda/components.cu", block, VERTEX=vertex_macro(column_indices.dtype))
-    counts, none, size = cupy.zeros(len(RULES), numpy.uint64), numpy.uint64(0), numpy.uint64(n)
+    planned = batch or fitting(lambda room: plan_components(graph, width, room), room)
+    vertex = vertex_macro(column_indices.dtype)
+    kernels = Kernels("kernels/verify/cuda/components.cu", block=block, VERTEX=vertex)
+    counts = cupy.zeros(len(RULES), numpy.uint64)
     labels, parents = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
     with Uploads(threads) as uploads:
         given = component
         if backend_of(component) == "cpu":
             given = cupy.empty(n, component.dtype)
             uploads.send(component, given)
-        taken = given, numpy.uint32(kind_of(component.dtype)), size, labels, parents, counts
-        kernels.run("take_labels", n, *taken, none)
+        taken = given, kind_of(component.dtype), n, labels, parents, counts
+        kernels.run("take_labels", n, *taken, None)
         if int(counts[:1].get()[0]):
             bits = cupy.zeros(n, numpy.uint8)
             kernels.run("take_labels", n, *taken[:-1], cupy.zeros_like(counts), bits)
@@ -91,11 +88,11 @@ def _check(
         for each in blocks.each(kernels):
             rows = each.as_arguments()
             kernels.run("join_rows", 32 * each.rows, *rows, *half)
-            pieces = each.pieces, numpy.uint64(len(each.pieces) // 4)
+            pieces = each.pieces, len(each.pieces) // 4
             kernels.run("join_long_rows", 8 * len(each.pieces), *rows[:3], *pieces, *half)
-        kernels.run("flatten", n, parents, size)
-        known = labels, parents, unlike, size
-        kernels.run("check_labels", n, *known, counts, none)
+        kernels.run("flatten", n, parents, n)
+        known = labels, parents, unlike, n
+        kernels.run("check_labels", n, *known, counts, None)
         found = counts.get()
         rules = ("edges_agree", "smallest", "connected") if whole else ("smallest", "not_merged")
         bits = None

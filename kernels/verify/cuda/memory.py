@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from gravel.kernels.strategy import backend_of
 
 MAX_VERTICES = (1 << 31) - 1
 """The kernels count vertices in 32 bits and leave room for two marks."""
@@ -61,6 +65,32 @@ class Batch:
     words: int
     arcs: int | None
     device_bytes: int
+
+
+def graph_size(row_offsets: Any, column_indices: Any) -> GraphSize:
+    """Say how large a graph is, and whether it is on the device."""
+    return GraphSize(
+        vertices=len(row_offsets) - 1,
+        arcs=len(column_indices),
+        width=column_indices.dtype.itemsize,
+        resident=backend_of(column_indices) == "cuda",
+    )
+
+
+def label_size(searches: int, distance: Any, predecessor: Any) -> LabelSize:
+    """Say how large the labels of one search are."""
+    each = [0 if array is None else array.dtype.itemsize for array in (distance, predecessor)]
+    return LabelSize(searches, *each)
+
+
+def fitting(plan: Callable[[int], Batch | None], room: int) -> Batch:
+    """Plan within `room` bytes; raises MemoryError with the numbers where that is too little."""
+    planned = plan(room)
+    if planned is None:
+        least = plan(1 << 62)
+        needed = f"at least {least.device_bytes:,} bytes" if least else "fewer vertices"
+        raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
+    return planned
 
 
 def plan_searches(graph: GraphSize, labels: LabelSize, symmetric: bool, room: int) -> Batch | None:

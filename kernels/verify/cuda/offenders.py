@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -10,16 +11,7 @@ from gravel.kernels.verify.cuda.batch import SearchBatch
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import BFS
 
-RULES = (
-    "ranges",
-    "source",
-    "tree",
-    "tree_levels",
-    "edge_levels",
-    "component",
-    "tree_arcs",
-    "nearer_neighbour",
-)
+RULES = tuple(BFS)
 """In the order of rules.cuh."""
 
 
@@ -62,7 +54,8 @@ def _with_lost(batch: SearchBatch, place: int, check: Check) -> Check:
     """Add the vertices whose predecessors do not lead to the source."""
     bits, counts = batch.tree_bits(place)
     vertices = sorted({*check.vertices, *_first(bits, "tree")})[:NAMED]
-    return Check(check.name, check.rule, max(check.faults, int(counts[RULES.index("tree")])), tuple(vertices))
+    faults = max(check.faults, int(counts[RULES.index("tree")]))
+    return replace(check, faults=faults, vertices=tuple(vertices))
 
 
 def _arc_check(batch: SearchBatch, place: int, rule: str, faults: int, vertices: tuple[int, ...]) -> Check:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import BLOCK, Kernels, kind_of
-from gravel.kernels.verify.cuda.memory import Batch, plan_paths
-from gravel.kernels.verify.cuda.sizes import graph_size, label_size
+from gravel.kernels.verify.cuda.integers import kind_of
+from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, label_size, plan_paths
+from gravel.kernels.verify.cuda.table import Parents
 from gravel.kernels.verify.cuda.tree import Tree
 from gravel.kernels.verify.cuda.upload import Row, Uploads
+from gravel.kernels.verify.given import refuse_labels, refuse_sources
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.sssp import RULES as TEXTS
 
@@ -55,14 +58,12 @@ def check_paths(
     """
     n = len(row_offsets) - 1
     sources = [int(source) for source in sources]
-    _refuse_others(n, len(column_indices), weights, sources, distance, predecessor)
+    refuse_labels((len(sources), n), distance=distance, predecessor=predecessor)
+    refuse_sources(sources, n)
+    _refuse_types(len(column_indices), weights, distance, predecessor)
     graph = graph_size(row_offsets, column_indices)
     labels = label_size(len(sources), distance, predecessor)
-    planned = plan_paths(graph, labels, room) if batch is None else batch
-    if planned is None:
-        least = plan_paths(graph, labels, 1 << 62)
-        needed = f"{least.device_bytes:,} bytes" if least else "fewer vertices"
-        raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
+    planned = batch or fitting(lambda room: plan_paths(graph, labels, room), room)
     with Uploads(threads) as uploads:
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs, weights=weights)
         checker = _Checker(blocks, uploads, str(distance.dtype), block, tree=predecessor is not None)
@@ -70,13 +71,7 @@ def check_paths(
             yield checker.check(source, search, distance, predecessor)
 
 
-def _refuse_others(
-    n: int, arcs: int, weights: Any, sources: Sequence[int], distance: Any, predecessor: Any
-) -> None:
-    for name, array in (("distance", distance), ("predecessor", predecessor)):
-        if array is not None and tuple(array.shape) != (len(sources), n):
-            shape = tuple(array.shape)[1:]
-            raise ValueError(f"{name} has shape {shape}; the graph has {n} vertices")
+def _refuse_types(arcs: int, weights: Any, distance: Any, predecessor: Any) -> None:
     if len(weights) != arcs:
         raise ValueError(f"there are {len(weights)} weights and {arcs} arcs")
     for name, dtype, known in (("weights", weights.dtype, WEIGHTS), ("distances", distance.dtype, DISTANCES)):
@@ -84,9 +79,6 @@ def _refuse_others(
             raise ValueError(f"{name} are {dtype}; {', '.join(known)} are expected")
     if predecessor is not None:
         kind_of(predecessor.dtype)
-    for source in sources:
-        if not 0 <= source < n:
-            raise ValueError(f"source {source} is not in the graph, which has {n} vertices")
 
 
 class _Checker:
@@ -97,10 +89,10 @@ class _Checker:
 
         n = self._n = blocks.vertex_count
         self._blocks, self._uploads = blocks, uploads
-        self._vertices = Kernels("kernels/verify/cuda/vertices.cu", block)
+        self._vertices = Kernels("kernels/verify/cuda/vertices.cu", block=block)
         self._paths = Kernels(
             "kernels/verify/cuda/paths.cu",
-            block,
+            block=block,
             VERTEX=vertex_macro(blocks.dtype),
             DISTANCE=DISTANCES[distance],
             WEIGHT=WEIGHTS[str(blocks.weight_dtype)],
@@ -118,11 +110,10 @@ class _Checker:
 
         d = self._brought(distance, search)
         p = None if predecessor is None else self._brought(predecessor, search)
-        above = numpy.uint64(0) if p is None else p
-        kind = numpy.uint32(0 if p is None else kind_of(p.dtype))
-        n, counts = numpy.uint64(self._n), cupy.zeros(len(TEXTS), numpy.uint64)
+        above, kind = Parents(p).of(0)
+        n, counts = self._n, cupy.zeros(len(TEXTS), numpy.uint64)
         self._bits.fill(0)
-        self._paths.run("path_ranges", self._n, d, above, kind, n, counts, self._bits)
+        self._paths.run("path_ranges", n, d, above, kind, n, counts, self._bits)
         if int(counts[RANGES].get()):
             return [self._vertex_check("ranges", counts[RANGES])]
         checks = [Check("ranges", TEXTS["ranges"]), self._source(source, d, p)]
@@ -133,10 +124,10 @@ class _Checker:
         self._pass_rows(d, above, kind, counts)
         if p is not None:
             self._bits.fill(0)
-            self._paths.run("path_missing", self._n, p, kind, n, self._has, counts, self._bits)
+            self._paths.run("path_missing", n, p, kind, n, self._has, counts, self._bits)
             missing = self._vertex_check("tree_arcs", counts[TREE_ARCS])
             arcs = tuple((int(p[v].get()), v) for v in missing.vertices)
-            checks.append(Check(missing.name, missing.rule, missing.faults, missing.vertices, arcs))
+            checks.append(replace(missing, arcs=arcs))
         for name, rule in (("relaxed", RELAXED), ("component", COMPONENT)):
             checks.append(self._arc_check(name, rule, int(counts[rule].get()), d))
         return checks
@@ -159,7 +150,7 @@ class _Checker:
         self._tree.count(p, source, self._n, self._levels, self._bits)
         lost = self._bits.copy()
         self._bits.fill(0)
-        asked = d, self._levels, lost, numpy.uint32(LOST_BIT), numpy.uint64(self._n)
+        asked = d, self._levels, lost, numpy.uint32(LOST_BIT), self._n
         self._paths.run("path_tree", self._n, *asked, counts, self._bits)
         return self._vertex_check("tree", counts[TREE])
 
@@ -169,7 +160,7 @@ class _Checker:
             rows = block.as_arguments()
             self._paths.run("path_rows", 32 * block.rows, *rows, block.weights, *end)
             several = len(block.pieces) // 4
-            pieces = block.weights, block.pieces, numpy.uint64(several)
+            pieces = block.weights, block.pieces, several
             self._paths.run("path_long_rows", 32 * several, *rows[:3], *pieces, *end)
 
     def _vertex_check(self, name: str, count: Any) -> Check:

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
-from gravel.kernels.verify.cuda.launch import Kernels, kind_of
+from gravel.kernels.verify.cuda.integers import kind_of
 
 TILE = 8
 """Rows of which a warp reads the predecessors together (rows.cu)."""
-
-NONE = numpy.uint64(0)
-"""A null pointer."""
 
 LABELS = ("u8", "u16", "u32")
 """Types of a label, each of twice the bytes of the one before."""
@@ -42,8 +40,8 @@ class Parents:
     def of(self, search: int) -> tuple[Any, Any]:
         """Return those from a search on as kernels take them, with how they are read."""
         if self.array is None:
-            return NONE, numpy.uint32(0)
-        return self.array[search:], numpy.uint32(kind_of(self.array.dtype))
+            return None, numpy.uint32(0)
+        return self.array[search:], kind_of(self.array.dtype)
 
 
 class LabelTable:
@@ -57,7 +55,8 @@ class LabelTable:
     ) -> None:
         import cupy
 
-        self._kernels = Kernels("kernels/verify/cuda/rows.cu", block, VERTEX=vertex, LABEL=LABELS[width])
+        label = LABELS[width]
+        self._kernels = Kernels("kernels/verify/cuda/rows.cu", block=block, VERTEX=vertex, LABEL=label)
         self._bits = 8 << width
         self._per_word = 4 >> width
         self._words, self._n, self._asked, self._tree = words, vertex_count, asked, tree
@@ -82,9 +81,8 @@ class LabelTable:
 
     def arrange(self, levels: Any, first: int, count: int) -> None:
         """Write levels of a few searches, (searches, vertices), as those from search `first` on."""
-        kind = numpy.uint32(kind_of(levels.dtype))
-        sizes = numpy.uint64(self._n), numpy.uint32(count), numpy.uint32(first)
-        self._kernels.run("arrange", self._n, levels, kind, *sizes, self._table, numpy.uint32(self._words))
+        given = levels, kind_of(levels.dtype), self._n, numpy.uint32(count), numpy.uint32(first)
+        self._kernels.run("arrange", self._n, *given, self._table, numpy.uint32(self._words))
 
     def levels_of(self, search: int, vertices: Any) -> Any:
         """Return the levels of some vertices in a search, -1 where it did not reach them."""
@@ -100,15 +98,15 @@ class LabelTable:
         parents: Parents,
         searches: int,
         counts: Any,
-        bits: Any = NONE,
+        bits: Any = None,
         wanted: int = 0,
     ) -> None:
         """Count, by search and rule, the vertices whose rows break it; `bits` are of search `wanted`."""
         import cupy
 
         run, words, several = self._kernels.run, numpy.uint32(self._words), numpy.uint32(searches)
-        n, table, symmetric = numpy.uint64(self._n), (self._table, words), self._asked.symmetric
-        rules = numpy.uint32(symmetric), numpy.uint64(self._asked.deepest)
+        n, table, symmetric = self._n, (self._table, words), self._asked.symmetric
+        rules = numpy.uint32(symmetric), self._asked.deepest
         end = counts, numpy.uint32(wanted), bits
         # Of a directed graph a vertex's row does not hold the arcs towards it.
         tree = *(parents if symmetric else Parents()).of(0), n, several
@@ -122,10 +120,10 @@ class LabelTable:
             run("check_rows", 32 * tiles, *rows, *table, *tree, *rules, *end, shared=shared)
             if block.long_count:
                 seen = cupy.zeros(block.long_count * self._words, numpy.uint32)
-                pieces = block.pieces, numpy.uint64(len(block.pieces) // 4)
+                pieces = block.pieces, len(block.pieces) // 4
                 asked: tuple[Any, ...] = *pieces, *table, *tree, rules[0], seen
                 run("see_long_rows", 8 * len(block.pieces), *rows[:3], *asked)
-                listed = block.long_rows, numpy.uint64(block.long_count), rows[2]
+                listed = block.long_rows, block.long_count, rows[2]
                 asked = *listed, *table, *tree, *rules, seen, *end
                 run("check_long_rows", block.long_count * self._words, *asked)
             if self._nearer is not None:

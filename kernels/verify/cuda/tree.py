@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.verify.cuda.launch import Kernels, kind_of
+from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.verify.cuda.integers import kind_of
 
 RULES = 8
 """How many counts a search has, in the order of rules.cuh."""
@@ -40,22 +41,19 @@ class Tree:
         """
         import cupy
 
-        n, start = self._n, numpy.uint64(source)
-        given = predecessor, numpy.uint32(kind_of(predecessor.dtype)), numpy.uint64(n), start
-        none = numpy.uint64(0)
+        n = self._n
+        given = predecessor, kind_of(predecessor.dtype), n, source
         counts = cupy.zeros(RULES, numpy.uint64)
-        there = none if bits is None else bits
-        self._kernels.run("tree_start", n, *given, self._up, counts, there)
+        self._kernels.run("tree_start", n, *given, self._up, counts, bits)
         strange = int(counts.get()[0])
         if strange:
             return TreeLevels(strange, counts.get(), 0)
         for _ in range(n.bit_length() + 1):
             changed = cupy.zeros(1, numpy.uint32)
-            self._kernels.run("tree_jump", n, self._up, numpy.uint64(n), start, changed)
+            self._kernels.run("tree_jump", n, self._up, n, source, changed)
             if not int(changed.get()[0]):
                 break
         highest = cupy.zeros(1, numpy.uint32)
-        out = none if levels is None else levels
-        end = numpy.int64(limit), self._up, out, counts, highest, there
+        end = numpy.int64(limit), self._up, levels, counts, highest, bits
         self._kernels.run("tree_levels", n, *given, *end)
         return TreeLevels(0, counts.get(), int(highest.get()[0]))

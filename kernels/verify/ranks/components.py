@@ -18,6 +18,7 @@ from typing import Any
 from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
 from gravel.kernels.partition.distributor.program import PIECE, gather_pieces
 from gravel.kernels.partition.layout import local_count
+from gravel.kernels.verify.given import refuse_labels
 from gravel.kernels.verify.ranks.labels import LabelChecker
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import COMPONENTS
@@ -40,8 +41,7 @@ def check_components_program(
     labels of another number of vertices.
 
     """
-    if component.shape != (checker.local,):
-        raise ValueError(f"component has shape {component.shape}; the rank has {checker.local} vertices")
+    refuse_labels((checker.local,), holder="rank", component=component)
     checks = [(yield from _own(end, checker, "ranges", checker.out_of_range(component)))]
     if checks[0].faults:
         return checks

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.partition.layout import RankGraph
-from gravel.kernels.verify.ranks.cuda import OnDevice, is_wide
+from gravel.kernels.verify.ranks.cuda import OnDevice, wide
 from gravel.kernels.verify.ranks.labels import LabelChecker
 
 NN, ND, DN, DD = 0, 1, 2, 3
@@ -29,9 +29,8 @@ class RankLabelChecker(OnDevice, LabelChecker):
         """Tell which own vertices have a neighbour of another label in their nn and nd rows."""
         nn, nd = self.part.nn, self.part.nd
         flags = self.xp.zeros(self.local, numpy.uint8)
-        wide = numpy.uint32(is_wide(nn) | 2 * is_wide(nd))
-        known = self.delegates, self.known, numpy.uint64(self.local)
-        self._run("unlike_rows", self.local, *nn, *nd, wide, *known, *self._here, flags)
+        known = self.delegates, self.known, self.local, *self._here
+        self._run("unlike_rows", self.local, *nn, *nd, wide(nn, nd), *known, flags)
         return flags
 
     def unlike_delegates(self) -> Any:
@@ -39,25 +38,23 @@ class RankLabelChecker(OnDevice, LabelChecker):
         count = len(self.delegates)
         flags = self.xp.zeros(count, numpy.uint8)
         for rows, kind in ((self.part.dn, DN), (self.part.dd, DD)):
-            facts = numpy.uint32(is_wide(rows)), numpy.uint32(kind), self.delegates, numpy.uint64(count)
-            self._run("unlike_delegates", 32 * count, *rows, *facts, self.known, *self._here, flags)
+            facts = wide(rows), numpy.uint32(kind), self.delegates, count, self.known, *self._here
+            self._run("unlike_delegates", 32 * count, *rows, *facts, flags)
         return flags
 
     def join_own(self) -> None:
         """Make the forest of the arcs that are held here."""
-        self._run("plant", self.vertex_count, self.known, numpy.uint64(self.vertex_count))
+        self._run("plant", self.vertex_count, self.known, self.vertex_count)
         for rows, kind in ((self.part.nn, NN), (self.part.nd, ND)):
-            facts = numpy.uint32(is_wide(rows)), numpy.uint32(kind), self.delegates, numpy.uint64(self.local)
-            self._run("join_rows", self.local, *rows, *facts, *self._here, self.known)
+            facts = wide(rows), numpy.uint32(kind), self.delegates, self.local, *self._here
+            self._run("join_rows", self.local, *rows, *facts, self.known)
         rows, count = self.part.dd, len(self.delegates)
-        wide = numpy.uint32(is_wide(rows))
-        self._run("join_delegates", 32 * count, *rows, wide, self.delegates, numpy.uint64(count), self.known)
+        self._run("join_delegates", 32 * count, *rows, wide(rows), self.delegates, count, self.known)
 
     def join_told(self, first: int, parents: Any) -> None:
         """Join vertices from `first` on with the parents that another rank has for them."""
-        count = len(parents)
-        self._run("join_told", count, parents, numpy.uint64(first), numpy.uint64(count), self.known)
+        self._run("join_told", len(parents), parents, first, len(parents), self.known)
 
     def flatten(self) -> None:
         """Point every vertex at its root."""
-        self._run("flatten", self.vertex_count, self.known, numpy.uint64(self.vertex_count))
+        self._run("flatten", self.vertex_count, self.known, self.vertex_count)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.layout import Subgraph
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
-from gravel.kernels.verify.arcs import COMPONENT, EDGE_LEVELS, NEARER, TREE_ARCS
+from gravel.kernels.verify.arcs import row_faults
 from gravel.kernels.verify.ranks.checker import FOUND, JUMPS, LEAVES, Checker
-from gravel.kernels.verify.tree import RANGES, SOURCE, TREE, TREE_LEVELS
+from gravel.kernels.verify.tree import parent_of, vertex_fault
 
 _NONE = numpy.empty(0, numpy.int64)
 
@@ -20,47 +20,16 @@ _NONE = numpy.empty(0, numpy.int64)
 @serial
 def _vertex_bits(first, last, rank, ranks, levels, parents, source, limit, bits):  # type: ignore[no-untyped-def]
     """Write the broken rules of own vertices, as `gravel.kernels.verify.tree` has them."""
-    n = len(levels)
-    with_tree = len(parents) > 0
     for local in range(first, last):
-        v = local * ranks + rank
-        d = numpy.int64(levels[v])
-        p = numpy.int64(parents[local]) if with_tree else numpy.int64(-1)
-        found = 0
-        if d < -1 or d > limit or p < -1 or p >= n:
-            found = RANGES
-        elif v == source:
-            found = SOURCE if d != 0 or p != -1 else 0
-        elif d == 0:
-            found = SOURCE
-        elif with_tree and (d == -1) != (p == -1):
-            found = TREE
-        elif with_tree and d != -1:
-            above = numpy.int64(levels[p])
-            if above == -1:
-                found = TREE
-            elif above != d - 1:
-                found = TREE_LEVELS
-        bits[local] = found
+        parent = parent_of(local, parents)
+        bits[local] = vertex_fault(local * ranks + rank, parent, levels, len(parents) > 0, source, limit)
 
 
 @serial
 def _normal_bits(  # type: ignore[no-untyped-def]
-    first,
-    last,
-    nn_offsets,
-    nn_columns,
-    nd_offsets,
-    nd_columns,
-    delegates,
-    is_delegate,
-    rank,
-    ranks,
-    levels,
-    parents,
-    deepest,
-    bits,
-):
+    first, last, nn_offsets, nn_columns, nd_offsets, nd_columns, delegates, is_delegate, rank, ranks, levels,
+    parents, deepest, bits,
+):  # fmt: skip
     """Write the broken rules of own normal vertices' rows, as `gravel.kernels.verify.arcs` has them."""
     with_tree = len(parents) > 0
     for local in range(first, last):
@@ -68,7 +37,7 @@ def _normal_bits(  # type: ignore[no-untyped-def]
         bits[local] = 0
         if is_delegate[local] or level < 0:
             continue
-        parent = numpy.int64(parents[local]) if with_tree else numpy.int64(-1)
+        parent = parent_of(local, parents)
         jumps = False
         leaves = False
         found = False
@@ -81,17 +50,7 @@ def _normal_bits(  # type: ignore[no-untyped-def]
                 jumps |= (other > level + 1) | ((other >= 0) & (other < level - 1))
                 leaves |= other < 0
                 found |= (w == parent) if with_tree else (other == level - 1)
-        faults = 0
-        if jumps:
-            faults |= EDGE_LEVELS
-        if leaves and level < deepest:
-            faults |= COMPONENT
-        if level > 0 and not found:
-            if not with_tree:
-                faults |= NEARER
-            elif parent >= 0:
-                faults |= TREE_ARCS
-        bits[local] = faults
+        bits[local] = row_faults(level, parent, jumps, leaves, found, with_tree, deepest)
 
 
 @serial
@@ -128,10 +87,7 @@ class RankChecker(Checker):
         """Give the rules that each own vertex breaks."""
         bits = numpy.empty(self.local, numpy.uint8)
         labels = (self.levels, _NONE if parents is None else parents, source, limit, bits)
-        run_blocks(
-            lambda a, b: _vertex_bits(a, b, self.rank, self.ranks, *labels),
-            even_blocks(self.local),
-        )
+        run_blocks(lambda a, b: _vertex_bits(a, b, self.rank, self.ranks, *labels), even_blocks(self.local))
         return bits
 
     def row_bits(self, parents: Any, deepest: int) -> NDArray[numpy.uint8]:
@@ -139,10 +95,8 @@ class RankChecker(Checker):
         bits = numpy.empty(self.local, numpy.uint8)
         own = (self.delegates, self.is_delegate, self.rank, self.ranks, self.levels)
         labels = (_NONE if parents is None else parents, deepest, bits)
-        run_blocks(
-            lambda a, b: _normal_bits(a, b, *self.part.nn, *self.part.nd, *own, *labels),
-            even_blocks(self.local),
-        )
+        rows = (*self.part.nn, *self.part.nd)
+        run_blocks(lambda a, b: _normal_bits(a, b, *rows, *own, *labels), even_blocks(self.local))
         return bits
 
     def delegate_flags(self, delegate_parents: Any) -> NDArray[numpy.uint8]:
@@ -155,7 +109,4 @@ class RankChecker(Checker):
         return flags
 
     def _see(self, rows: Subgraph, of_delegates: bool, rest: tuple[Any, ...]) -> None:
-        run_blocks(
-            lambda a, b: _see_row(a, b, *rows, of_delegates, *rest),
-            row_blocks(rows.row_offsets),
-        )
+        run_blocks(lambda a, b: _see_row(a, b, *rows, of_delegates, *rest), row_blocks(rows.row_offsets))

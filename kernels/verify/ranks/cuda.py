@@ -6,32 +6,26 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import vertex_macro
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.partition.layout import RankGraph, Subgraph
 from gravel.kernels.verify.ranks.checker import Checker, padded_sum
 
-BLOCK = 256
 
-
-def is_wide(rows: Subgraph) -> int:
-    """Tell whether row offsets are of 64 bits, 1 or 0."""
-    return int(rows.row_offsets.dtype.itemsize == 8)
+def wide(*several: Subgraph) -> numpy.uint32:
+    """Tell which of some subgraphs have row offsets of 64 bits, a bit for each."""
+    return numpy.uint32(sum((rows.row_offsets.dtype.itemsize == 8) << i for i, rows in enumerate(several)))
 
 
 class OnDevice:
     """The kernels of a file on the current device, and the way of arrays to the host."""
 
     def __init__(self, path: str, delegates: Any) -> None:
-        self._module = load(path, VERTEX=vertex_macro(delegates.dtype))
+        self._run = Kernels(path, VERTEX=vertex_macro(delegates.dtype)).run
 
     def host(self, array: Any) -> Any:
         """Bring an array to the host."""
         return array if isinstance(array, numpy.ndarray) and not hasattr(array, "get") else array.get()
-
-    def _run(self, name: str, threads: int, *arguments: Any) -> None:
-        if threads:
-            grid = blocks_for(threads, BLOCK, most=1 << 14)
-            self._module.get_function(name)((grid,), (BLOCK,), arguments)
 
 
 class RankChecker(OnDevice, Checker):
@@ -44,6 +38,7 @@ class RankChecker(OnDevice, Checker):
         OnDevice.__init__(self, "kernels/verify/ranks/ranks.cu", delegates)
         Checker.__init__(self, part, delegates, vertex_count, ranks)
         self._none = cupy.empty(0, numpy.int64)
+        self._here = numpy.uint32(self.rank), numpy.uint32(ranks)
 
     def _parents(self, parents: Any) -> tuple[Any, numpy.uint32]:
         """Give parents as the kernels take them, and whether there are any."""
@@ -55,10 +50,10 @@ class RankChecker(OnDevice, Checker):
         """Give the rules that each own vertex breaks."""
         bits = self.xp.empty(self.local, numpy.uint8)
         given, tree = self._parents(parents)
-        sizes = numpy.uint64(self.vertex_count), numpy.uint64(self.local)
-        here = numpy.uint32(self.rank), numpy.uint32(self.ranks)
-        asked = numpy.uint64(source), numpy.int64(limit), tree
-        self._run("vertex_bits", self.local, self.levels, given, *sizes, *here, *asked, bits)
+        here = self.vertex_count, self.local, *self._here
+        self._run(
+            "vertex_bits", self.local, self.levels, given, *here, source, numpy.int64(limit), tree, bits
+        )
         return bits
 
     def row_bits(self, parents: Any, deepest: int) -> Any:
@@ -66,11 +61,9 @@ class RankChecker(OnDevice, Checker):
         part = self.part
         bits = self.xp.empty(self.local, numpy.uint8)
         given, tree = self._parents(parents)
-        wide = numpy.uint32(is_wide(part.nn) | 2 * is_wide(part.nd))
-        known = self.delegates, self.is_delegate, self.levels, given
-        here = numpy.uint64(self.local), numpy.uint32(self.rank), numpy.uint32(self.ranks)
-        asked = numpy.int64(deepest), tree
-        self._run("normal_bits", self.local, *part.nn, *part.nd, wide, *known, *here, *asked, bits)
+        rows = *part.nn, *part.nd, wide(part.nn, part.nd)
+        known = self.delegates, self.is_delegate, self.levels, given, self.local, *self._here
+        self._run("normal_bits", self.local, *rows, *known, numpy.int64(deepest), tree, bits)
         return bits
 
     def delegate_flags(self, delegate_parents: Any) -> Any:
@@ -78,11 +71,9 @@ class RankChecker(OnDevice, Checker):
         count = len(self.delegates)
         flags = self.xp.zeros(count, numpy.uint8)
         given, tree = self._parents(delegate_parents)
-        here = numpy.uint32(self.rank), numpy.uint32(self.ranks), tree
+        known = self.delegates, count, self.levels, given, *self._here, tree
         for rows, of_delegates in ((self.part.dn, 0), (self.part.dd, 1)):
-            kind = numpy.uint32(is_wide(rows)), numpy.uint32(of_delegates)
-            known = self.delegates, numpy.uint64(count), self.levels, given
-            self._run("see_rows", 32 * count, *rows, *kind, *known, *here, flags)
+            self._run("see_rows", 32 * count, *rows, wide(rows), numpy.uint32(of_delegates), *known, flags)
         return flags
 
     def level_sums(self, distance: Any) -> tuple[Any, Any]:
@@ -95,10 +86,8 @@ class RankChecker(OnDevice, Checker):
         ):
             depth = int(levels.max()) + 1 if len(levels) else 0
             sums = self.xp.zeros(2 * max(1, depth), numpy.uint64)
-            wide = numpy.uint32(is_wide(one) | 2 * is_wide(other))
-            sizes = numpy.uint64(len(levels)), numpy.uint64(max(1, depth))
-            offsets = one.row_offsets, other.row_offsets
-            self._run("sum_levels", len(levels), levels, *offsets, wide, *sizes, sums)
+            rows = one.row_offsets, other.row_offsets, wide(one, other)
+            self._run("sum_levels", len(levels), levels, *rows, len(levels), max(1, depth), sums)
             told.append(self.host(sums).astype(numpy.int64).reshape(2, -1))
         # A delegate is among the own vertices of one rank, and has its arcs on several.
         return told[0][0], padded_sum([told[0][1], told[1][1]])

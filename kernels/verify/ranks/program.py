@@ -13,7 +13,8 @@ from gravel.kernels.exchange import Endpoint, Program, Ticket, gather
 from gravel.kernels.partition.distributor.program import gather_pieces
 from gravel.kernels.partition.layout import local_count
 from gravel.kernels.verify.bfs import ARC_RULES, VERTEX_RULES, check_tree, with_lost
-from gravel.kernels.verify.ranks.checker import Checker, padded_sum
+from gravel.kernels.verify.given import refuse_labels, refuse_sources
+from gravel.kernels.verify.ranks.checker import RULES, Checker, padded_sum
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import BFS
 from gravel.kernels.verify.tree import RANGES, levels_of
@@ -60,7 +61,8 @@ def check_program(
 
     """
     n = checker.vertex_count
-    _refuse(checker, source, distance, predecessor)
+    refuse_labels((checker.local,), holder="rank", distance=distance, predecessor=predecessor)
+    refuse_sources([source], n)
     limit = n - 1 if max_depth is None else max_depth
     deepest = n if max_depth is None else max_depth
     most = local_count(n, end.size, 0)
@@ -81,16 +83,6 @@ def check_program(
     return checks + (yield from _check_arcs(end, checker, predecessor, deepest))
 
 
-def _refuse(checker: Checker, source: int, distance: Any, predecessor: Any) -> None:
-    if distance is None and predecessor is None:
-        raise ValueError("there is neither a distance nor a predecessor to check")
-    for name, array in (("distance", distance), ("predecessor", predecessor)):
-        if array is not None and array.shape != (checker.local,):
-            raise ValueError(f"{name} has shape {array.shape}; the rank has {checker.local} vertices")
-    if not 0 <= source < checker.vertex_count:
-        raise ValueError(f"source {source} is not in the graph, which has {checker.vertex_count} vertices")
-
-
 def _all_parents(end: Endpoint, checker: Checker, predecessor: Any, most: int) -> Steps:
     parents = numpy.empty(checker.vertex_count, predecessor.dtype)
 
@@ -105,7 +97,7 @@ def _check_vertices(
     end: Endpoint, checker: Checker, predecessor: Any, source: int, limit: int
 ) -> Generator[Ticket, dict[int, Any], list[Check]]:
     told = yield from gather(end, checker.count_vertex_faults(predecessor, source, limit))
-    faults = {rule: sum(counts[place] for counts in told) for place, rule in enumerate((1, 2, 4, 8))}
+    faults = {rule: sum(counts[place] for counts in told) for place, rule in enumerate(RULES)}
     named = ("source", "tree", "tree_levels") if predecessor is not None else ("source",)
     checks = []
     for name in ("ranges", *named):
@@ -133,7 +125,7 @@ def _check_arcs(
     checks = []
     for name in ("edge_levels", "component", "tree_arcs" if tree else "nearer_neighbour"):
         rule = ARC_RULES[name]
-        place = (1, 2, 4, 8).index(rule)
+        place = RULES.index(rule)
         faults = of_delegates[place] + sum(counts[place] for counts in told)
         vertices, arcs = (), ()
         if faults:

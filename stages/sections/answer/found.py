@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.centralities import largest, name_of
@@ -42,9 +42,21 @@ def leading(several: Sequence[Centrality]) -> list[list[Any]]:
         return []  # of several graphs or orders, which the tables tell apart
     facts: list[list[Any]] = []
     for name, one in zip(names, several, strict=True):
+        if one.estimate is not None:
+            facts.append([name, _estimated(one.estimate)])
+            continue
         text: list[Any] = []
-        for vertex, value in largest(one, LEADING):
-            text += [", " if text else "largest at ", {"vertex": vertex}, f" ({value:.3g})"]
+        for (first, *others), value in largest(one, LEADING):
+            text += [", " if text else "largest at ", {"vertex": first}]
+            for vertex in others:
+                text += [" - ", {"vertex": vertex}]
+            text.append(f" ({value:.3g})")
         if text:
             facts.append([name, [*text, "."]])
     return facts
+
+
+def _estimated(estimate: Mapping[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    bounds = f"at least {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"
+    return f"{estimate['value']:.4g} ({bounds} with confidence {estimate['confidence']:g})."

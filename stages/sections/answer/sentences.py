@@ -72,8 +72,11 @@ def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
 def _central(several: Sequence[Any]) -> str:
     *others, last = dict.fromkeys(map(name_of, several))
     names = f"{', '.join(others)} and {last}" if others else last
-    sizes = sorted({len(one.value) for one in several})
-    of = _vertices(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,} vertices"
+    sizes = sorted({len(one.value) for one in several if one.target is None})
+    if not sizes:
+        of = count(max(len(one.value) for one in several), "edge")
+    else:
+        of = _vertices(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,} vertices"
     return f"{names[0].upper()}{names[1:]} of {of}"
 
 

@@ -168,8 +168,6 @@ def test_reasons_are_given():
         ("bfs_edges", {"source": 0, "sort_neighbors": sorted}, "Python function"),
         ("eccentricity", {"sp": {}}, "nothing to search"),
         ("diameter", {"e": {}}, "nothing to search"),
-        ("betweenness_centrality", {"k": 2}, "samples"),
-        ("edge_betweenness_centrality", {"k": 2}, "samples"),
         ("average_shortest_path_length", {"method": "floyd-warshall"}, "breadth-first"),
     ]:
         assert reason in backend.can_run(name, (graph,), named)

@@ -39,6 +39,7 @@ class Case:
 
 GRAPH = {"input": "graph"}
 TWO = {"sources": {"random": 2}}
+STRONG = {"algorithm": "strong_components"}
 
 
 def _bfs(graph: str, **parameters: Any) -> Case:
@@ -76,6 +77,7 @@ CASES: dict[str, Case] = {
     "dense edges": _uniform("{dense}"),
     "text": _file(".txt"),
     "text anywhere": _file("-anywhere.txt"),
+    "text weights": _file("-weights.txt"),
     "numpy": _file(".npy"),
     "numpy archive": _file(".npz"),
     "matrix market": _file(".mtx"),
@@ -83,6 +85,14 @@ CASES: dict[str, Case] = {
     "saved": Case("saved", {"folder": "{folder}/{scale}.graph"}),
     "graph": Case("symmetrize", {}, {"input": "edges"}, gpu=True),
     "directed": Case("symmetrize", {"direction": "as_given"}, {"input": "edges"}, gpu=True),
+    "arcs": Case("symmetrize", {"direction": "as_given"}, {"input": "numpy"}, measured=False),
+    "weighted": Case("symmetrize", {"weights": "minimum"}, {"input": "text weights"}),
+    "weighted directed": Case(
+        "symmetrize",
+        {"direction": "as_given", "weights": "minimum"},
+        {"input": "text weights"},
+        measured=False,
+    ),
     "sparse": Case("symmetrize", {}, {"input": "sparse edges"}, gpu=True),
     "dense": Case("symmetrize", {}, {"input": "dense edges"}),
     **{f"reorder {method}": Case("reorder", {"method": method}, GRAPH, gpu=True) for method in ORDERS},
@@ -105,6 +115,11 @@ CASES: dict[str, Case] = {
     "bfs together": Case(
         "traverse", {"sources": {"random": 16}, "strategy": "multi_source"}, GRAPH, gpu=True
     ),
+    "bfs in": _bfs("arcs", direction="in"),
+    "bfs both": _bfs("arcs", direction="both"),
+    "sssp": _bfs("weighted directed", algorithm="sssp"),
+    "sssp in": _bfs("weighted directed", algorithm="sssp", direction="in"),
+    "sssp both": _bfs("weighted directed", algorithm="sssp", direction="both"),
     "bfs statistics": _bfs("reorder degree", statistics=True),
     "bfs varint": _bfs("compress varint"),
     "bfs varint statistics": _bfs("compress varint", statistics=True),
@@ -120,7 +135,16 @@ CASES: dict[str, Case] = {
     "components dense partition": _components("dense partition"),
     "components directed partition": _components("partition directed"),
     "components distributed": _components("distribute"),
+    "strong components": Case("traverse", STRONG, {"input": "arcs"}, gpu=True),
+    "strong components forward_backward": Case(
+        "traverse", {**STRONG, "strategy": "forward_backward"}, {"input": "arcs"}
+    ),
     "verify bfs": Case("verify", {}, {"graph": "graph", "traversal": "bfs"}, gpu=True),
+    "verify bfs in": Case("verify", {}, {"graph": "arcs", "traversal": "bfs in"}, gpu=True),
+    "verify sssp both": Case(
+        "verify", {}, {"graph": "weighted directed", "traversal": "sssp both"}, gpu=True
+    ),
+    "verify strong components": Case("verify", {}, {"graph": "arcs", "traversal": "strong components"}),
     "verify sparse": Case("verify", {}, {"graph": "sparse", "traversal": "bfs sparse"}, gpu=True),
     "verify components": Case("verify", {}, {"graph": "sparse", "traversal": "components sparse"}, gpu=True),
     "verify distributed": Case("verify", {}, {"graph": "distribute", "traversal": "bfs distributed"}),
@@ -128,7 +152,23 @@ CASES: dict[str, Case] = {
     "report ranks": Case("report", {}, {"inputs": ("partition", "bfs partition")}),
     "probe": Case("probe", {}, GRAPH, gpu=True),
     "centrality": Case("centrality", {"measure": "harmonic", "vertices": {"random": 1024}}, GRAPH, gpu=True),
+    "centrality in": Case(
+        "centrality",
+        {"measure": "harmonic", "vertices": {"random": 1024}, "direction": "in"},
+        {"input": "arcs"},
+        gpu=True,
+    ),
     "paths": Case("paths", {"pairs": {"random": 64}}, GRAPH),
+    "paths in": Case("paths", {"pairs": {"random": 64}, "direction": "in"}, {"input": "arcs"}),
+    "paths weighted both": Case(
+        "paths", {"pairs": {"random": 64}, "direction": "both"}, {"input": "weighted directed"}
+    ),
+    "betweenness in": Case(
+        "centrality",
+        {"measure": "betweenness", "sources": {"random": 128}, "direction": "in"},
+        {"input": "arcs"},
+        gpu=True,
+    ),
     "betweenness": Case(
         "centrality", {"measure": "betweenness", "sources": {"random": 128}}, GRAPH, gpu=True
     ),

@@ -30,7 +30,10 @@ def save_graph(path: Path, scale: int) -> None:
 
 
 def write_file(path: Path, scale: int) -> None:
-    """Write a file in the format that its name says, if there is none: 8 edges for each of 2^scale ids."""
+    """Write a file in the format that its name says, if there is none: 8 edges for each of 2^scale ids.
+
+    Those of a text whose name says so have weights from 1 to 255.
+    """
     import numpy
 
     if path.exists():
@@ -39,6 +42,8 @@ def write_file(path: Path, scale: int) -> None:
     pairs = rng.integers(0, 1 << scale, (8 << scale, 2))
     if "anywhere" in path.stem:
         pairs = rng.integers(0, HIGHEST, 1 << scale)[pairs]
+    if "weights" in path.stem:
+        pairs = numpy.column_stack([pairs, rng.integers(1, 256, len(pairs))])
     whole = path.with_name(f"{path.name}.new")
     with whole.open("wb") as file:
         _write(file, path.suffix, pairs, 1 << scale)
@@ -62,5 +67,6 @@ def _write(file: Any, suffix: str, pairs: Any, vertices: int) -> None:
             file.write(b"%%MatrixMarket matrix coordinate pattern general\n")
             file.write(b"%d %d %d\n" % (vertices, vertices, len(pairs)))
             pairs = pairs + 1
+        line = b" ".join([b"%d"] * pairs.shape[1]) + b"\n"
         for first in range(0, len(pairs), 1 << 16):
-            file.write(b"".join(b"%d %d\n" % (u, v) for u, v in pairs[first : first + (1 << 16)].tolist()))
+            file.write(b"".join(line % tuple(each) for each in pairs[first : first + (1 << 16)].tolist()))

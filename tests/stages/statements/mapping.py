@@ -20,6 +20,8 @@ class MappingContext(PlainContext):
         super().__init__(machine)
         self.reserved = reserved
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False
+    ) -> Iterator[Result]:
         """Apply the function on the machine's threads, and yield in order."""
         return map_threads(function, items, self.machine.threads)

@@ -1,0 +1,43 @@
+"""Kernels whose threads stride over items, launched with a thread or more for each item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from gravel.kernels.cuda import blocks_for, load
+
+BLOCK = 256
+
+SHARED_BYTES = 48 << 10
+"""Shared memory of a block that needs no asking."""
+
+
+class Kernels:
+    """The kernels of a file on the current device.
+
+    Parameters
+    ----------
+    path, macros : of the file, as `gravel.kernels.cuda.load` takes them.
+    block : threads of a block, a multiple of 32.
+    most : blocks of a launch at most; threads stride over the rest.
+
+    """
+
+    def __init__(self, path: str, *, block: int = BLOCK, most: int = 1 << 14, **macros: object) -> None:
+        self._module = load(path, **macros)
+        self.block, self._most = block, most
+
+    def run(self, name: str, threads: int, *arguments: Any, shared: int = 0) -> None:
+        """Launch a kernel, unless there is nothing to do; `shared` is bytes of shared memory for a block.
+
+        Python's integers are passed as u64, None as a null pointer.
+        """
+        if threads <= 0:
+            return
+        kernel = self._module.get_function(name)
+        if shared > SHARED_BYTES:
+            kernel.max_dynamic_shared_size_bytes = shared
+        given = tuple(numpy.uint64(each or 0) if isinstance(each, int | None) else each for each in arguments)
+        kernel((blocks_for(threads, self.block, most=self._most),), (self.block,), given, shared_mem=shared)

@@ -1,0 +1,140 @@
+"""What searches batches, in the process of the stage or on other workers, and what it brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gravel.stages.measuring.batches import Arrays, Batch, one_by_one
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.stages.artifacts import Graph
+    from gravel.stages.measuring.parameters import CentralityParameters
+    from gravel.stages.stage import Machine
+    from gravel.stages.traversal.graph import SearchedGraph
+
+SUMS = ("reached", "total", "reciprocal", "eccentricity")
+"""What is found of each source but for betweenness."""
+
+
+FOUND_BYTES = 64 << 20
+"""Bytes that a searcher brings back at once, if more than one batch; they wait on its worker till then."""
+
+
+def read_turned(stored: Graph, direction: str, machine: Machine) -> SearchedGraph:
+    """Read a graph so that its rows lead where searches go; distances are counted in arcs."""
+    from gravel.stages.traversal.opening import read_graph
+    from gravel.stages.turning import direction_in, turned_on_host
+
+    return read_graph(turned_on_host(replace(stored, weights=None), direction_in(stored, direction)), machine)
+
+
+class Searcher(Protocol):
+    """A graph that is ready. `batch` sources are searched from together; `form` says how.
+
+    What is found by searchers of one `rounding` is equal to the last bit. Up to `most` sources, whole
+    batches, are asked for at once.
+    """
+
+    batch: int
+    most: int
+    form: str
+    rounding: str
+
+    def find(self, sources: NDArray[Any]) -> Arrays:
+        """Search from these sources, up to `most`."""
+        ...
+
+
+Take = Callable[[int, int, Arrays], None]
+"""Gets what was found of the sources from the first position to the last."""
+
+
+class Here:
+    """Batches one after another in this process; else as `gravel.stages.measuring.over_workers.Workers`."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+        self.names: list[str] = []
+        self.form, self.rounding = searcher.form, searcher.rounding
+
+    def searched(self, sources: NDArray[Any], take: Take) -> Callable[[int], Iterator[Batch]]:
+        """Return what searches from the sources at a position on, and gives what is found to `take`."""
+
+        def search(first: int, last: int) -> None:
+            take(first, last, self._searcher.find(sources[first:last]))
+
+        return one_by_one(len(sources), self._searcher.batch, search)
+
+
+class Distances:
+    """Sums of the distances of each source; they are the same in every form."""
+
+    rounding = "sums of sources"
+
+    def __init__(self, graph: SearchedGraph, hops: int | None, sources: int, memory: int) -> None:
+        from gravel.kernels.distances import many
+
+        self._searches = many.prepare(
+            graph.row_offsets,
+            graph.columns,
+            symmetric=graph.symmetric,
+            sources=sources,
+            max_depth=hops,
+            memory=memory,
+        )
+        self.batch = self._searches.batch
+        self.most = max(1, FOUND_BYTES // (8 * len(SUMS) * self.batch)) * self.batch
+        self.form = "one by one" if self._searches.independent else f"{self.batch} together"
+
+    def find(self, sources: NDArray[Any]) -> Arrays:
+        """Return arrays with an element for each source."""
+        from gravel.kernels.distances.aggregates import Aggregates
+        from gravel.kernels.distances.many import run_all
+
+        found = Aggregates.empty(len(sources))
+        run_all(self._searches, sources, found)
+        return {name: getattr(found, name) for name in SUMS}
+
+
+class Shares:
+    """Shares of vertices, or arcs, in shortest paths, summed over parts of the sources."""
+
+    def __init__(
+        self, graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
+    ) -> None:
+        from gravel.kernels.betweenness.sums import prepare
+        from gravel.stages.turning import backward_rows
+
+        rows = graph.row_offsets, graph.columns
+        back = rows if graph.symmetric else backward_rows(*rows)[:2]
+        of_arcs = parameters.measure == "edge_betweenness"
+        self.sums = prepare(
+            rows, back, sources=sources, of_arcs=of_arcs, endpoints=parameters.endpoints, memory=memory
+        )
+        self.batch = self.sums.batch
+        size = graph.arc_count if of_arcs else graph.vertex_count
+        batch_bytes = 8 * max(1, size) * (self.batch // self.sums.part)
+        self.most = max(1, FOUND_BYTES // batch_bytes) * self.batch
+        self.form = self.rounding = self.sums.form
+
+    def find(self, sources: NDArray[Any]) -> Arrays:
+        """Return the sums of parts, a row each; the sources begin with a part."""
+        import numpy
+
+        return {"parts": numpy.stack([part.copy() for part in self.sums.parts(sources)])}
+
+
+def searcher_of(
+    graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
+) -> Searcher:
+    """Make a graph ready for what the parameters ask, from so many sources in all.
+
+    Raises `gravel.kernels.distances.interface.TooNarrow` where not even the narrowest batch fits.
+    """
+    if parameters.of_paths:
+        return Shares(graph, parameters, sources, memory)
+    return Distances(graph, parameters.hops, sources, memory)

@@ -1,0 +1,47 @@
+"""Measures of directed graphs on an emulated GPU: the values of the CPU in every direction."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy
+import pytest
+
+from gravel.stages.artifacts import Graph
+from gravel.stages.centrality import centrality
+from gravel.stages.context import PlainContext
+from gravel.stages.measuring.parameters import CentralityParameters
+from gravel.stages.stage import Machine
+from tests.emulation import strict_cupy
+from tests.kernels.test_many_sources import random_rows
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+MACHINES = {
+    "cpu": Machine("cpu", 2, 1 << 34),
+    "cuda": Machine("cuda", 2, 1 << 34, 1 << 34),
+}
+
+
+def measured(graph: Graph, backend: str, **asked: Any) -> Any:
+    found, _ = centrality(PlainContext(MACHINES[backend]), CentralityParameters(**asked), input=graph)
+    return numpy.asarray(found.value)
+
+
+@pytest.mark.parametrize("direction", ["out", "in", "both"])
+@pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"])
+def test_values_are_those_of_the_cpu(measure: str, direction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, columns = random_rows(3, symmetric=False, vertices=120)
+    graph = Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=len(offsets) - 1,
+        arc_count=len(columns),
+        symmetric=False,
+        deduplicated=False,
+    )
+    asked = {"measure": measure, "direction": direction, "hops": 2 if measure == "neighbourhood" else None}
+    expected = measured(graph, "cpu", **asked)
+    strict_cupy.install(monkeypatch)
+    numpy.testing.assert_allclose(measured(graph, "cuda", **asked), expected, rtol=1e-12)

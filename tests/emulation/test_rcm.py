@@ -1,0 +1,37 @@
+"""Cuthill-McKee's orders, whose levels go on in one launch, on CPU threads: the permutations of the CPU."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import numpy
+import pytest
+
+from gravel.kernels.csr import build
+from gravel.kernels.generate import generate
+from gravel.kernels.order import permutation
+from tests.emulation import strict_cupy
+from tests.emulation.strict_cupy import on_device
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.fixture(autouse=True)
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    strict_cupy.install(monkeypatch)
+    fake = sys.modules["cupy"]
+    for name in ("diff", "empty_like"):
+        fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
+
+
+@pytest.mark.parametrize("method", ["rcm", "rcm_by_degree"])
+@pytest.mark.parametrize("most_arcs", [1, 1 << 20])
+def test_permutations_are_the_same(method: str, most_arcs: int) -> None:
+    source, target = generate("rmat", scale=5, edge_factor=3, seed=3)
+    graph = build(source, target, 40)  # several components, and vertices without arcs
+    arrays = graph.row_offsets, graph.column_indices
+    expected = permutation(method, *arrays)
+    # Few arcs let every level be swept on its own, many let one launch take all levels.
+    found = permutation(method, *map(on_device, arrays), most_arcs=most_arcs)
+    numpy.testing.assert_array_equal(found.get(), expected)

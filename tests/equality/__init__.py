@@ -1,0 +1,1 @@
+"""Results of gravel beside those of SciPy, igraph, networkit and NetworkX."""
