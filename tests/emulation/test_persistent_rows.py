@@ -41,7 +41,7 @@ def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **cons
     given = {"block": grid_kernels.THREADS, "output": output, "symmetric": symmetric} | constants
     made = prepare(placed, strategy="persistent", **given)
     for source in sources_of(len(csr[0]) - 1, 2):
-        check(made.run(source), csr, source, output)
+        check(made.run(source), csr, source, output, statistics=constants.get("statistics", False))
     return made
 
 
@@ -69,8 +69,24 @@ def test_every_way(output: str, constants: dict[str, Any], layout: str) -> None:
 @pytest.mark.parametrize("width", [4, 8])
 def test_long_rows_within_hops(width: int, layout: str) -> None:
     """Rows of more neighbours than a record holds are decoded into the entries of a warp."""
-    for legs in (9, 300):
+    for legs in (9, 480):
         search(caterpillar(200, legs), layout, "both", width=width, target=64)
+
+
+@pytest.mark.parametrize("layout", encoded_layouts())
+def test_gathered_arcs_are_counted(layout: str) -> None:
+    for csr in (csr_of("grid_13x17", True), caterpillar(200, 300)):
+        for constants in ({}, WAYS[-1]):
+            search(csr, layout, "distance", statistics=True, **constants)
+
+
+@pytest.mark.parametrize("layout", encoded_layouts())
+def test_a_graph_without_vertices(layout: str) -> None:
+    rows = encode(layout, *csr_of("empty", True))
+    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
+    empty = prepare(EncodedRows(layout, 0, 0, rows.dtype, arrays), strategy="persistent", symmetric=True)
+    with pytest.raises(ValueError, match="source 0 is not a vertex; there are 0"):
+        empty.run(0)
 
 
 @pytest.mark.parametrize("layout", encoded_layouts())
