@@ -80,7 +80,8 @@ def edge_betweenness(
     started = time.perf_counter()
     found = _Sums(graph, "edge_betweenness", k, seed, progress, of_arcs=True)
     ends, values = sums_of_edges(
-        *map(on_host, found.rows),
+        on_host(found.rows[0]),
+        on_host(found.rows[1]),
         found.scaled(normalized, of_arcs=True),
         directed=graph.directed,
         permutation=found.permutation,

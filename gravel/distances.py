@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measures import chosen_vertices, since
+from gravel.measures import chosen_vertices, plain_rows, since
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -76,8 +76,31 @@ def distances(graph: Graph, sources: Any, targets: Any, direction: Any) -> Dista
     if len(ends) < len(begins):  # the smaller set is searched from, against the direction
         starts, others, rows = ends, begins, array.T
         direction = {"out": "in", "in": "out"}.get(direction, direction)
-    for place, name in enumerate(listed(graph._ids, starts)):
-        labels = graph.bfs(name, "distance", direction=direction).distance
-        assert labels is not None
-        rows[place] = on_host(labels.array[others])
+    if not _found_together(graph._directed(direction), starts, others, rows):
+        for place, name in enumerate(listed(graph._ids, starts)):
+            labels = graph.bfs(name, "distance", direction=direction).distance
+            assert labels is not None
+            rows[place] = on_host(labels.array[others])
     return Distances(graph._ids, begins, ends, array, since(started))
+
+
+def _found_together(graph: Graph, starts: NDArray[Any], others: NDArray[Any], rows: NDArray[Any]) -> bool:
+    """Fill in distances by searches of many vertices at once, on a GPU with room for them; says if it did."""
+    from gravel.errors import NotEnoughMemory
+    from gravel.kernels.distances.between import batch_that_fits, distances_between
+
+    on_gpu = graph._machine.backend == "cuda" and graph._placement in ("auto", "device")
+    if not on_gpu or hasattr(graph._stored, "stream") or len(starts) < 2 or not len(others):
+        return False
+    try:
+        (offsets, columns), permutation, memory = plain_rows(graph, "distances")
+    except NotEnoughMemory:
+        return False  # a single search may read rows in host memory
+    sizes = len(graph), len(columns), columns.itemsize
+    batch = batch_that_fits(*sizes, len(starts), len(others), memory)
+    if batch < 2:
+        return False
+    if permutation is not None:
+        starts, others = permutation[starts], permutation[others]
+    distances_between(offsets, columns, starts, others, symmetric=not graph.directed, batch=batch, into=rows)
+    return True

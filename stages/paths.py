@@ -202,7 +202,8 @@ def _estimate(
     width = 4 if n < 1 << 32 else 8
     rows = 8 * n + (width + (4 if graph.weighted else 0)) * m
     reverse = rows if graph.directed else 0
-    sorting = 12 * m if graph.directed else 0
+    # The tails of arcs, and with weights the order of the heads as it is found.
+    sorting = (width + (8 if graph.weighted else 0)) * m if graph.directed else 0
     answers = 8 * count * (3 + (1 + USUAL_PATH if parameters.output == "both" else 0))
     refusal = ""
     if graph.normal_arcs is not None:
@@ -218,9 +219,9 @@ def _estimate(
         refusal = f"the search of a pair takes {each:,} bytes, and `memory` is {int(parameters.memory):,}"
     back = 0 if graph.kind == "Graph" else (8 + 2 * width) * n
     encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
-    host = COMPILED + encoded + rows + reverse + sorting + 2 * answers + back
+    host = COMPILED + encoded + rows + reverse + 2 * answers + back
     need = Need(
-        host_bytes=host + (0 if on_gpu else searches),
+        host_bytes=host + max(sorting, 0 if on_gpu else searches),
         device_bytes=rows + reverse + searches if on_gpu else 0,
         outputs=(Extent(kind="Paths", vertices=n, bytes=answers),),
         refusal=refusal,

@@ -40,10 +40,9 @@ def traverse(
     from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.spread import search_spread, workers_for
     from gravel.stages.traversal.sssp import weights_of
-    from gravel.stages.turning import direction_in, turned_on_host
 
     refuse(parameters, input)
-    direction = direction_in(input, parameters.direction)
+    direction = "out" if input.symmetric else parameters.direction
     parameters = parameters.model_copy(update={"direction": direction})
     if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
@@ -69,7 +68,11 @@ def traverse(
     if workers > 1 and not isinstance(input, Partition):
         traversal, measurement = search_spread(context, parameters, input, workers, why)
         return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
-    searched = turned_on_host(input, parameters.direction) if isinstance(input, Graph) else input
+    searched = input
+    if direction != "out" and isinstance(input, Graph):
+        from gravel.stages.turning import turned_on_host
+
+        searched = turned_on_host(input, direction)
     weights = weights_of(searched) if parameters.algorithm == "sssp" else None
     graph = open_graph(parameters, searched, context.machine)
     if parameters.transport != "auto" and graph.partition is None:

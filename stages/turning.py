@@ -115,8 +115,8 @@ def turning_bytes(graph: Extent, direction: str) -> int:
         # Columns, the tails of their arcs, and what is built of them.
         return offsets + (2 + both) * width * m
     if direction == "both":
-        # Columns, tails and weights, 64-bit keys of all arcs, and columns and weights taken from them.
-        return offsets + 12 * m + 2 * 16 * m
+        # Columns, tails and weights; 64-bit keys of all arcs, which are shifted for columns, and these.
+        return offsets + 12 * m + 2 * (8 + 8 + 4) * m
     # Columns, tails and weights, the order of the heads, and columns and weights in it.
     return offsets + 12 * m + 8 * m + 8 * m
 

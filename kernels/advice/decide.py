@@ -92,11 +92,7 @@ def advise_order(
 
 
 def advise_layout(
-    row_offsets: NDArray[numpy.int64],
-    columns: Any,
-    work: Workload,
-    *,
-    symmetric: bool,
+    row_offsets: NDArray[numpy.int64], columns: Any, work: Workload, *, symmetric: bool
 ) -> Advice:
     """Choose a layout for rows that keep their order.
 

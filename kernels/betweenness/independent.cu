@@ -12,7 +12,7 @@
 // variants VERTEX: u32 u64
 // variants ARCS: 0 1
 
-#include "kernels/cuda/types.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr i64 ALONE = 64;  // arcs of a row that a lane reads alone; a warp reads longer ones
 constexpr u32 NONE = ~0u;
@@ -32,8 +32,7 @@ __device__ __forceinline__ void gather(const i64* row_offsets, const VERTEX* col
                 if (level[columns[k]] == wanted) sum += values[columns[k]];
         u32 left = __ballot_sync(ALL_LANES, stop - begin > ALONE);
         while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
+            u32 from = take_lowest(left);
             i64 first = __shfl_sync(ALL_LANES, begin, from), last = __shfl_sync(ALL_LANES, stop, from);
             double part = 0;
             for (i64 k = first + lane_id(); k < last; k += WARP)
@@ -60,8 +59,7 @@ __device__ __forceinline__ void expand(const i64* row_offsets, const VERTEX* col
             for (i64 k = begin; k < stop; ++k) visit(columns[k]);
         u32 left = __ballot_sync(ALL_LANES, stop - begin > ALONE);
         while (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
+            u32 from = take_lowest(left);
             i64 first = __shfl_sync(ALL_LANES, begin, from), last = __shfl_sync(ALL_LANES, stop, from);
             for (i64 k = first + lane_id(); k < last; k += WARP) visit(columns[k]);
         }

@@ -18,7 +18,8 @@
 // variants WORDS: 1 2
 // variants ARCS: 0 1
 
-#include "kernels/cuda/types.cuh"
+#include "kernels/cuda/lanes.cuh"
+#include "kernels/cuda/pieces.cuh"
 
 typedef unsigned short u16;
 
@@ -172,8 +173,7 @@ extern "C" __global__ void forward(const i64* row_offsets, const VERTEX* columns
         for (u32 j = 0; j < WORDS; ++j) wanted.word[j] = alive.word[j] & ~known.word[j];
         u32 left = __ballot_sync(ALL_LANES, begin < end && !is_long && wanted.any());
         while (left) {
-            u32 slot = __ffs(left) - 1;
-            left &= left - 1;
+            u32 slot = take_lowest(left);
             i64 from = __shfl_sync(ALL_LANES, begin, slot), to = __shfl_sync(ALL_LANES, end, slot);
             Sum sum = {};
             Bits gained = {};
@@ -199,8 +199,7 @@ extern "C" __global__ void forward_pieces(const i64* row_offsets, const VERTEX* 
     Bits alive = load(live, 0);
     for (u64 piece = global_thread() / WARP; piece < pieces; piece += global_threads() / WARP) {
         u64 v = piece_vertex[piece];
-        i64 begin = piece_begin[piece], end = row_offsets[v + 1];
-        end = end - begin > i64(longest) ? begin + i64(longest) : end;
+        i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, longest);
         Bits wanted = load(seen, v), gained = {};
         Sum sum = {};
 #pragma unroll
@@ -274,8 +273,7 @@ extern "C" __global__ void backward(const i64* row_offsets, const VERTEX* column
         if (mine < vertices) store(here, mine, own_bits);
         u32 left = __ballot_sync(ALL_LANES, own_bits.any() && end - begin <= i64(longest));
         while (left) {
-            u32 slot = __ffs(left) - 1;
-            left &= left - 1;
+            u32 slot = take_lowest(left);
             u64 v = tile + slot;
             i64 from = __shfl_sync(ALL_LANES, begin, slot), to = __shfl_sync(ALL_LANES, end, slot);
             Bits wanted = of_lane(own_bits, slot), gained = {};
@@ -296,8 +294,7 @@ extern "C" __global__ void backward_pieces(const i64* row_offsets, const VERTEX*
         Bits wanted = load(here, v), gained = {};
         Sum sum = {};
         if (wanted.any()) {
-            i64 begin = piece_begin[piece], end = row_offsets[v + 1];
-            end = end - begin > i64(longest) ? begin + i64(longest) : end;
+            i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, longest);
             gather(columns, begin, end, below, share, wanted, sum, gained, sums, own_paths(paths, v, wanted));
         }
 #pragma unroll

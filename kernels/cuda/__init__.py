@@ -19,7 +19,6 @@ from gravel.kernels.cuda.source import compiler_options, read_source, waits_for_
 __all__ = [
     "blocks_for",
     "event_milliseconds",
-    "grid_of",
     "load",
     "load_ahead",
     "multiprocessors",
@@ -111,9 +110,11 @@ def blocks_for(items: int, block: int, *, most: int = 1 << 20) -> int:
     return max(1, min(-(-items // block), most))
 
 
-def run_over(kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20) -> None:
+def run_over(
+    kernel: Any, items: int, *arguments: Any, block: int = 256, most: int = 1 << 20, shared: int = 0
+) -> None:
     """Launch a kernel with a thread for each item, in at most so many blocks."""
-    kernel((blocks_for(items, block, most=most),), (block,), arguments)
+    kernel((blocks_for(items, block, most=most),), (block,), arguments, shared_mem=shared)
 
 
 def strided_blocks() -> int:
@@ -156,25 +157,10 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
     return int(per_processor) * multiprocessors()
 
 
-def refuse_block(block: int, most: int = 1024) -> None:
-    """Raise ValueError for threads that are not whole warps, or more than `most`."""
-    if block % 32 or not 32 <= block <= most:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 from 32 to {most}")
-
-
-def grid_of(blocks: int | None, most: int) -> int:
-    """Give the grid of a kernel whose blocks wait for each other: `blocks`, or all `most` that are resident.
-
-    Raises ValueError for a grid that does not run at the same time.
-    """
-    if blocks is None:
-        return most
-    if not 1 <= blocks <= most:
-        raise ValueError(
-            f"blocks is {blocks}; it can be 1 to {most}, since the blocks wait for each other and no more of"
-            " them run at the same time on this GPU"
-        )
-    return blocks
+def refuse_block(block: int, *, least: int = 32, most: int = 1024) -> None:
+    """Raise ValueError for threads that are not whole warps, or fewer than `least` or more than `most`."""
+    if block % 32 or not least <= block <= most:
+        raise ValueError(f"block is {block}; it must be a multiple of 32 from {least} to {most}")
 
 
 def event_milliseconds(work: Callable[[], None]) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load
+from gravel.kernels.cuda import load, run_over
 
 BLOCK = 256
 
@@ -39,5 +39,5 @@ class Kernels:
         kernel = self._module.get_function(name)
         if shared > SHARED_BYTES:
             kernel.max_dynamic_shared_size_bytes = shared
-        given = tuple(numpy.uint64(each or 0) if isinstance(each, int | None) else each for each in arguments)
-        kernel((blocks_for(threads, self.block, most=self._most),), (self.block,), given, shared_mem=shared)
+        given = (numpy.uint64(each or 0) if isinstance(each, int | None) else each for each in arguments)
+        run_over(kernel, threads, *given, block=self.block, most=self._most, shared=shared)

@@ -22,6 +22,7 @@
 // variants WORDS: 2 8 32 64 128
 
 #include "kernels/cuda/types.cuh"
+#include "kernels/cuda/pieces.cuh"
 #include "kernels/distances/bit_rows.cuh"
 
 // Moves from `wanted` to `gained` what the neighbours in [begin, end) of the columns have on the frontier.
@@ -115,8 +116,7 @@ extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* col
     u64 groups = global_threads() / LANES;
     for (u64 piece = global_thread() / LANES; piece < pieces; piece += groups) {
         u64 v = piece_vertex[piece];
-        i64 begin = piece_begin[piece], end = row_offsets[v + 1];
-        end = end - begin > i64(length) ? begin + i64(length) : end;
+        i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, length);
         Row known = group.load(seen, v), wanted, gained = {};
 #pragma unroll
         for (u32 j = 0; j < OWN; ++j)
@@ -235,8 +235,7 @@ extern "C" __global__ void push_pieces(const i64* row_offsets, const VERTEX* col
     for (u64 piece = global_thread() / LANES; piece < pieces; piece += global_threads() / LANES) {
         u64 u = piece_vertex[piece];
         if (!(marks[u >> 5] >> (u & 31) & 1)) continue;
-        i64 begin = piece_begin[piece], end = row_offsets[u + 1];
-        end = end - begin > i64(length) ? begin + i64(length) : end;
+        i64 begin = piece_begin[piece], end = piece_end(row_offsets, u, begin, length);
         offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found, per_vertex);
     }
     __syncwarp();

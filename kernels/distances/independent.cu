@@ -8,7 +8,7 @@
 //
 // variants VERTEX: u32 u64
 
-#include "kernels/cuda/types.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr i64 ALONE = 64;  // arcs of a row that a lane reads alone; a warp reads longer ones
 
@@ -71,8 +71,7 @@ extern "C" __global__ void search(const i64* row_offsets, const VERTEX* columns,
                 if (stop - begin <= ALONE)
                     for (i64 k = begin; k < stop; ++k) block.visit(columns[k]);
                 while (left) {
-                    u32 from = __ffs(left) - 1;
-                    left &= left - 1;
+                    u32 from = take_lowest(left);
                     i64 first = __shfl_sync(ALL_LANES, begin, from), last = __shfl_sync(ALL_LANES, stop, from);
                     for (i64 k = first + lane_id(); k < last; k += WARP) block.visit(columns[k]);
                 }

@@ -48,14 +48,7 @@ class ClusterKernels(Kernels):
         return places
 
     def rows(
-        self,
-        graph: tuple[Any, Any, Any],
-        own: Any,
-        cluster: Any,
-        clusters: int,
-        *,
-        bits: int,
-        first: int = 0,
+        self, graph: tuple[Any, Any, Any], own: Any, cluster: Any, clusters: int, *, bits: int, first: int = 0
     ) -> tuple[Any, Any, Any]:
         """Build the rows of some clusters from `first` on: offsets, columns, and the arcs' summed weights.
 

@@ -27,12 +27,7 @@ SORT_BYTES_PER_ARC = 24
 
 
 def refine(
-    row_offsets: Any,
-    column_indices: Any,
-    permutation: Any,
-    *,
-    rounds: int = ROUNDS,
-    room: int | None = None,
+    row_offsets: Any, column_indices: Any, permutation: Any, *, rounds: int = ROUNDS, room: int | None = None
 ) -> Any:
     """Improve an order of a symmetric graph; see `gravel.kernels.order.community_bisection.refine`.
 

@@ -145,12 +145,7 @@ def _search(
 
 @serial
 def _number(
-    graph: Graph,
-    queue: NDArray[Any],
-    begin: int,
-    root: int,
-    mark: NDArray[numpy.uint8],
-    spare: NDArray[Any],
+    graph: Graph, queue: NDArray[Any], begin: int, root: int, mark: NDArray[numpy.uint8], spare: NDArray[Any]
 ) -> int:
     """Queue a component in Cuthill-McKee order and mark it as done; returns the end of the queue."""
     row_offsets, column_indices = graph

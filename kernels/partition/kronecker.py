@@ -23,33 +23,30 @@ from numpy.typing import NDArray
 from gravel.kernels.partition.census import Division
 
 GRAPH500 = (0.57, 0.19, 0.19, 0.05)
-"""Probabilities a, b, c and d of the benchmark's graphs, with 16 edges a vertex."""
+"""Probabilities a, b, c and d of the benchmark's graphs."""
+
+EDGE_FACTOR = 16
+"""Edges of a vertex in them."""
 
 THRESHOLDS = tuple(sorted({round(2 ** (half / 2)) for half in range(25)}))
 """Powers of the square root of 2, as in a census, up to 4,096."""
 
 
 @cache
-def kronecker_divisions(
-    scale: int,
-    *,
-    edge_factor: int = 16,
-    probabilities: tuple[float, float, float, float] = GRAPH500,
-    thresholds: tuple[int, ...] = THRESHOLDS,
-) -> tuple[Division, ...]:
-    """Divide an R-MAT graph of 2^scale vertices, both directions of each edge counted.
+def kronecker_divisions(scale: int) -> tuple[Division, ...]:
+    """Divide the benchmark's graph of 2^scale vertices at `THRESHOLDS`, both directions of each edge counted.
 
     Counts are expected ones, rounded.
     """
-    a, b, c, d = probabilities
+    a, b, c, d = GRAPH500
     one = (b + c) / 2 + d
-    ends = 2.0 * edge_factor * 2.0**scale
+    ends = 2.0 * EDGE_FACTOR * 2.0**scale
     ones = numpy.arange(scale + 1)
     vertices = numpy.array([float(math.comb(scale, count)) for count in ones])
     mean = ends * (1 - one) ** (scale - ones) * one**ones
     pairs = _pairs(scale, a, b, c, d)
     found = []
-    for threshold in thresholds:
+    for threshold in THRESHOLDS:
         delegates = float(vertices @ (1 - _at_most(threshold, mean)))
         # Of an end of an edge this edge is known.
         normal = _at_most(threshold - 1, mean)

@@ -4,6 +4,7 @@
 // VERTEX is the type of a column index.
 
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/cuda/lanes.cuh"
 
 constexpr i64 ALONE = 32;   // arcs that a lane relaxes before its warp helps
 constexpr i64 HUB = 512;    // arcs from which a whole block sees to a row
@@ -89,8 +90,7 @@ __device__ __forceinline__ void arcs_of_warp(VERTEX u, i64 at, i64 end, Visit vi
     __syncwarp();
     u32 left = __ballot_sync(ALL_LANES, at < end);
     while (left) {
-        u32 from = __ffs(left) - 1;
-        left &= left - 1;
+        u32 from = take_lowest(left);
         i64 last = __shfl_sync(ALL_LANES, end, from);
         VERTEX row = __shfl_sync(ALL_LANES, u, from);
         i64 arc = __shfl_sync(ALL_LANES, at, from) + lane_id();

@@ -7,15 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.jit import serial
-from gravel.kernels.text import (
-    BAD_START,
-    BAD_WEIGHT,
-    FINE,
-    NOT_INTEGER,
-    OUT_OF_RANGE,
-    TOO_FEW,
-    TOO_MANY,
-)
+from gravel.kernels.text import BAD_START, BAD_WEIGHT, FINE, NOT_INTEGER, OUT_OF_RANGE, TOO_FEW, TOO_MANY
 from gravel.kernels.text.kinds import BLANK, COMMENT, DELIMITER, NEWLINE, OTHER
 from gravel.kernels.text.numbers import SHORT, digits_at, read_decimal, read_integer
 

@@ -40,37 +40,23 @@ class Constant:
         return hashlib.sha256(f"{self.default}\n{read_source(self.file)}".encode()).hexdigest()[:16]
 
 
-def _of(strategy: str, file: str, graph: str, **values: tuple[Value, ...]) -> tuple[Constant, ...]:
+def _of(strategy: str, graph: str, **values: tuple[Value, ...]) -> tuple[Constant, ...]:
     return tuple(
-        Constant(strategy, name, default, others, graph, f"kernels/bfs/{file}.cu")
+        Constant(strategy, name, default, others, graph, f"kernels/bfs/{strategy}.cu")
         for name, (default, *others) in values.items()
     )
 
 
 CONSTANTS: tuple[Constant, ...] = (
     # When a search turns bottom-up, and back.
-    *_of(
-        "direction_optimizing",
-        "direction_optimizing",
-        "Kronecker",
-        alpha=(25.0, 6.0, 12.0, 50.0),
-        beta=(24.0, 12.0, 48.0),
-    ),
-    *_of("multi_source", "multi_source", "Kronecker", alpha=(16.0, 4.0, 64.0)),
+    *_of("direction_optimizing", "Kronecker", alpha=(25.0, 6.0, 12.0, 50.0), beta=(24.0, 12.0, 48.0)),
+    *_of("multi_source", "Kronecker", alpha=(16.0, 4.0, 64.0)),
     # From how many arcs on a level is the whole grid's.
-    *_of("direction_optimizing", "direction_optimizing", "3-D grid", team_limit=(1 << 16, 1 << 14, 1 << 18)),
+    *_of("direction_optimizing", "3-D grid", team_limit=(1 << 16, 1 << 14, 1 << 18)),
     # How many vertices of a small frontier a block works on, and for how many levels between barriers.
-    *_of(
-        "persistent",
-        "persistent",
-        "grid",
-        target=(24, 12, 48),
-        hops=(8, 4, 16),
-        calm_hops=(24, 12, 48),
-    ),
+    *_of("persistent", "grid", target=(24, 12, 48), hops=(8, 4, 16), calm_hops=(24, 12, 48)),
     # How many threads a launch has, and when a vertex waits for one that fills the device.
     *_of(
-        "flex",
         "flex",
         "Kronecker",
         headroom=(8, 4, 16),
@@ -79,6 +65,6 @@ CONSTANTS: tuple[Constant, ...] = (
         hub_share=(16, 4, 64),
     ),
     # Threads of a block.
-    *_of("expand_contract", "expand_contract", "Kronecker", block=(512, 256)),
-    *_of("multi_source", "multi_source", "Kronecker", block=(256, 128, 512)),
+    *_of("expand_contract", "Kronecker", block=(512, 256)),
+    *_of("multi_source", "Kronecker", block=(256, 128, 512)),
 )

@@ -120,10 +120,7 @@ def _over_list(source: Any, target: Any, predecessor: Any, levels: Any) -> tuple
 def _broken(arrays: Any, one: Any, other: Any) -> dict[str, Any]:
     """Tell which edges break a rule, by the levels of their ends."""
     both = (one >= 0) & (other >= 0)
-    return {
-        "edge_levels": both & (arrays.abs(one - other) > 1),
-        "component": (one >= 0) != (other >= 0),
-    }
+    return {"edge_levels": both & (arrays.abs(one - other) > 1), "component": (one >= 0) != (other >= 0)}
 
 
 def _first(rule: str, source: Any, target: Any, levels: Any) -> tuple[tuple[int, int], ...]:

@@ -104,16 +104,7 @@ def skipped_sssp_checks(*, predecessor: bool) -> list[dict[str, str]]:
 
 
 @serial
-def _mark_tree(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    distance: NDArray[Any],
-    predecessor: NDArray[Any],
-    has: NDArray[Any],
-    low: int,
-    high: int,
-) -> None:
+def _mark_tree(row_offsets, columns, weights, distance, predecessor, has, low, high):  # type: ignore[no-untyped-def]
     """Mark the vertices whose predecessor has an arc of the right length to them; all write the same."""
     for u in range(low, high):
         for arc in range(row_offsets[u], row_offsets[u + 1]):
@@ -123,16 +114,7 @@ def _mark_tree(
 
 
 @serial
-def _find_faults(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    distance: NDArray[Any],
-    reached: NDArray[Any],
-    faults: NDArray[Any],
-    low: int,
-    high: int,
-) -> None:
+def _find_faults(row_offsets, columns, weights, distance, reached, faults, low, high):  # type: ignore[no-untyped-def]
     for u in range(low, high):
         if not reached[u]:
             continue
@@ -145,15 +127,7 @@ def _find_faults(
 
 
 @serial
-def _offender(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    distance: NDArray[Any],
-    reached: NDArray[Any],
-    u: int,
-    rule: int,
-) -> Any:
+def _offender(row_offsets, columns, weights, distance, reached, u, rule):  # type: ignore[no-untyped-def]
     for arc in range(row_offsets[u], row_offsets[u + 1]):
         v = numpy.int64(columns[arc])
         if not reached[v]:

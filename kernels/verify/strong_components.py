@@ -73,13 +73,7 @@ def _turned(
 
 
 @serial
-def _reach(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    label: NDArray[Any],
-    queue: NDArray[Any],
-    seen: NDArray[Any],
-) -> None:
+def _reach(row_offsets, columns, label, queue, seen):  # type: ignore[no-untyped-def]
     """Search from all labels at once, along arcs between vertices of one label."""
     size, at = 0, 0
     for v in range(len(label)):
@@ -99,15 +93,7 @@ def _reach(
 
 
 @serial
-def _in_cycles(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    label: NDArray[Any],
-    members: NDArray[Any],
-    first: NDArray[Any],
-    entering: NDArray[Any],
-    queue: NDArray[Any],
-) -> NDArray[Any]:
+def _in_cycles(row_offsets, columns, label, members, first, entering, queue):  # type: ignore[no-untyped-def]
     """Return the labels that are left when those that no arc enters are removed, one after the other."""
     n = len(label)
     for v in range(n):

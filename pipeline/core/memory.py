@@ -22,7 +22,7 @@ USABLE = 0.9
 MAX_NAMED = 3
 """Stages that a refusal names for each kind of memory, those that need most first; the others are counted."""
 
-MOST_COMPRESSED = 32
+MAX_COMPRESSION = 32
 """How many times as large as on the disk a result may be stated: a distance of 4 bytes is stored in one, and
 compresses to an eighth where nearly all vertices have one of two distances."""
 
@@ -150,11 +150,11 @@ def refuse_what_cannot_fit(
     needs: Mapping[str, Need],
     capacity: Capacity,
     resident: Mapping[str, int] | None = None,
-    places: Mapping[str, Location] | None = None,
+    locations: Mapping[str, Location] | None = None,
 ) -> None:
     """Raise RequestError if stage runs need more than there is: which need most, and what would help.
 
-    `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `places` says where a
+    `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `locations` says where a
     workflow has each run.
     """
     host_needs: dict[str, tuple[int, str]] = {}
@@ -164,7 +164,7 @@ def refuse_what_cannot_fit(
         Problem(
             f"this run cannot fit its own parameters: {key}: {need.refusal}",
             "change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
-            (places or {}).get(key),
+            (locations or {}).get(key),
         )
         for key, need in needs.items()
         if need.refusal
@@ -224,26 +224,26 @@ def _largest(needs: Mapping[str, tuple[int, str]]) -> Iterator[str]:
 
 
 def refuse_what_no_disk_holds(
-    needs: Mapping[str, Need], folder: Path, places: Mapping[str, Location] | None = None
+    needs: Mapping[str, Need], folder: Path, locations: Mapping[str, Location] | None = None
 ) -> None:
     """Raise RequestError for stage runs whose results cannot be stored on the disk of a folder.
 
     Results are stated before they are compressed, and labels as wide as they may become. So one is refused
-    only where it is `MOST_COMPRESSED` times as large as what is free.
+    only where it is `MAX_COMPRESSION` times as large as what is free.
     """
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(existing).free
     refused = []
     for key, need in needs.items():
         size = sum(output.bytes for output in need.outputs)
-        if size > MOST_COMPRESSED * free:
+        if size > MAX_COMPRESSION * free:
             refused.append(
                 Problem(
                     f"the results of {key} have {format_bytes(size)} before they are compressed, and the "
                     f"disk of the cache {folder} has {format_bytes(free)} free",
-                    f"ask for less: results of up to {format_bytes(MOST_COMPRESSED * free)} may fit if they "
+                    f"ask for less: results of up to {format_bytes(MAX_COMPRESSION * free)} may fit if they "
                     "compress well; or choose a cache on a larger disk with --cache or GRAVEL_CACHE",
-                    (places or {}).get(key),
+                    (locations or {}).get(key),
                 )
             )
     if refused:

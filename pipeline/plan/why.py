@@ -26,7 +26,7 @@ Parts = dict[str, Json]
 
 MAX_TEXT = 60  # characters of an old or new value
 MAX_RUNS = 8  # earlier runs of a project whose records are read, the newest first
-FILLED_IN = ("labels", "graphs")  # parameters of a report that its inputs give
+FILLED_IN = ("labels", "graphs", "not_run")  # parameters of a report that follow from its inputs
 MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 
@@ -128,7 +128,9 @@ class History:
 def _without_filled_in(stage: str, changes: dict[str, str]) -> dict[str, str]:
     """Leave out what the planner fills in from inputs, where something else says what changed."""
     filled_in = FILLED_IN if stage == "report" else ()
-    return {name: text for name, text in changes.items() if name not in filled_in} or changes
+    return {
+        name: text for name, text in changes.items() if name.partition(".")[0] not in filled_in
+    } or changes
 
 
 def _changes(before: Parts, after: Parts) -> Iterator[tuple[str, str]]:

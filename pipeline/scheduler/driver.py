@@ -205,10 +205,10 @@ class Driver:
                     failure = Failure("stage", str(error), error.problems[0].hint)
                     self._resolver.fail(self._nodes[key], failure)
         runs = self._plan.runs
-        places = {key: runs[key].location for key in needs}
-        refuse_what_cannot_fit(needs, self._environment.capacity, resident, places)
+        locations = {key: runs[key].location for key in needs}
+        refuse_what_cannot_fit(needs, self._environment.capacity, resident, locations)
         stored = {key: need for key, need in needs.items() if runs[key].keep}
-        refuse_what_no_disk_holds(stored, self._cache.root, places)
+        refuse_what_no_disk_holds(stored, self._cache.root, locations)
         waiting = [node.key for node in self._nodes.in_state(WANTED, WAITING)]
         self._compiling = compile_ahead(self._plan, waiting, found, self._environment)
 

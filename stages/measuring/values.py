@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,7 @@ def of_vertices(
             for name in SUMS:
                 getattr(found, name)[first:last] = sums[name]
 
-        here = None if over else Here(searcher_of(graph, parameters, len(starts), memory))
-        with over(len(starts)) if over else nullcontext(here) as there:
+        with _searches(graph, parameters, len(starts), memory, over) as there:
             form, batches.names = there.form, there.names
             batches.run(
                 len(sources),
@@ -84,6 +83,15 @@ def of_vertices(
     if parameters.measure == "average_path_length":
         estimate = _estimate(found, parameters.confidence, graph)
     return Found(value, batches, form, estimate=estimate)
+
+
+def _searches(
+    graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int, over: Over | None
+) -> AbstractContextManager[Here | Workers]:
+    """Return what searches from so many sources: the workers, or this process."""
+    if over is not None:
+        return over(sources)
+    return nullcontext(Here(searcher_of(graph, parameters, sources, memory)))
 
 
 def _estimate(found: Aggregates, confidence: float, graph: SearchedGraph) -> dict[str, float | None]:
@@ -196,7 +204,11 @@ def all_betweenness(
     if not of_arcs:
         return Found(total, batches, form)
     ends, values = sums_of_edges(
-        *map(on_host, rows), total, directed=not graph.symmetric, permutation=graph.permutation
+        on_host(rows[0]),
+        on_host(rows[1]),
+        total,
+        directed=not graph.symmetric,
+        permutation=graph.permutation,
     )
     return Found(values, batches, form, ends=ends)
 

@@ -27,6 +27,7 @@ ANSWERING = (
     "Frontiers of each graph",
     "Frontier of",
     "Time of messages",
+    "Fused or apart",
     "Degrees of",
     "Sparsity of",
 )

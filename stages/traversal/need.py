@@ -205,7 +205,8 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
 
 def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Spreading:
     """Decide whether sources are dealt over workers; raises `gravel.kernels.placement.DoesNotFit`."""
-    graph = turned_extent(graph, parameters.direction)
+    if parameters.direction != "out":
+        graph = turned_extent(graph, parameters.direction)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     return _spreading(parameters, graph, machine, whole, placing_of(parameters, graph, machine).plan)
 

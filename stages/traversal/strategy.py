@@ -48,7 +48,7 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
 
     `kind` is an artifact's, that of a compressed partition "Partition".
     """
-    encoded = not_turned(kind, parameters.direction)
+    encoded = None if parameters.direction == "out" else not_turned(kind, parameters.direction)
     if encoded is not None:
         yield Refusal("direction", *encoded)
         return

@@ -51,7 +51,7 @@ def run(words: list[str], folder: Path, text: str) -> None:
 
 
 def run_shell(folder: Path, text: str) -> None:
-    """Run a block of shell. Lines that are a `gravel` command alone run in this process, without a cluster.
+    """Run a block of shell. Lines that are one `gravel` command run in this process, without other workers.
 
     Starting Python and loading compiled kernels for each of them would take most of a minute.
     """
@@ -63,7 +63,7 @@ def run_shell(folder: Path, text: str) -> None:
                 continue
             for line in lines:
                 words = shlex.split(line)[1:]
-                inline = ["--cluster", "inline"] if words[0] == "run" else []
+                inline = ["--cluster", "inline"] if words[0] == "run" and "--cluster" not in words else []
                 result = CliRunner().invoke(main, [*words, *inline])
                 # Some commands return their exit code, as the real command's ending knows.
                 code = result.return_value if isinstance(result.return_value, int) else result.exit_code

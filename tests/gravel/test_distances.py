@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import networkx
 import numpy
@@ -62,6 +63,42 @@ def test_directed_distances_go_along_arcs():
             lengths = dict(networkx.all_pairs_shortest_path_length(other))
             expected = [[lengths[s].get(t, -1) for t in targets] for s in sources]
             assert graph.distances(sources, targets, direction=direction).array.tolist() == expected
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("order", [None, "random"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_gpu_searches_from_many_at_once(directed, order):
+    made = gravel.graph(ENDS, directed=directed, backend="cpu")
+    there = gravel.graph(ENDS, directed=directed, backend="cuda")
+    there = there if order is None else there.reorder(order)
+    nodes = list(NX)
+    for sources, targets in ((nodes[:70], None), (nodes[:2], nodes[5:9])):
+        found = there.distances(sources, targets).array
+        numpy.testing.assert_array_equal(found, made.distances(sources, targets).array)
+
+
+def test_many_at_once_are_searched_from_where_there_is_room(graph, monkeypatch):
+    nodes = list(NX)
+    expected = graph.distances(nodes[:9], nodes[3:40]).array
+    called = []
+
+    def rows(asked, name):
+        stored = asked._stored
+        found = stored.row_offsets, stored.column_indices
+        return found, getattr(stored, "permutation", None), called.append(name) or room
+
+    monkeypatch.setattr("gravel.distances.plain_rows", rows)
+    monkeypatch.setattr(gravel.Graph, "bfs", lambda *asked, **more: pytest.fail("searched one by one"))
+    room = 1 << 30
+    for arranged in (graph, graph.reorder("random")):
+        monkeypatch.setattr(arranged, "_machine", replace(arranged._machine, backend="cuda"))
+        found = arranged.distances(nodes[:9], nodes[3:40]).array
+        numpy.testing.assert_array_equal(found, expected)
+    room = 1 << 10
+    with pytest.raises(BaseException, match="searched one by one"):
+        arranged.distances(nodes[:9], nodes[3:40])
+    assert called == ["distances"] * 3
 
 
 def test_what_distances_refuse(graph, monkeypatch):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.cuda import grid_of, load, resident_blocks
+from gravel.kernels.cuda import load, resident_blocks
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import scipy_distances
 
@@ -21,7 +21,7 @@ def run(name: str, words: int, block: int, most: int | None = None, **macros: st
 
     kernel = load(f"{LITMUS}/{name}.cu", **macros).get_function("litmus")
     resident = resident_blocks(kernel, block)
-    blocks = grid_of(None if most is None else min(most, resident), resident)
+    blocks = resident if most is None else min(most, resident)
     wrong = cupy.zeros(1, cupy.uint64)
     arguments: tuple[Any, ...] = (
         cupy.zeros(words, cupy.uint64),

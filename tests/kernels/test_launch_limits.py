@@ -10,17 +10,6 @@ from gravel.kernels import cuda
 from gravel.kernels.cuda.source import waits_for_the_grid
 
 
-def test_a_grid_is_given_or_all_that_is_resident() -> None:
-    assert cuda.grid_of(None, 264) == 264
-    assert cuda.grid_of(7, 264) == 7
-
-
-@pytest.mark.parametrize("blocks", [0, 265])
-def test_a_grid_that_does_not_run_at_the_same_time_is_refused(blocks: int) -> None:
-    with pytest.raises(ValueError, match=f"blocks is {blocks}; it can be 1 to 264"):
-        cuda.grid_of(blocks, 264)
-
-
 def fake_cupy(capability: str = "90", **attributes: int) -> Any:
     fake: Any = types.ModuleType("cupy")
     device = types.SimpleNamespace(id=0, compute_capability=capability, attributes=attributes)

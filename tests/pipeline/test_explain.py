@@ -98,3 +98,19 @@ def test_what_is_not_given_before_and_after_is_no_change() -> None:
         "file a: 12 -> none",
         "source.path.vertices: none -> 5",
     ]
+
+
+def test_what_a_planner_fills_into_a_report_is_no_reason() -> None:
+    from gravel.pipeline.plan.why import _without_filled_in
+
+    changes = {"labels": "labels: ...", "not_run.bfs": "not_run.bfs: ...", "inputs": "inputs: 2 -> 3"}
+    assert list(_without_filled_in("report", changes)) == ["inputs"]
+    assert _without_filled_in("plugin", changes) == changes
+    assert list(_without_filled_in("report", {"labels": "labels: ..."})) == ["labels"]
+
+
+def test_as_many_other_inputs_are_others() -> None:
+    from gravel.pipeline.plan.why import _changes
+
+    (change,) = dict(_changes({"inputs": ["a", "b"]}, {"inputs": ["a", "c"]})).values()
+    assert change == "inputs: 2 artifacts -> others"

@@ -14,20 +14,14 @@ SAMPLE = 1 << 18
 """Vertices whose degrees are looked at: 2^18 take about 10 ms."""
 
 
-def measure(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    *,
-    symmetric: bool,
-    sample: int = SAMPLE,
-) -> Shape:
+def measure(row_offsets: NDArray[Any], column_indices: NDArray[Any], *, symmetric: bool) -> Shape:
     """Measure a graph by evenly spaced degrees.
 
     No search is made: the CPU searches choose level by level what depth would tell beforehand.
     """
     started = time.perf_counter()
     n = len(row_offsets) - 1
-    step = max(1, n // sample)
+    step = max(1, n // SAMPLE)
     rows = numpy.arange(0, n, step)
     degrees = row_offsets[rows + 1] - row_offsets[rows]
     bits = numpy.frexp(degrees.astype(numpy.float64))[1]

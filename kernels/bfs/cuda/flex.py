@@ -9,9 +9,16 @@ from gravel.kernels.bfs.asked import check_source, depth_limit
 from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
-from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, check_block, vertex_queue
+from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, vertex_queue
 from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import (
+    blocks_for,
+    event_milliseconds,
+    load,
+    refuse_block,
+    resident_blocks,
+    vertex_macro,
+)
 
 LEVEL_SOURCE, COMBINED_SOURCE = "kernels/bfs/flex_level.cu", "kernels/bfs/flex.cu"
 CONFIGURATIONS = ("fixed", "baseline", "config1", "config2", "config3")
@@ -62,16 +69,16 @@ class FlexSearch:
         hub_share: int = 16,
         block: int = 256,
     ) -> None:
-        import cupy
-        import numpy
-
-        check_block(block)
+        refuse_block(block)
         if configuration not in CONFIGURATIONS:
             raise ValueError(f"configuration is {configuration!r}; there are {', '.join(CONFIGURATIONS)}")
         constants = {"headroom": headroom, "shrink": shrink, "hub_degree": hub_degree, "hub_share": hub_share}
         for name, value in (constants | {"fixed_threads": fixed_threads}).items():
             if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}; it must be 1 or more")
+        import cupy
+        import numpy
+
         started = time.perf_counter()
         self.vertices = len(row_offsets) - 1
         self.output = output

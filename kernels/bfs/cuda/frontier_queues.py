@@ -17,6 +17,7 @@ from gravel.kernels.bfs.cuda.parts import (
     gather_number,
     look_up_parts,
 )
+from gravel.kernels.cuda import multiprocessors, refuse_block
 
 TILES = ("even", "stealing", "runs")
 MOST_THREADS = 512  # of a block, as in frontier_queues.cuh
@@ -100,8 +101,7 @@ def strategy_of_queues(
         import cupy
         import numpy
 
-        if block not in range(32, MOST_THREADS + 1, 32):
-            raise ValueError(f"block is {block}; it can be a multiple of 32 up to {MOST_THREADS}")
+        refuse_block(block, most=MOST_THREADS)
         if tiles not in TILES:
             raise ValueError(f"tiles is {tiles!r}; it can be {', '.join(TILES)}")
         for limit, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):
@@ -113,10 +113,8 @@ def strategy_of_queues(
             raise ValueError(f"least is {least}; a tile has at least 1 item")
         parts = look_up_parts(claim, warp_culling=warp_culling, history_culling=history_culling)
         numbers = (gather_number(gather), parts, int(tiles == "stealing"), least)
-        processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        limits = [
-            each for each in (blocks_per_processor and blocks_per_processor * processors, blocks) if each
-        ]
+        of_processors = blocks_per_processor and blocks_per_processor * multiprocessors()
+        limits = [each for each in (of_processors, blocks) if each]
         wide = column_indices.dtype.itemsize
         shared = (
             culling_bytes(block)

@@ -11,7 +11,14 @@ from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
 from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import (
+    event_milliseconds,
+    load,
+    multiprocessors,
+    refuse_block,
+    resident_blocks,
+    vertex_macro,
+)
 from gravel.kernels.layouts.parts import ROOM
 
 if TYPE_CHECKING:
@@ -78,8 +85,7 @@ class HostRowsSearch:
 
         made = HostColumns if rows.layout == "csr" else HostStream
         block = made.MOST_THREADS if block is None else block
-        if block % 32 or not 32 <= block <= made.MOST_THREADS:
-            raise ValueError(f"block is {block}; it must be a multiple of 32 up to {made.MOST_THREADS}")
+        refuse_block(block, most=made.MOST_THREADS)
         started = time.perf_counter()
         heads = heads if symmetric else 0
         source: HostColumns | HostStream = made(rows, heads=heads, keep=keep, room=room)
@@ -154,10 +160,7 @@ class HostRowsSearch:
 
 def _resident_grid(kernel: Any, block: int, blocks_per_processor: int | None) -> int:
     """Blocks that run at the same time, at most so many on a multiprocessor."""
-    import cupy
-
     grid = resident_blocks(kernel, block)
     if blocks_per_processor is None:
         return grid
-    processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-    return min(grid, processors * max(1, blocks_per_processor))
+    return min(grid, multiprocessors() * max(1, blocks_per_processor))

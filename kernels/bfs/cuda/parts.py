@@ -42,9 +42,9 @@ def gather_bytes(block: int, vertex_bytes: int, *, owners: bool) -> int:
     return LISTED * block * (8 + (vertex_bytes if owners else 0))
 
 
-def culling_bytes(block: int, parts: int = HISTORY | WARP) -> int:
-    """Shared memory of a block's history and of its warps' tables, as far as a look-up has these parts."""
-    return (REMEMBERED * 8 if parts & HISTORY else 0) + (block // 32 * WARP_CELLS if parts & WARP else 0)
+def culling_bytes(block: int) -> int:
+    """Shared memory of a block's history and of its warps' tables."""
+    return REMEMBERED * 8 + block // 32 * WARP_CELLS
 
 
 def look_up_parts(claim: str, *, warp_culling: bool | None, history_culling: bool | None) -> int:

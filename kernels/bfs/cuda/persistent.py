@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
-from gravel.kernels.cuda import load, run_over, shared_bytes
+from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -71,8 +71,7 @@ def prepare(
     import numpy
 
     started = time.perf_counter()
-    if block % 32 or not 32 <= block <= MOST_THREADS:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to {MOST_THREADS}")
+    refuse_block(block, most=MOST_THREADS)
     for name, number in (("hops", hops), ("calm_hops", calm_hops)):
         if not 1 <= number <= MOST_HOPS:
             raise ValueError(f"{name} is {number}; it can be 1 to {MOST_HOPS}")
@@ -87,7 +86,7 @@ def prepare(
     capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry * warps)))
     target = max(1, min(target, capacity * warps))
     share = max(1, min(share, capacity))
-    grid = blocks or int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    grid = blocks or multiprocessors()
     if ahead is None:
         touched = vertices * (width + 1) * item
         ahead = AHEAD if touched > cupy.cuda.Device().attributes["L2CacheSize"] else 0

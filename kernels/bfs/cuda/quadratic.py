@@ -7,7 +7,8 @@ from typing import Any, Unpack
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
-from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS, check_block
+from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS
+from gravel.kernels.cuda import refuse_block
 
 MAPPINGS = ("thread", "warp")
 
@@ -30,7 +31,7 @@ def prepare(
     Raises ValueError for an unknown mapping or an unfit block.
 
     """
-    check_block(block)
+    refuse_block(block)
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping is {mapping!r}; it can be {' or '.join(map(repr, MAPPINGS))}")
 

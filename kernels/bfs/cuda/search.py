@@ -24,7 +24,7 @@ from gravel.kernels.bfs.cuda.level_loop import (
     shared_room,
 )
 from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource
-from gravel.kernels.cuda import resident_blocks
+from gravel.kernels.cuda import refuse_block, resident_blocks
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ class RowsSearch(LevelLoopSearch):
         self.notes = source.notes
         most_threads = int(self._kernel.max_threads_per_block)
         block = most_threads if block is None else block
-        if block % 32 or not 32 <= block <= most_threads:
-            raise ValueError(f"block is {block}; it must be a multiple of 32 up to {most_threads}")
+        refuse_block(block, most=most_threads)
         most_shared, shared = shared_room(shared_kilobytes)
         lists = source.lists(block)
         staged = lists + block // 32 * STAGED * source.entry_bytes

@@ -18,14 +18,7 @@ MOST_ARCS = 1 << 22
 """Arcs that a probe reads; from then on a graph is not deep for its size."""
 
 
-def measure(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    symmetric: bool,
-    most_levels: int = MOST_LEVELS,
-    most_arcs: int = MOST_ARCS,
-) -> Shape:
+def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
     """Measure a graph by its degrees and a short search; the time leaves compilation out."""
     import cupy
     import numpy
@@ -41,7 +34,7 @@ def measure(
     spread((grid,), (BLOCK,), (offsets, numpy.uint64(n), counted[: 2 * BINS], counted[2 * BINS :]))
     *histogram, hub = (int(word) for word in counted.get())
     vertices, arcs = histogram[:BINS], histogram[BINS:]
-    log = cupy.zeros(2 + 2 * most_levels, cupy.uint64)
+    log = cupy.zeros(2 + 2 * MOST_LEVELS, cupy.uint64)
     state = cupy.zeros(3, cupy.uint64)
     if n:
         probe(
@@ -51,18 +44,18 @@ def measure(
                 offsets,
                 columns,
                 cupy.zeros(n // 32 + 1, cupy.uint32),
-                cupy.empty(min(n, most_arcs + 1), columns.dtype),
+                cupy.empty(min(n, MOST_ARCS + 1), columns.dtype),
                 state[:2],
                 log,
                 state[2:],
                 numpy.uint64(hub & ((1 << HUB_SHIFT) - 1)),
-                numpy.uint64(most_levels),
-                numpy.uint64(most_arcs),
+                numpy.uint64(MOST_LEVELS),
+                numpy.uint64(MOST_ARCS),
             ),
         )
     levels, done, *counts = (int(word) for word in log.get())
     # A level without vertices ends a complete search; the last of a search that stopped is in the log too.
-    kept = min(levels + (0 if done else 1), most_levels) if n else 0
+    kept = min(levels + (0 if done else 1), MOST_LEVELS) if n else 0
     if n and not levels:
         kept = 1
     milliseconds = (time.perf_counter() - started) * 1e3

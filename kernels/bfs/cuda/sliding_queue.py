@@ -8,14 +8,9 @@ from typing import Any, Unpack
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
+from gravel.kernels.cuda import refuse_block
 
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
-
-
-def check_block(block: int) -> None:
-    """Raise ValueError unless a block can have so many threads."""
-    if block % 32 or not 32 <= block <= 1024:
-        raise ValueError(f"block is {block}; it must be a multiple of 32 up to 1024")
 
 
 def vertex_queue(vertices: int, dtype: Any) -> tuple[Any, Any]:
@@ -40,7 +35,7 @@ def prepare_sliding(
     `words` are those of an array that comes behind them, if it is not 0, and `numbers` come behind that.
     Raises ValueError for an unfit block.
     """
-    check_block(block)
+    refuse_block(block)
 
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         import cupy

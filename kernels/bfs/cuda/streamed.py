@@ -10,7 +10,7 @@ from gravel.kernels.bfs.asked import check_source, depth_limit
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
 from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.cuda import load, vertex_macro
+from gravel.kernels.cuda import load, multiprocessors, vertex_macro
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class StreamedSearch:
             self._control,
             *self._parts.sizes,
         )
-        self._grid = int(cupy.cuda.Device().attributes["MultiProcessorCount"]) * 8
+        self._grid = multiprocessors() * 8
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 

@@ -8,7 +8,7 @@ import numpy
 
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.cuda.afforest_rows import ForestOfHeads
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/components/afforest.cu"
@@ -49,8 +49,7 @@ def prepare(
     """
     if rows.layout == "csr" and keep is None and giant == "sampled" and prune:
         block = 512 if block is None else block
-        if block % 32 or not 256 <= block <= 1024:
-            raise ValueError(f"block is {block}; it must be a multiple of 32 from 256 to 1024")
+        refuse_block(block, least=256)
         if rounds is not None and rounds < 0:
             raise ValueError(f"rounds is {rounds}; it must be at least 0")
         return ColumnForest(rows, symmetric, 1 if rounds is None else rounds, block)

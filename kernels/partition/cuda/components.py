@@ -37,7 +37,6 @@ class CudaComponents:
         symmetric: bool,
         devices: Sequence[int] | None = None,
         time_limit: float = BARRIER_SECONDS,
-        blocks: int | None = None,
     ) -> None:
         self._devices = Devices(devices, graph.ranks)
         self.vertices, self.ranks, self._vertex = graph.vertex_count, graph.ranks, graph.delegates.dtype
@@ -52,7 +51,7 @@ class CudaComponents:
         }
         self._memory = self._devices.each_rank(lambda rank: ComponentsMemory(graph.parts[rank], **facts))
         macros = width_macros(self._vertex, wide=wide)
-        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit}
         self._devices.prepare(
             self._memory, lambda view: ComponentsLaunch(macros, view, graph.delegates, **choices)
         )

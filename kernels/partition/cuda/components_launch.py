@@ -40,12 +40,11 @@ class ComponentsLaunch(DeviceLaunch):
         *,
         symmetric: bool,
         time_limit: float,
-        blocks: int | None = None,
     ) -> None:
         import cupy
 
         path = "kernels/partition/components.cu"
-        super().__init__(path, "components", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        super().__init__(path, "components", macros, view, block=BLOCK, time_limit=time_limit)
         self._log = cupy.zeros(2 + len(JOINING + EXCHANGING), numpy.uint64)
         sizes = (len(view.here), self._ranks, len(delegates), symmetric)
         tables = self._table, self._here, cupy.asarray(delegates), self._barrier, self._log

@@ -67,7 +67,7 @@ class Launch(LevelLaunch):
     ids : compact ones of ranks (`gravel.kernels.partition.cuda.compact_ids`); all vertices of a rank that is
         missing have one.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
-    time_limit, blocks : as `DeviceLaunch` has them.
+    time_limit : as `DeviceLaunch` has it.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
     placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
     staging : what is done by stages (`kernels/partition/staged.cuh`), which goes with OFFSET u64; or None.
@@ -84,7 +84,6 @@ class Launch(LevelLaunch):
         symmetric: bool,
         time_limit: float,
         nn_rows: int = 0,
-        blocks: int | None = None,
         placed: bool = False,
         layout: str | None = None,
         numbers: NDArray[numpy.uint32] | None = None,
@@ -98,7 +97,7 @@ class Launch(LevelLaunch):
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         path = f"kernels/partition/{file}.cu"
-        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit)
         self._alone, self._here_count = len(view.points) == 1, len(view.here)
         self._placed = placed
         self._staged = staging is not None

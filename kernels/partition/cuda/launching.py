@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.cuda import grid_of, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import load, resident_blocks, vertex_macro
 from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 
 
@@ -41,7 +41,6 @@ class DeviceLaunch:
     path, entry, macros : of the kernel.
     block : threads of a block.
     time_limit : seconds that it waits for other devices at one barrier.
-    blocks : of the grid, at most what runs at the same time; None fills the device.
 
     """
 
@@ -54,13 +53,12 @@ class DeviceLaunch:
         *,
         block: int,
         time_limit: float,
-        blocks: int | None = None,
     ) -> None:
         import cupy
 
         self.point, self.time_limit = view.point, time_limit
         self._kernel = load(path, **macros).get_function(entry)
-        self._grid = (grid_of(blocks, resident_blocks(self._kernel, block)),), (block,)
+        self._grid = (resident_blocks(self._kernel, block),), (block,)
         self._ranks = len(view.rows)
         self._table = cupy.asarray(numpy.concatenate(view.rows))
         self._here = cupy.asarray(numpy.array(view.here, numpy.uint64))

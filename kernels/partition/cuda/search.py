@@ -43,7 +43,6 @@ class CudaPartitionSearch:
     devices : of this process; the current one by default. Ranks are given to them in ascending runs.
     output, max_depth, symmetric, options : as of `gravel.kernels.partition.PartitionSearch`.
     time_limit : seconds that a device waits for the others at a barrier; None as the options say.
-    blocks : of each grid, at most what runs at the same time; None fills the device.
     placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 
     """
@@ -61,7 +60,6 @@ class CudaPartitionSearch:
         symmetric: bool = False,
         options: SearchOptions | None = None,
         time_limit: float | None = None,
-        blocks: int | None = None,
         placing: Placing | None = None,
     ) -> None:
 
@@ -93,7 +91,7 @@ class CudaPartitionSearch:
         macros = {**width_macros(graph.delegates.dtype, wide=wide), "TREE": self._tree}
         nn_rows = sum(memory.nn_rows for memory in self._memory)
         time_limit = self.options.barrier_seconds if time_limit is None else time_limit
-        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit, "blocks": blocks}
+        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit}
         choices |= {"placed": placing is not None, "layout": layout, "options": self.options}
         choices |= {"numbers": self._numbers, "staging": self._staging, "ids": self._ids}
         choices["nn_rows"] = nn_rows if self.options.nn_directed else 0

@@ -15,13 +15,7 @@ BLOCK = 1 << 12
 
 
 def draw_program(
-    end: Endpoint,
-    filled: NDArray[numpy.bool_],
-    vertex_count: int,
-    count: int,
-    seed: int,
-    *,
-    block: int = BLOCK,
+    end: Endpoint, filled: NDArray[numpy.bool_], vertex_count: int, count: int, seed: int
 ) -> Program[NDArray[numpy.int64]]:
     """Draw vertices that have arcs, without replacement; all of them, ascending, where there are fewer.
 
@@ -33,10 +27,10 @@ def draw_program(
     Returns the same int64 vertices on every rank.
 
     """
-    blocks = -(-local_count(vertex_count, end.size, 0) // block)
-    padded = numpy.zeros(blocks * block, numpy.bool_)
+    blocks = -(-local_count(vertex_count, end.size, 0) // BLOCK)
+    padded = numpy.zeros(blocks * BLOCK, numpy.bool_)
     padded[: len(filled)] = filled
-    by_block = padded.reshape(blocks, block)
+    by_block = padded.reshape(blocks, BLOCK)
     counts = numpy.sum((yield from gather(end, by_block.sum(axis=1, dtype=numpy.int64))), axis=0)
     upto = numpy.cumsum(counts)
     total = int(upto[-1]) if blocks else 0
@@ -47,7 +41,7 @@ def draw_program(
         chosen = generator.choice(total, count, replace=False)
     where = numpy.searchsorted(upto, chosen, side="right")
     needed = numpy.unique(where)
-    own = [(numpy.flatnonzero(by_block[each]) + each * block) * end.size + end.rank for each in needed]
+    own = [(numpy.flatnonzero(by_block[each]) + each * BLOCK) * end.size + end.rank for each in needed]
     told = yield from gather(end, own)
     vertices = {
         int(each): numpy.sort(numpy.concatenate([of_rank[place] for of_rank in told]))

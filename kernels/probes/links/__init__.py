@@ -97,13 +97,7 @@ def carried_bytes(pattern: str, size: int, ranks: int, total: int) -> int:
 
 
 def measure(
-    gang: Gang,
-    link: Link,
-    sizes: Sequence[int],
-    *,
-    repeats: int,
-    total: int,
-    point_seconds: float = math.inf,
+    gang: Gang, link: Link, sizes: Sequence[int], *, repeats: int, total: int, point_seconds: float = math.inf
 ) -> tuple[Measured, ...]:
     """Time every pattern with every size, alike on all ranks.
 

@@ -35,7 +35,7 @@ class Launch(LevelLaunch):
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/striped/stripes.cu`.
     longest : arcs of a row that one block reads, as of `StripeMemory`.
-    time_limit, blocks : as `DeviceLaunch` has them.
+    time_limit : as `DeviceLaunch` has it.
 
     """
 
@@ -48,10 +48,9 @@ class Launch(LevelLaunch):
         options: StripedOptions,
         time_limit: float,
         longest: int = LONGEST,
-        blocks: int | None = None,
     ) -> None:
         path = "kernels/striped/stripes.cu"
-        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit, blocks=blocks)
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit)
         self._ranks_here, self._tree = tuple(view.here), bool(macros["TREE"])
         words = TIMES + len(view.here) * (OF_BINS + self._ranks)
         self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * words))), first=1, words=words)

@@ -35,7 +35,6 @@ class CudaStripedSearch:
         a block has room for raises ValueError.
     time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     longest : arcs of a row that one block reads.
-    blocks : of each grid, at most what runs at the same time; None fills the device.
 
     """
 
@@ -52,7 +51,6 @@ class CudaStripedSearch:
         options: StripedOptions | None = None,
         time_limit: float | None = None,
         longest: int = LONGEST,
-        blocks: int | None = None,
     ) -> None:
         started = time.perf_counter()
         check_output(output)
@@ -75,7 +73,7 @@ class CudaStripedSearch:
         vertex, tree = graph.parts[0].nn.column_indices.dtype, self._memory[0].labels.tree
         macros = {**width_macros(vertex, wide=wide), "TREE": tree}
         time_limit = self.options.barrier_seconds if time_limit is None else time_limit
-        choices: dict[str, Any] = {"time_limit": time_limit, "blocks": blocks, "longest": longest}
+        choices: dict[str, Any] = {"time_limit": time_limit, "longest": longest}
         choices |= {"options": self.options, "vertex_count": self.vertices}
         self._devices.prepare(self._memory, lambda view: Launch(macros, view, **choices))
         self._distance, self._predecessor = self._devices.on(0, self._allocate_labels)

@@ -80,10 +80,7 @@ class RankChecker(OnDevice, Checker):
         """Count own vertices, and arcs held here, by level."""
         part = self.part
         told = []
-        for levels, one, other in (
-            (distance, part.nn, part.nd),
-            (self.delegate_levels, part.dn, part.dd),
-        ):
+        for levels, one, other in ((distance, part.nn, part.nd), (self.delegate_levels, part.dn, part.dd)):
             depth = int(levels.max()) + 1 if len(levels) else 0
             sums = self.xp.zeros(2 * max(1, depth), numpy.uint64)
             rows = one.row_offsets, other.row_offsets, wide(one, other)

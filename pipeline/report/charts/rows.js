@@ -17,7 +17,7 @@ function rowEnds(panel, room, look) {
   const words = panel.series.flatMap(each => each.words ?? []);
   const longest = Math.max(0, ...words.map(text => widthOf(text, look.font))) + (words.length ? 12 * look.size : 0);
   const [to, from] = measureOf(axis.scale);
-  const share = Math.min(0.6, longest / room);
+  const share = Math.min(0.7, longest / room);
   ends[1] = from(to(ends[0]) + (to(ends[1]) - to(ends[0])) / (1 - share));
   return ends;
 }
@@ -68,7 +68,12 @@ function paintRows(panel, look) {
           ctx.fillStyle = look.colors.ink;
           ctx.textBaseline = "middle";
           ctx.textAlign = "left";
-          ctx.fillText(each.words[row], furthest + 7 * ratio, middle);
+          // Where a narrow panel has no room after the mark, the words stand before it or end at the edge.
+          const gap = 7 * ratio, wide = ctx.measureText(each.words[row]).width, right = u.bbox.left + u.bbox.width;
+          const before = (each.low?.[row] ? Math.min(place(each.low[row]), end) : end) - gap - wide;
+          const after = furthest + gap;
+          const at = after + wide <= right ? after : before >= u.bbox.left ? before : right - wide;
+          ctx.fillText(each.words[row], at, middle);
         }
       });
     });

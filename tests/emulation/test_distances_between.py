@@ -1,0 +1,40 @@
+"""Distances between two sets, on arrays of a GPU and of the host, against SciPy."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy
+import pytest
+
+from gravel.kernels.bfs.cuda import multi_source
+from gravel.kernels.distances.between import batch_that_fits, distances_between
+from tests.emulation import strict_cupy
+from tests.emulation.test_multi_source import on_cpu as on_cpu
+from tests.kernels.test_many_sources import random_rows, scipy_all
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+
+
+@pytest.mark.parametrize("batch", [1, 7, 64])
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_distances_are_those_of_scipy(backend, symmetric, batch, monkeypatch):
+    if backend == "cuda":
+        strict_cupy.install(monkeypatch)
+        monkeypatch.setitem(multi_source.prepare.__kwdefaults__, "block", 64)
+    rows = random_rows(4, symmetric=symmetric, vertices=150)
+    draw = numpy.random.default_rng(3).permutation(150)
+    sources, targets = draw[:70], draw[50:60]
+    found = numpy.full((len(targets), len(sources)), -7, numpy.int32)
+    there = rows if backend == "cpu" else tuple(map(strict_cupy.on_device, rows))
+    asked = {"symmetric": symmetric, "batch": batch}
+    distances_between(*there, sources, targets, into=found.T, **asked)
+    numpy.testing.assert_array_equal(found.T, scipy_all(rows, sources)[:, targets])
+
+
+def test_batches_fit_their_memory():
+    assert batch_that_fits(1 << 20, 1 << 25, 4, 1000, 10, 1 << 40) == 64
+    assert batch_that_fits(1 << 20, 1 << 25, 4, 5, 10, 1 << 40) == 5
+    assert batch_that_fits(1 << 20, 1 << 25, 4, 64, 10, 100 << 20) == 13
+    assert batch_that_fits(1 << 20, 1 << 25, 4, 64, 10, 1 << 20) == 0
