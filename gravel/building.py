@@ -172,7 +172,7 @@ def _built(converted: Edges | Rows, directed: bool, machine: Machine, host_memor
     from gravel.rows import from_edges, from_rows
 
     if isinstance(converted, Rows):
-        stored = from_rows(converted, directed, machine)
+        stored = from_rows(converted, directed)
     else:
         stored = from_edges(converted, directed, machine, host_memory)
     return Graph(stored, converted.ids, machine=machine, host_memory=host_memory)

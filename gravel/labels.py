@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+SHOWN = 6
+"""Values that a label shows of itself at a prompt."""
+
+
 class Labels:
     """Values of all vertices, in the order of `graph.vertices`.
 
@@ -36,7 +40,10 @@ class Labels:
         return listed(self._ids, _one(value))[0] if self._vertices else value
 
     def __repr__(self) -> str:
-        return f"<gravel.Labels: {self.name} of {len(self):,} vertices>"
+        host = on_host(self.array[:SHOWN])
+        first = listed(self._ids, host) if self._vertices else host.tolist()
+        more = ", ..." if len(self) > SHOWN else ""
+        return f"<gravel.Labels: {self.name} of {len(self):,} vertices: {', '.join(map(repr, first))}{more}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         found = self.numpy()

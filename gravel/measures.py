@@ -57,8 +57,7 @@ class Measure(Labelled):
         return list(zip(listed(self._ids, self._vertices[first]), self.values[first].tolist(), strict=True))
 
     def __repr__(self) -> str:
-        rate = f"{1e3 * len(self) / self.milliseconds:,.0f} a second" if self.milliseconds else "none"
-        return f"<gravel.Measure: {self.name} of {len(self):,} vertices, {rate}>"
+        return f"<gravel.Measure: {self.name} of {len(self):,} vertices in {self.milliseconds:.3g} ms>"
 
     def _repr_html_(self) -> str:
         from gravel.picture import table

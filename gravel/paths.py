@@ -48,8 +48,8 @@ class Paths(Labelled):
         return [each if 0 <= each < float("inf") else None for each in self.distance.tolist()]
 
     def __repr__(self) -> str:
-        rate = f"{1e3 * len(self) / self.milliseconds:,.0f} a second" if self.milliseconds else "none"
-        return f"<gravel.Paths: {len(self):,} pairs, {rate}>"
+        pairs = f"{len(self):,} pair{'' if len(self) == 1 else 's'}"
+        return f"<gravel.Paths: {pairs} in {self.milliseconds:.3g} ms>"
 
     def _columns(self) -> dict[str, Labels]:
         return {

@@ -66,7 +66,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _outputs(plan: Plan, record: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def _outputs(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
     for stage in record["stages"]:
         if stage["key"] == key:
             if not stage["outputs"]:
@@ -77,7 +77,7 @@ def _outputs(plan: Plan, record: Mapping[str, Any], key: str) -> tuple[str, ...]
 
 def _object(plan: Plan, root: Path, record: Mapping[str, Any], run: StageRun) -> Any:
     cache = Cache(root)
-    outputs = dict(zip(run.stage.outputs, _outputs(plan, record, run.key), strict=True))
+    outputs = dict(zip(run.stage.outputs, _outputs(record, run.key), strict=True))
     kind = run.stage.outputs[0]
     first = _open(cache, run, outputs[kind])
     if kind == "Traversal":
@@ -112,7 +112,7 @@ def _ids(plan: Plan, cache: Cache, record: Mapping[str, Any], run: StageRun) -> 
 
     for one in [run, *plan.lineage(run.key)]:
         if "VertexIds" in one.stage.outputs:
-            outputs = _outputs(plan, record, one.key)
+            outputs = _outputs(record, one.key)
             return ids_of(_open(cache, one, outputs[one.stage.outputs.index("VertexIds")]))
     raise ValueError(f"{run.entry} rests on no stage that names vertices")
 

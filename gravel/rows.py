@@ -91,7 +91,7 @@ def _on_device(converted: Edges, directed: bool, machine: Machine) -> Graph:
     )
 
 
-def from_rows(converted: Rows, directed: bool, machine: Machine) -> Graph:
+def from_rows(converted: Rows, directed: bool) -> Graph:
     """Take rows as they are where they are what is asked for, without their self-loops; else build them."""
     from gravel.kernels.csr import build
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from gravel.stages.links_parameters import LinksParameters
     from gravel.stages.rank_group import RankContext
 
-ON_GPUS = ("peer", "nccl")
-"""Transports that only GPUs have."""
-
 
 @dataclass(frozen=True)
 class LinksTask:

@@ -80,7 +80,7 @@ def advise_order(
         one
         for tried in pilot.tried
         for layout in layouts
-        if (one := _estimated(graph, work, tried, layout, before=pilot.tried[0])) is not None
+        if (one := _estimated(graph, work, tried, layout, missed=tried.against(pilot.tried[0])))
     ]
     if not found:
         return Advice(work, ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
@@ -150,15 +150,9 @@ def _original(
 
 
 def _estimated(
-    graph: Features,
-    work: Workload,
-    tried: Tried,
-    layout: str,
-    *,
-    ordered: bool = False,
-    before: Tried | None = None,
+    graph: Features, work: Workload, tried: Tried, layout: str, *, ordered: bool = False, missed: float = 1.0
 ) -> Estimate | None:
-    """Estimate one choice; `before` is the given numbering where several are compared."""
+    """Estimate one choice; `missed` as `gravel.kernels.advice.model.estimate` has it."""
     return estimate(
         graph,
         work,
@@ -169,7 +163,7 @@ def _estimated(
         beyond=tried.beyond,
         span=tried.span,
         scattered=tried.scattered,
-        missed=1.0 if before is None else tried.against(before),
+        missed=missed,
         ordered=ordered,
     )
 

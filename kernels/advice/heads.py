@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy
 
 from gravel.kernels.advice.sample import Part
+from gravel.kernels.ids.distinct import distinct
 
 HEADS = 2
 """First neighbours that the device has of rows in host memory: those of Afforest's neighbour rounds."""
@@ -26,4 +27,4 @@ def scattered_heads(parts: Sequence[Part]) -> float:
         lengths = numpy.diff(offsets)
         lines += [columns[begins[lengths > k] + k] // LINE_LABELS for k in range(HEADS)]
     count = sum(map(len, lines))
-    return len(numpy.unique(numpy.concatenate(lines))) / count if count else 0.0
+    return len(distinct(numpy.concatenate(lines))) / count if count else 0.0

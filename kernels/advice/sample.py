@@ -100,7 +100,7 @@ def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric:
     their order among each other. Arcs that leave them are dropped, and a directed graph's are taken both
     ways. Takes a byte and an index per vertex of the graph while it runs.
     """
-    n = len(row_offsets) - 1
+    graph, n = Rows(row_offsets, columns), len(row_offsets) - 1
     inside = numpy.zeros(n, numpy.uint8)
     queue = numpy.empty(n, index_dtype(n))
     found = taken = 0
@@ -108,13 +108,13 @@ def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric:
         start = linked_from(row_offsets, (STARTS // 2 + place) * n // STARTS % max(1, n))
         if start < 0 or taken >= arcs:
             break
-        found, more = _grow(row_offsets, columns, start, arcs - taken, FAN, inside, queue, found)
+        found, more = _grow(graph, start, arcs - taken, FAN, inside, queue, found)
         taken += more
     vertices = numpy.sort(queue[:found]).astype(numpy.int64)
     offsets = numpy.zeros(found + 1, numpy.int64)
-    _count_inside(row_offsets, columns, vertices, inside, offsets)
+    _count_inside(graph, vertices, inside, offsets)
     kept = numpy.empty(int(offsets[-1]), index_dtype(found))
-    _keep_inside(row_offsets, columns, vertices, inside, offsets, kept)
+    _keep_inside(graph, vertices, inside, offsets, kept)
     if symmetric:
         return Rows(offsets, kept)
     from gravel.kernels.csr import build
@@ -137,16 +137,10 @@ def linked_from(row_offsets: NDArray[Any], first: int) -> int:
 
 @serial
 def _grow(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    start: int,
-    most_arcs: int,
-    fan: int,
-    inside: NDArray[Any],
-    queue: NDArray[Any],
-    found: int,
+    graph: Rows, start: int, most_arcs: int, fan: int, inside: NDArray[Any], queue: NDArray[Any], found: int
 ) -> tuple[int, int]:
     """Add a ball to the queue and mark it; returns the new end of the queue, and arcs of what was added."""
+    row_offsets, columns = graph
     arcs = 0
     place = found
     if not inside[start]:
@@ -172,12 +166,9 @@ def _grow(
 
 @serial
 def _count_inside(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    vertices: NDArray[numpy.int64],
-    inside: NDArray[Any],
-    offsets: NDArray[numpy.int64],
+    graph: Rows, vertices: NDArray[numpy.int64], inside: NDArray[Any], offsets: NDArray[numpy.int64]
 ) -> None:
+    row_offsets, columns = graph
     for place in range(len(vertices)):
         vertex = vertices[place]
         count = 0
@@ -188,13 +179,13 @@ def _count_inside(
 
 @serial
 def _keep_inside(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
+    graph: Rows,
     vertices: NDArray[numpy.int64],
     inside: NDArray[Any],
     offsets: NDArray[numpy.int64],
     kept: NDArray[Any],
 ) -> None:
+    row_offsets, columns = graph
     for place in range(len(vertices)):
         vertex = vertices[place]
         at = offsets[place]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.advice.sample import Rows
 from gravel.kernels.bfs.shape import Growth
 from gravel.kernels.jit import serial
 
@@ -41,9 +42,8 @@ def grow(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, most_arcs:
         return Growth((), (), complete=True)
     levels = numpy.zeros((2, MOST_LEVELS), numpy.int64)
     queue = numpy.empty(min(n, most_arcs + int(numpy.diff(row_offsets).max()) + 1), numpy.int64)
-    count, complete = _grow(
-        row_offsets, columns, int(numpy.diff(row_offsets).argmax()), most_arcs, queue, _bytes(n), levels
-    )
+    start, seen = int(numpy.diff(row_offsets).argmax()), numpy.zeros(n, numpy.uint8)
+    count, complete = _grow(Rows(row_offsets, columns), start, most_arcs, queue, seen, levels)
     return Growth(tuple(levels[0, :count].tolist()), tuple(levels[1, :count].tolist()), bool(complete))
 
 
@@ -59,23 +59,19 @@ def looked_at(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symme
     queue = numpy.empty(n, numpy.int64)
     distance = numpy.full(n, -1, numpy.int32)
     alpha = ALPHA if symmetric else 0
-    return Looked(*_search(row_offsets, columns, start, alpha, BETA, queue, distance))
-
-
-def _bytes(count: int) -> NDArray[numpy.uint8]:
-    return numpy.zeros(count, numpy.uint8)
+    return Looked(*_search(Rows(row_offsets, columns), start, alpha, BETA, queue, distance))
 
 
 @serial
 def _grow(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
+    rows: Rows,
     start: int,
     most_arcs: int,
     queue: NDArray[numpy.int64],
     seen: NDArray[numpy.uint8],
     levels: NDArray[numpy.int64],
 ) -> tuple[int, bool]:
+    row_offsets, columns = rows
     queue[0] = start
     seen[start] = 1
     begin, end, level, read = 0, 1, 0, 0
@@ -104,14 +100,9 @@ def _grow(
 
 @serial
 def _search(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    start: int,
-    alpha: int,
-    beta: int,
-    queue: NDArray[numpy.int64],
-    distance: NDArray[numpy.int32],
+    rows: Rows, start: int, alpha: int, beta: int, queue: NDArray[numpy.int64], distance: NDArray[numpy.int32]
 ) -> tuple[int, int, int]:
+    row_offsets, columns = rows
     n = len(row_offsets) - 1
     queue[0] = start
     distance[start] = 0

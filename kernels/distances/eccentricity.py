@@ -29,7 +29,8 @@ decide more."""
 
 PATIENCE = 4
 """Searches that decide too few before the others share what they read: the first one seldom decides any, and
-the next ones, from far vertices, are what bounds the diameter."""
+the next ones, from far vertices, are what bounds the diameter. With 2, 4, 8 and 16 the diameter of Kronecker
+16 took 12, 13, 17 and 21 ms, that of cnr-2000 212, 223, 265 and 361, and with 1 seconds."""
 
 NEVER = numpy.iinfo(numpy.int64).max // 2
 

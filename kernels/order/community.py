@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gravel.kernels.jit import serial
 from gravel.kernels.order.community_bisection import ROUNDS, refine
 from gravel.kernels.order.community_tree import aggregate, communities, number
-from gravel.kernels.order.rcm import rcm
+from gravel.kernels.order.rcm import Graph, rcm
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 COMMUNITY_SIZE = 64
@@ -66,24 +66,20 @@ def within(
     row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any], cluster: NDArray[Any]
 ) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
     """Keep the arcs whose ends are in the same cluster."""
-    graph, blocks = (row_offsets, column_indices, cluster), row_blocks(row_offsets)
+    graph, blocks = (row_offsets, column_indices), row_blocks(row_offsets)
     offsets = numpy.zeros_like(row_offsets)
-    run_blocks(partial(_count_within, *graph, offsets), blocks)
+    run_blocks(partial(_count_within, graph, cluster, offsets), blocks)
     numpy.cumsum(offsets, out=offsets)
     columns = numpy.empty(int(offsets[-1]), column_indices.dtype)
-    run_blocks(partial(_keep_within, *graph, offsets, columns), blocks)
+    run_blocks(partial(_keep_within, graph, cluster, offsets, columns), blocks)
     return offsets, columns
 
 
 @serial
 def _count_within(
-    row_offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
-    cluster: NDArray[Any],
-    offsets: NDArray[numpy.int64],
-    low: int,
-    high: int,
+    graph: Graph, cluster: NDArray[Any], offsets: NDArray[numpy.int64], low: int, high: int
 ) -> None:
+    row_offsets, columns = graph
     for row in range(low, high):
         kept: Any = 0
         for i in range(row_offsets[row], row_offsets[row + 1]):
@@ -93,14 +89,14 @@ def _count_within(
 
 @serial
 def _keep_within(
-    row_offsets: NDArray[numpy.int64],
-    columns: NDArray[Any],
+    graph: Graph,
     cluster: NDArray[Any],
     offsets: NDArray[numpy.int64],
     kept: NDArray[Any],
     low: int,
     high: int,
 ) -> None:
+    row_offsets, columns = graph
     for row in range(low, high):
         place = offsets[row]
         for i in range(row_offsets[row], row_offsets[row + 1]):

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 
+Rows = tuple[NDArray[numpy.int64], NDArray[Any]]
+"""Row offsets (vertices + 1,) and columns (arcs,)."""
+
 
 class Found(NamedTuple):
     """Vertices in the order of the queue.
@@ -38,25 +41,29 @@ def search(
     order = numpy.empty(n, column_indices.dtype)
     predecessor = numpy.empty(n, column_indices.dtype)
     level_offsets = numpy.empty(n + 2, numpy.int64)
-    levels = _search(
-        row_offsets,
-        column_indices,
-        numpy.asarray(sources, numpy.int64),
-        n if max_depth is None else max_depth,
-        numpy.zeros(n, numpy.uint8),
-        order,
-        predecessor,
-        level_offsets,
-    )
+    starts, limit = numpy.asarray(sources, numpy.int64), n if max_depth is None else max_depth
+    rows, seen = (row_offsets, column_indices), numpy.zeros(n, numpy.uint8)
+    levels = _search(rows, starts, limit, seen, order, predecessor, level_offsets)
     level_offsets = level_offsets[: levels + 1]
     reached = int(level_offsets[-1])
     return Found(order[:reached], predecessor[:reached], level_offsets)
 
 
 @serial
+def queue_sources(sources: NDArray[Any], seen: NDArray[Any], queue: NDArray[Any]) -> int:
+    """Mark each source with 1, and queue it once; returns how many there are."""
+    count = 0
+    for i in range(len(sources)):
+        if seen[sources[i]] == 0:
+            seen[sources[i]] = 1
+            queue[count] = sources[i]
+            count += 1
+    return count
+
+
+@serial
 def _search(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    rows: Rows,
     sources: NDArray[Any],
     max_depth: int,
     seen: NDArray[Any],
@@ -65,14 +72,9 @@ def _search(
     level_offsets: NDArray[Any],
 ) -> int:
     """Fill the arrays; returns the number of levels."""
-    begin, tail, levels = 0, 0, 0
-    for i in range(len(sources)):
-        v = sources[i]
-        if seen[v] == 0:
-            seen[v] = 1
-            order[tail] = v
-            predecessor[tail] = v
-            tail += 1
+    row_offsets, column_indices = rows
+    begin, tail, levels = 0, queue_sources(sources, seen, order), 0
+    predecessor[:tail] = order[:tail]
     level_offsets[0] = 0
     while begin < tail:
         end = tail

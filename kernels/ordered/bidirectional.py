@@ -8,9 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-
-Rows = tuple[NDArray[numpy.int64], NDArray[Any]]
-"""Row offsets (vertices + 1,) and columns (arcs,)."""
+from gravel.kernels.ordered.bfs import Rows
 
 
 def path(forward: Rows, backward: Rows, source: int, target: int) -> NDArray[Any] | None:

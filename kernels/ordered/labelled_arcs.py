@@ -9,6 +9,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
+from gravel.kernels.ordered.bfs import Rows, queue_sources
 
 TREE, FORWARD, LEVEL, REVERSE = range(4)
 """An arc that finds its head; one to a vertex of the next level that was found before; one within a level;
@@ -27,29 +28,17 @@ def labelled_arcs(
     Of a symmetric graph each edge is returned once: not from its end that was expanded later, except for an
     edge to the next level, which is found from its near end only.
     """
-    n, arcs = len(row_offsets) - 1, len(column_indices)
-    tails = numpy.empty(arcs, column_indices.dtype)
-    heads = numpy.empty(arcs, column_indices.dtype)
-    labels = numpy.empty(arcs, numpy.uint8)
-    count = _label(
-        row_offsets,
-        column_indices,
-        numpy.asarray(sources, numpy.int64),
-        symmetric,
-        numpy.zeros(n, numpy.int64),
-        numpy.zeros(n, numpy.uint8),
-        numpy.empty(n, column_indices.dtype),
-        tails,
-        heads,
-        labels,
-    )
+    n, arcs, dtype = len(row_offsets) - 1, len(column_indices), column_indices.dtype
+    tails, heads, labels = numpy.empty(arcs, dtype), numpy.empty(arcs, dtype), numpy.empty(arcs, numpy.uint8)
+    depth, expanded = numpy.zeros(n, numpy.int64), numpy.zeros(n, numpy.uint8)
+    rows, starts = (row_offsets, column_indices), numpy.asarray(sources, numpy.int64)
+    count = _label(rows, starts, symmetric, depth, expanded, numpy.empty(n, dtype), tails, heads, labels)
     return tails[:count], heads[:count], labels[:count]
 
 
 @serial
 def _label(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    rows: Rows,
     sources: NDArray[Any],
     symmetric: bool,
     depth: NDArray[Any],
@@ -60,13 +49,8 @@ def _label(
     labels: NDArray[Any],
 ) -> int:
     """Fill the last three arrays; `depth` is 1 + the level, 0 for unvisited."""
-    head, tail, count = 0, 0, 0
-    for i in range(len(sources)):
-        v = sources[i]
-        if depth[v] == 0:
-            depth[v] = 1
-            queue[tail] = v
-            tail += 1
+    row_offsets, column_indices = rows
+    head, tail, count = 0, queue_sources(sources, depth, queue), 0
     while head < tail:
         u = numpy.int64(queue[head])
         head += 1

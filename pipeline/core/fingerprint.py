@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -40,6 +41,10 @@ _CUDA_TOKEN = re.compile(
 )
 
 
+MOST_TEXTS = 4096
+"""Files whose digests and names are kept, by what is in them: more than gravel has."""
+
+
 @dataclass(frozen=True)
 class Fingerprint:
     """A stage's declared version and the digest of its code."""
@@ -48,6 +53,7 @@ class Fingerprint:
     code: str
 
 
+@lru_cache(MOST_TEXTS)
 def python_digest(text: str) -> str:
     """Digest Python source without comments, docstrings and formatting."""
     tree = ast.parse(text)
@@ -76,6 +82,7 @@ def _is_string(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and bool(_text(node.value))
 
 
+@lru_cache(MOST_TEXTS)
 def cuda_digest(text: str) -> str:
     """Digest CUDA source without comments and without whitespace that separates nothing."""
 
@@ -122,9 +129,8 @@ class Sources:
         if module not in self._leads:
             path = self.path(module)
             is_package = path is not None and path.name == "__init__.py"
-            names = _Names(module if is_package else module.rpartition(".")[0])
-            if path is not None and path.suffix == ".py":
-                names.visit(ast.parse(path.read_text(encoding="utf-8")))
+            text = path.read_text(encoding="utf-8") if path is not None and path.suffix == ".py" else ""
+            names = _named(text, module if is_package else module.rpartition(".")[0])
             found = {parent for name in (module, *names.modules) for parent in self._with_parents(name)}
             for package in names.packages:
                 found |= set(self._with_parents(package)) | self._members(package)
@@ -236,10 +242,16 @@ class _Names(ast.NodeVisitor):
                 self.cuda.add(node.value)
 
 
+@lru_cache(MOST_TEXTS)
+def _named(text: str, package: str = "") -> _Names:
+    names = _Names(package)
+    names.visit(ast.parse(text))
+    return names
+
+
 def names_in(text: str) -> set[str]:
     """Return the modules that Python source imports or names, and the packages of which it takes members."""
-    names = _Names()
-    names.visit(ast.parse(text))
+    names = _named(text)
     return names.modules | names.packages
 
 

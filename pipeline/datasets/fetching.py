@@ -136,7 +136,7 @@ def _attempt(address: Address, part: Path, there: int, checked: bool, watch: Wat
         part.unlink(missing_ok=True)
         raise _Cut("the file is no longer the one that was begun") from None
     with answer:
-        start, facts = _begin(answer, there)
+        start, facts = _begin(answer)
         if there and start == 0:
             watch.log("the server sends the file from its beginning")
         if start and not checked and not (known is not None and known.validator == facts.validator):
@@ -159,7 +159,7 @@ def _attempt(address: Address, part: Path, there: int, checked: bool, watch: Wat
     return Facts(done, facts.etag, facts.modified)
 
 
-def _begin(answer: Any, there: int) -> tuple[int, Facts]:
+def _begin(answer: Any) -> tuple[int, Facts]:
     """Return where the bytes begin that the server sends, and the facts of the whole file."""
     length = _number(answer.headers.get("Content-Length"))
     if answer.status != http.client.PARTIAL_CONTENT:

@@ -11,6 +11,7 @@ from gravel.pipeline.plan.sizes import stated_need
 from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
 from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
+from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.scheduler.short_runs import ShortRuns
 from gravel.pipeline.scheduler.tasks import make_task
 from gravel.pipeline.workers.failure import Failure
@@ -18,7 +19,6 @@ from gravel.pipeline.workers.protocol import Assignment
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from gravel.pipeline.scheduler.placement import Assignable
     from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.workers.protocol import Made
     from gravel.stages.stage import Need
@@ -137,8 +137,11 @@ class Attempts:
         return node is not None
 
     def _is_short(self, node: Node, room: Need) -> bool:
-        """Say whether a node may be sent with others for which there is room: one that has failed is not."""
-        if node.losses or node.run.time_limit is not None or not node.is_stored:
+        """Say whether a node may be sent with others for which there is room.
+
+        One that has failed is not, nor one that needs several workers.
+        """
+        if node.losses or node.run.time_limit is not None or not node.is_stored or ranks_of(node):
             return False
         if self._placement.is_alone(node) or any(source.resident_at for source in node.sources):
             return False

@@ -75,7 +75,7 @@ def answer_run(
         if found is None:
             return None
         work = _Known(stages, found, messages)
-        return run_to_end(work, record, messages, cache, options, reporter, resident.pop_all())
+        return run_to_end(work, record, messages, cache, reporter, resident.pop_all())
 
 
 class _Known:

@@ -57,7 +57,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     digests = FileDigests(cache.root, fetch=True, on_new=loading.expect_work)
     driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     work = _Planned(plan, driver, report, cache.root)
-    return run_to_end(work, record, report, cache, options, reporter, cache.lease(record.run))
+    return run_to_end(work, record, report, cache, reporter, cache.lease(record.run))
 
 
 class _Planned:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gravel.pipeline.records.reading import last_report, list_runs, still_runs
 from gravel.pipeline.scheduler.interrupt import on_interrupt
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.options import RunOutcome
 from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def run_to_end(
     record: RunRecord,
     messages: RunMessages,
     cache: Cache,
-    options: RunOptions,
     reporter: Reporter,
     lease: AbstractContextManager[object],
 ) -> RunOutcome:

@@ -50,7 +50,7 @@ def axis_figures(study: Experiments) -> list[dict[str, Any]]:
         if any(axis in WORKERS for axis in axes):
             continue  # scaling curves show them
         if along:
-            figure = _curves(title, max(along, key=lambda axis: len(study.axes[axis])), axes, study, numbers)
+            figure = _curves(title, max(along, key=lambda axis: len(study.axes[axis])), axes, numbers)
         elif finding != EDGE_RATE and len(axes) > 1:
             figure = _maps(title, axes, study, numbers)
         else:
@@ -81,7 +81,7 @@ def _is_numbers(values: Sequence[str]) -> bool:
 
 
 def _curves(
-    title: str, along: str, axes: Sequence[str], study: Experiments, numbers: Sequence[tuple[Cell, float]]
+    title: str, along: str, axes: Sequence[str], numbers: Sequence[tuple[Cell, float]]
 ) -> dict[str, Any] | None:
     """Draw one finding along an axis of numbers, a curve for each combination of the other axes."""
     lines: dict[str, list[tuple[float, float]]] = {}

@@ -190,7 +190,9 @@ def _named(
     group: Sequence[tuple[str, Measurement]], repeated: Mapping[str, Sequence[float]]
 ) -> tuple[Member, ...]:
     outputs = {one.asked.get("output") for _, one in group}
-    names = [_name(one, len(outputs) > 1) for _, one in group]
+    cells = {tuple(coordinates(label).items()) for label, _ in group}
+    # Constants are told by the names that the workflow gives them, where it does.
+    names = [_name(one, len(outputs) > 1, len(cells) < len(group)) for _, one in group]
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name, []).append(place)
@@ -211,13 +213,15 @@ def _named(
     )
 
 
-def _name(one: Measurement, with_output: bool) -> str:
+def _name(one: Measurement, with_output: bool, with_constants: bool) -> str:
     asked = one.asked
     told = ["CPU"] if asked.get("backend") == "cpu" else []
     if asked.get("threads"):
         told.append(f"{asked['threads']} threads")
     told += [
-        value if isinstance(value, str) else f"{name}={value}" for name, value in asked["tuning"].items()
+        value if isinstance(value, str) else f"{name}={value}"
+        for name, value in asked["tuning"].items()
+        if with_constants or isinstance(value, str)
     ]
     if "direction" in asked:
         told.append(f"direction {asked['direction']}")

@@ -58,7 +58,7 @@ class ByteStream:
     ) -> None:
         self.location = location
         full_name = PurePosixPath(urlsplit(shown(location)).path if is_url(location) else location).name
-        self.name, self.name_compression = split_name(full_name)
+        self.name, _ = split_name(full_name)
         self.position = 0
         self._raw = raw
         self._piece = piece

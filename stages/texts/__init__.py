@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.ids.text import (
     common_prefix,
     fill_slots,
@@ -74,7 +75,7 @@ def ascending(texts: Texts) -> NDArray[Any]:
     keys = keys[order]
     tied = numpy.flatnonzero(keys[1:] == keys[:-1])
     # Members of groups of equal keys, by their places in the order, and the group of each.
-    places = numpy.union1d(tied, tied + 1)
+    places = distinct(numpy.concatenate([tied, tied + 1]))
     groups = numpy.cumsum(numpy.concatenate([[True], keys[places][1:] != keys[places][:-1]])[: len(places)])
     while len(places):
         members = order[places]
@@ -90,7 +91,7 @@ def ascending(texts: Texts) -> NDArray[Any]:
         order[places] = members[sorted_]
         keys = keys[sorted_]
         same = numpy.flatnonzero((keys[1:] == keys[:-1]) & (groups[1:] == groups[:-1]))
-        kept = numpy.union1d(same, same + 1)
+        kept = distinct(numpy.concatenate([same, same + 1]))
         changed = (keys[kept][1:] != keys[kept][:-1]) | (groups[kept][1:] != groups[kept][:-1])
         places, groups = places[kept], numpy.cumsum(numpy.concatenate([[True], changed])[: len(kept)])
     return order

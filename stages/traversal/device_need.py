@@ -309,7 +309,7 @@ def distributed_need(
     return Need(host, held, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
-def verifying(graph: Extent, traversal: Extent, machine: Machine, outputs: tuple[Extent, ...]) -> Need:
+def verifying(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -> Need:
     """State what ranks take that check labels; nothing where they have checked them before."""
     from gravel.stages import distribute
 

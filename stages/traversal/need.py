@@ -156,7 +156,7 @@ def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -
         named = parameters.device_memory is not None or parameters.host_memory is not None
         return replace(need, refusal=f"{error}; {error.hint}") if named else need
     need = replace(_need(whole, plan, outputs), note=_why_on_cpu(parameters, machine))
-    spreading = _spreading(parameters, graph, machine, whole, plan)
+    spreading = _spreading(parameters, graph, whole, plan)
     if spreading.most < 2:
         return need
     # Each worker holds the graph; the first has the labels of some searches of all workers beside its own.
@@ -208,12 +208,10 @@ def spreading_of(parameters: TraverseParameters, graph: Extent, machine: Machine
     if parameters.direction != "out":
         graph = turned_extent(graph, parameters.direction)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
-    return _spreading(parameters, graph, machine, whole, placing_of(parameters, graph, machine).plan)
+    return _spreading(parameters, graph, whole, placing_of(parameters, graph, machine).plan)
 
 
-def _spreading(
-    parameters: TraverseParameters, graph: Extent, machine: Machine, whole: _Parts, plan: Plan
-) -> Spreading:
+def _spreading(parameters: TraverseParameters, graph: Extent, whole: _Parts, plan: Plan) -> Spreading:
     return plan_spreading(
         parameters,
         graph,

@@ -103,7 +103,7 @@ def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machin
     if graph.kind == "DistributedGraph":
         from gravel.stages.traversal.device_need import verifying
 
-        return verifying(graph, traversal, machine, outputs)
+        return verifying(graph, traversal, outputs)
     checked = _checked(graph, traversal)
     if graph.directed and not checked.searches:
         # They may be strongly connected components, which the CPU checks alone.

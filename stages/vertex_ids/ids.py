@@ -85,11 +85,6 @@ class IdSet:
         return self.last - self.first + 1 == self.count
 
     @property
-    def sparse_count(self) -> int:
-        """How many ids the bitmap does not cover."""
-        return self._sparse.count
-
-    @property
     def fits(self) -> bool:
         """Whether all ids that the bitmap does not cover may be in memory at once."""
         return 8 * self._sparse.count <= self._memory

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.ids.distinct import distinct
 from gravel.stages.streams.opening import explain
 
 Ids = NDArray[numpy.int64]
@@ -33,7 +34,7 @@ class SparseIds:
 
     def add(self, ids: Ids) -> None:
         """Add ids in any order, duplicates allowed."""
-        part = numpy.unique(ids)
+        part = distinct(ids)
         self._parts.append(part)
         self._held += len(part)
         if self._held > self._limit:
@@ -45,7 +46,7 @@ class SparseIds:
                     self._runs = [self._merge()]
 
     def _join(self) -> Ids:
-        merged = numpy.unique(numpy.concatenate(self._parts)) if self._parts else numpy.empty(0, numpy.int64)
+        merged = distinct(numpy.concatenate(self._parts)) if self._parts else numpy.empty(0, numpy.int64)
         self._parts, self._held = [merged], len(merged)
         return merged
 
@@ -145,4 +146,4 @@ def _merged(runs: list[_Run], size: int) -> Iterator[Ids]:
             cut = int(numpy.searchsorted(block, bound, side="right"))
             pieces.append(block[:cut])
             blocks[index] = block[cut:]
-        yield numpy.unique(numpy.concatenate(pieces))
+        yield distinct(numpy.concatenate(pieces))

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs import prepare
 from gravel.kernels.components import components
 from gravel.kernels.generate import generate
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.level_statistics import distances_of_tree
 from gravel.kernels.threads import set_threads
 from tests.benchmarks import peers
@@ -39,7 +40,7 @@ def make_graph(scale: int, edge_factor: int, seed: int) -> tuple[NDArray[Any], N
     keep = source != target
     source, target = source[keep].astype(numpy.uint64), target[keep].astype(numpy.uint64)
     bits = numpy.uint64(scale)
-    keys = numpy.unique(numpy.concatenate([source << bits | target, target << bits | source]))
+    keys = distinct(numpy.concatenate([source << bits | target, target << bits | source]))
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount((keys >> bits).astype(numpy.int64), minlength=n))
     return offsets, (keys & numpy.uint64(n - 1)).astype(numpy.uint32)

@@ -33,6 +33,7 @@ from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.layouts.varint.cuda import VarintCodec
 from gravel.stages.ingest import read_edges
+from tests.kernels.visits import SerialCodec
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
     "kron22": "0.315, 0.172; 0.45",
@@ -244,15 +245,11 @@ class Bench:
             stream = arrays["stream"]
             moved = 8 * arcs + len(stream) + 24 * self.vertices
             self.say("varint encode", taken, moved, f"{8 * len(stream) / arcs:.2f} bits per arc")
-            for serial in (False, True):
-                taken, rows = timed(
-                    lambda serial=serial: VarintCodec(serial=serial).decode(
-                        arrays, arcs, numpy.uint32, **facts
-                    )
-                )
+            for name, codec in (("varint decode", VarintCodec()), ("varint decode, one lane", SerialCodec())):
+                taken, rows = timed(lambda codec=codec: codec.decode(arrays, arcs, numpy.uint32, **facts))
                 assert bool((rows[1] == self.columns).all())
                 moved = 2 * len(stream) + 4 * arcs + 32 * self.vertices
-                self.say(f"varint decode{', one lane' if serial else ''}", taken, moved)
+                self.say(name, taken, moved)
         if self.name in PEERS:
             self.say(f"peers: BFS best, first try; components: {PEERS[self.name]}", None)
 

@@ -29,7 +29,7 @@ from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint import cuda as varint_cuda
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.benchmarks.deep import graph
-from tests.kernels.visits import visit_kernel
+from tests.kernels.visits import SERIAL, visit_kernel
 
 REPEATS = 20
 
@@ -64,7 +64,7 @@ def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] 
 
 
 def serial_decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any]:
-    kernel = load(varint_cuda.SOURCE, VERTEX=vertex_macro(rows.dtype)).get_function("read_rows_serially")
+    kernel = load(SERIAL, VERTEX=vertex_macro(rows.dtype)).get_function("read_rows_serially")
     launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MOST_BLOCKS),), (256,)
     count, largest = numpy.uint64(rows.vertex_count), numpy.uint64(rows.vertex_count - 1)
     faults, arrays = streams.no_faults(), (rows.arrays["byte_offsets"], rows.arrays["stream"])

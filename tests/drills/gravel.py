@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 
 from gravel.pipeline.cli import main
+from tests import forked
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "workflows" / "quickstart.yaml"
 PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli.program import program; program()"]
@@ -84,7 +85,8 @@ class Gravel:
         if self.inside:
             done = call_inside(words)
         else:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, env=environment())
+            assert words[0] == sys.executable
+            done = forked.run(words[1:], cwd=Path.cwd(), env=environment())
         said = done.stdout + done.stderr
         assert done.returncode == expect, f"exit {done.returncode}: {said}"
         assert "Traceback" not in said, said

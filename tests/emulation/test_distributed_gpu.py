@@ -82,7 +82,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
     monkeypatch.setattr(
         "gravel.kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2
     )
-    monkeypatch.setattr("gravel.kernels.cuda.launch.blocks_for", lambda items, block, most: 2)
+    monkeypatch.setattr("gravel.kernels.cuda.blocks_for", lambda items, block, most: 2)
     monkeypatch.setitem(Kernels.__init__.__kwdefaults__, "block", 64)
     made = RankBuilder.__init__
     made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731

@@ -53,11 +53,14 @@ pieces = pytest.mark.parametrize("piece", [1, 2, 7, 64, 4096], indirect=True)
 @pytest.mark.parametrize("name", FILES)
 def test_edge_lists(tmp_path: Path, name: str, piece: int) -> None:
     path = tmp_path / f"{name}.txt"
-    path.write_bytes(FILES[name].encode("latin-1"))
+    lines = FILES[name].split("\n")
+    if piece < 64 and len(lines) > 50:  # hundreds of pieces of a line each tell no more than dozens
+        del lines[25:-25]
+    path.write_bytes("\n".join(lines).encode("latin-1"))
     compare(path, format="edge_list")
     compare(path, format="edge_list", keeps=True, weights=False)
     # Room for the pieces, and for few edges or none.
-    for edges in (0, 3000):
+    for edges in (0, 10 * len(lines)):
         room = 5 * ingest_device.text_bytes(max(piece, 1)) + edges
         compare(path, format="edge_list", room=room, memory="16MiB")
 

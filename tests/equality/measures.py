@@ -20,8 +20,8 @@ HAS_IGRAPH = find_spec("igraph") is not None
 SMALL = 5_000
 """Vertices below which all pairs are compared."""
 
-BOUNDED = 100_000
-"""Vertices below which the eccentricities of all vertices are bounded in seconds, even of road networks."""
+BOUNDED = 30_000
+"""Vertices below which the eccentricities of all vertices are compared, which take seconds even on meshes."""
 
 TINY = 300
 """Vertices up to which NetworkX computes what igraph and SciPy do, too."""

@@ -8,6 +8,8 @@ import numpy
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 
+from gravel.kernels.ids.distinct import distinct
+
 Ends = tuple[numpy.ndarray, numpy.ndarray]
 
 
@@ -25,13 +27,13 @@ def matrix(ends: Ends) -> Any:
 def distances(ends: Ends, source: int, *, directed: bool = False) -> dict[int, int]:
     """Hops from a source by id, -1 for unreached, of the ids that occur."""
     found = shortest_path(matrix(ends), directed=directed, unweighted=True, indices=source)
-    occur = numpy.unique(numpy.concatenate(ends))
+    occur = distinct(numpy.concatenate(ends))
     return {int(v): int(found[v]) if numpy.isfinite(found[v]) else -1 for v in occur}
 
 
 def parts(ends: Ends) -> set[frozenset[int]]:
     _, labels = connected_components(matrix(ends), directed=False)
-    occur = numpy.unique(numpy.concatenate(ends))
+    occur = distinct(numpy.concatenate(ends))
     return {frozenset(int(v) for v in occur if labels[v] == label) for label in set(labels[occur])}
 
 

@@ -173,3 +173,15 @@ def test_a_notebook_shows_counts_and_numbers_in_short():
     assert "vertices at distances 0 to 3; at most 1" in graph.bfs("a")._repr_html_()
     assert ">0.666667<" in graph.betweenness()._repr_html_()
     assert "host memory" in graph._repr_html_()
+
+
+def test_results_show_their_first_values_and_times():
+    search = gravel.graph([("a", "b"), ("b", "c"), ("x", "y")]).bfs("a")
+    assert repr(search.distance) == "<gravel.Labels: distance of 5 vertices: 0, 1, 2, -1, -1>"
+    assert (
+        repr(search.predecessor) == "<gravel.Labels: predecessor of 5 vertices: None, 'a', 'b', None, None>"
+    )
+    line = gravel.graph([(place, place + 1) for place in range(9)])
+    assert repr(line.bfs(0).distance).endswith(": 0, 1, 2, 3, 4, 5, ...>")
+    assert repr(line.closeness()).startswith("<gravel.Measure: closeness of 10 vertices in ")
+    assert repr(line.paths([1], [3])).startswith("<gravel.Paths: 1 pair in ")

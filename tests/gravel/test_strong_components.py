@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 import gravel
+from gravel.kernels.ids.distinct import distinct
 from tests.gravel.samples import matrix, parts, parts_of, random_edges
 
 ENDS = random_edges(seed=2, vertices=500, edges=900)
@@ -12,7 +13,7 @@ ENDS = random_edges(seed=2, vertices=500, edges=900)
 
 def strong_parts(ends):
     _, labels = connected_components(matrix(ends), connection="strong")
-    occur = numpy.unique(numpy.concatenate(ends))
+    occur = distinct(numpy.concatenate(ends))
     return {frozenset(int(v) for v in occur if labels[v] == label) for label in set(labels[occur])}
 
 

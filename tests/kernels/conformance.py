@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.cuda_case import rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances, zoo
@@ -95,7 +96,7 @@ def large_graph(seed: int) -> tuple[Any, Any]:
     hub = numpy.stack([numpy.full(20_000, 7), random.integers(0, n, 20_000)], axis=1)
     pairs = numpy.concatenate([pairs, hub])
     pairs = numpy.concatenate([pairs, pairs[:, ::-1]])
-    keys = numpy.unique(pairs[pairs[:, 0] != pairs[:, 1]] @ numpy.array([n, 1]))
+    keys = distinct(pairs[pairs[:, 0] != pairs[:, 1]] @ numpy.array([n, 1]))
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount(keys // n, minlength=n))
     return offsets, (keys % n).astype(numpy.uint32)

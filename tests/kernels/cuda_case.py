@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.ids.distinct import distinct
 from tests.zoo import ZooGraph, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]
@@ -54,7 +55,7 @@ def fast_csr(graph: ZooGraph, *, symmetric: bool, index: Any = numpy.uint32) -> 
     source, target = graph.source.astype(numpy.int64), graph.target.astype(numpy.int64)
     if symmetric:
         source, target = numpy.concatenate([source, target]), numpy.concatenate([target, source])
-    keys = numpy.unique((source * graph.vertex_count + target)[source != target])
+    keys = distinct((source * graph.vertex_count + target)[source != target])
     rows = keys // graph.vertex_count
     offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
     numpy.cumsum(numpy.bincount(rows, minlength=graph.vertex_count), out=offsets[1:])

@@ -11,6 +11,7 @@ from gravel.kernels.betweenness.interface import TooManyPaths
 from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.betweenness.sums import betweenness, prepare, scale
 from gravel.kernels.distances.interface import TooNarrow
+from gravel.kernels.ids.distinct import distinct
 from tests.emulation.test_betweenness import reverse
 from tests.kernels.cuda_case import on_device
 from tests.kernels.test_many_sources import random_rows, scipy_all
@@ -25,7 +26,7 @@ def simple(rows):
     offsets, columns = rows
     n = len(offsets) - 1
     row = numpy.repeat(numpy.arange(n), numpy.diff(offsets))
-    keys = numpy.unique((row * n + columns)[row != columns])
+    keys = distinct((row * n + columns)[row != columns])
     counts = numpy.bincount(keys // n, minlength=n)
     return numpy.concatenate([[0], numpy.cumsum(counts)]), (keys % n).astype(columns.dtype)
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from gravel.kernels.components import TILES_FROM, components, default_on
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import fetch, large_graph, place
 from tests.zoo import scipy_components, zoo
@@ -24,7 +25,7 @@ ON_CPU = [parameter for parameter in ON_EACH_BACKEND if parameter.values[1] == "
 
 
 def csr_of(pairs, n):
-    keys = numpy.unique(numpy.asarray(pairs, numpy.int64).reshape(-1, 2) @ numpy.array([n, 1]))
+    keys = distinct(numpy.asarray(pairs, numpy.int64).reshape(-1, 2) @ numpy.array([n, 1]))
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount(keys // n, minlength=n))
     return offsets, (keys % n).astype(numpy.uint32)

@@ -7,6 +7,7 @@ from gravel.kernels.layouts import EncodedRows, decode, encode
 from gravel.kernels.layouts.alignment import pad
 from gravel.kernels.layouts.varint.cuda import VarintCodec
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
+from tests.kernels.visits import SerialCodec
 
 pytestmark = pytest.mark.gpu
 
@@ -21,27 +22,25 @@ def test_the_same_bytes_and_back(graph, index) -> None:
         found = VarintCodec(**options).encode(*on_device(offsets, columns), **facts)
         for name, array in expected.items():
             numpy.testing.assert_array_equal(found[name].get(), array)
-        for serial in (False, True):
-            codec = VarintCodec(serial=serial, **options)
-            rows = codec.decode(found, len(columns), index, **facts)
+        for made in (VarintCodec, SerialCodec):
+            rows = made(**options).decode(found, len(columns), index, **facts)
             assert rows[1].dtype == index
             numpy.testing.assert_array_equal(rows[0].get(), offsets)
             numpy.testing.assert_array_equal(rows[1].get(), columns)
 
 
-@pytest.mark.parametrize("serial", [False, True])
-def test_large_numbers(serial) -> None:
+@pytest.mark.parametrize("made", [VarintCodec, SerialCodec])
+def test_large_numbers(made) -> None:
     columns = numpy.array([0, 0, 127, 128, (1 << 14) - 1, 1 << 35, 1 << 63, (1 << 64) - 2], numpy.uint64)
     offsets = numpy.array([0, 0, 3, 3, 8], numpy.int64)
     expected = encode("varint", offsets, columns).arrays
     found = encode("varint", *on_device(offsets, columns)).arrays
     numpy.testing.assert_array_equal(found["stream"].get(), expected["stream"])
-    codec = VarintCodec(serial=serial)
-    rows = codec.decode(found, 8, numpy.uint64, first_row=0, bound=(1 << 64) - 1)
+    rows = made().decode(found, 8, numpy.uint64, first_row=0, bound=(1 << 64) - 1)
     numpy.testing.assert_array_equal(rows[1].get(), columns)
 
 
-@pytest.mark.parametrize("serial", [False, True])
+@pytest.mark.parametrize("made", [VarintCodec, SerialCodec])
 @pytest.mark.parametrize(
     ("stream", "arcs", "message"),
     [
@@ -51,12 +50,12 @@ def test_large_numbers(serial) -> None:
         ([1, 1], 3, "holds 2 arcs; it should hold 3"),
     ],
 )
-def test_damage_is_refused(stream, arcs, message, serial) -> None:
+def test_damage_is_refused(stream, arcs, message, made) -> None:
     offsets = numpy.array([0, len(stream)], numpy.int64)
     placed = on_device(offsets, pad(numpy.array(stream, numpy.uint8)))
     arrays = dict(zip(("byte_offsets", "stream"), placed, strict=True))
     with pytest.raises(ValueError, match=message):
-        VarintCodec(serial=serial).decode(arrays, arcs, numpy.uint32, first_row=0, bound=9)
+        made().decode(arrays, arcs, numpy.uint32, first_row=0, bound=9)
 
 
 def test_offsets_and_rows_out_of_order_are_refused() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.kept_lines import shortest_kept
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.placement.pinned import PinnedRefused, buffer, pin
 from tests.kernels.conformance import (
@@ -113,7 +114,7 @@ def test_lines_over_the_link_are_counted(index):
             for v in numpy.flatnonzero(distance == level)
             if offsets[v + 1] > offsets[v]
         ]
-        lines += len(numpy.unique(numpy.concatenate(touched))) if touched else 0
+        lines += len(distinct(numpy.concatenate(touched))) if touched else 0
     assert result.link_bytes == lines * 32 * item
     everything = prepare(*placed(offsets, columns), strategy="host_rows", symmetric=True, keep=1 << 40)
     assert everything.run(7).link_bytes == 0
@@ -219,7 +220,7 @@ def test_streamed_rows_are_read_in_few_parts(backend, output, index):
         for level in range(int(distance.max()) + 1):
             rows = numpy.flatnonzero((distance == level) & (numpy.diff(offsets) > 0))
             parts = [numpy.arange(offsets[v] // length, (offsets[v + 1] - 1) // length + 1) for v in rows]
-            wanted += len(numpy.unique(numpy.concatenate(parts))) if parts else 0
+            wanted += len(distinct(numpy.concatenate(parts))) if parts else 0
         read.read.clear()
         search.run(7)
         assert len(read.read) == wanted

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.kernels.bfs import prepare_rows as prepare
+from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.layouts.parts import GROUP, LINE, LONG_BYTES, cut_rows, long_rows
 from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, hubs, large_graph, sources_of
@@ -120,7 +121,7 @@ def test_lines_of_streams_are_counted(layout):
             for v in numpy.flatnonzero(distance == level)
             if begins[v + 1] > begins[v]
         ]
-        lines += len(numpy.unique(numpy.concatenate(touched))) if touched else 0
+        lines += len(distinct(numpy.concatenate(touched))) if touched else 0
     assert result.link_bytes == lines * LINE
     fewer = prepare(pinned(layout, *csr), strategy="host_rows", symmetric=True, heads=8).run(7)
     assert fewer.link_bytes < result.link_bytes

@@ -99,14 +99,13 @@ def test_no_option_changes_what_is_found(name: str, every: bool) -> None:
         cuts = [(ranks, threshold) for ranks, threshold in cuts if ranks == 4 or threshold == 5]
     for graph in [*ZOO[-9:], BY_NAME["path_33"], BY_NAME["complete_40"]]:
         offsets, columns = graph.csr()
+        distance = scipy_distances(offsets, columns, 1)
+        expected = {each: preferred_predecessors(offsets, columns, distance, each) for _, each in cuts}
         for ranks, threshold in cuts:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            search = PartitionSearch(whole, symmetric=True, options=options)
-            distance = scipy_distances(offsets, columns, 1)
-            found = search.run(1)
+            found = PartitionSearch(whole, symmetric=True, options=options).run(1)
             assert numpy.array_equal(found.distance, distance)
-            expected = preferred_predecessors(offsets, columns, distance, threshold)
-            assert numpy.array_equal(found.predecessor, expected)
+            assert numpy.array_equal(found.predecessor, expected[threshold])
 
 
 def test_directions_turn_for_each_subgraph_where_work_is_saved() -> None:

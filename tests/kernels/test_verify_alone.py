@@ -29,6 +29,6 @@ def test_nothing_of_what_is_checked_is_reached(modules: tuple[str, ...]) -> None
         # What they are made of is seen, kernels and headers too.
         kernels = {name for name in reached if name.startswith("kernels/verify/cuda/")}
         names = ("vertices.cu", "rows.cu", "paths.cu", "components.cu")
-        names += ("long_rows.cuh", "integers.cuh", "rules.cuh")
+        names += ("counts.cuh", "long_rows.cuh", "integers.cuh", "rules.cuh")
         assert kernels == {f"kernels/verify/cuda/{name}" for name in names}
         assert "gravel.kernels.verify.cuda.blocks" in reached

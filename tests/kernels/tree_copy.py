@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("kernels", "stages", "pipeline")
@@ -48,15 +48,8 @@ class TreeCopy:
             "PYTHONPATH": str(self.folder),
             "PYTHONDONTWRITEBYTECODE": "",
         } | variables
-        done = subprocess.run(
-            [sys.executable, *words],
-            cwd=self.folder,
-            env={name: value for name, value in os.environ.items() if not name.startswith("GRAVEL_")}
-            | variables,
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
+        left = {name: value for name, value in os.environ.items() if not name.startswith("GRAVEL_")}
+        done = forked.run(words, cwd=self.folder, env=left | variables)
         assert done.returncode == expect, done.stdout + done.stderr
         return done.stdout
 

@@ -1,4 +1,4 @@
-"""Kernels that read rows of any layout unit by unit, as searches do; see `tests/kernels/visit.cu`."""
+"""Kernels that read rows as searches do, unit by unit, or by one lane of a warp, as a baseline."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts import EncodedRows, device_rows
+from gravel.kernels.layouts.varint.cuda import VarintCodec
 
 VISIT = "tests/kernels/visit.cu"
+SERIAL = "tests/kernels/read_rows_serially.cu"
 
 
 def visit_kernel(rows: EncodedRows, name: str) -> Any:
@@ -23,9 +25,20 @@ def first_neighbours(rows: EncodedRows, count: int, absent: int, *, bound: int) 
     import cupy
 
     heads = cupy.full((rows.vertex_count, count), absent, rows.dtype)
-    visit_kernel(rows, "first_neighbours")(
-        (blocks_for(rows.vertex_count * 32, 256, most=1 << 14),),
-        (256,),
-        (*device_rows(rows, bound=bound), numpy.uint64(rows.vertex_count), numpy.uint32(count), heads),
-    )
+    sizes = numpy.uint64(rows.vertex_count), numpy.uint32(count)
+    arguments = *device_rows(rows, bound=bound), *sizes, heads
+    run_over(visit_kernel(rows, "first_neighbours"), rows.vertex_count * 32, *arguments, most=1 << 14)
     return heads
+
+
+class SerialCodec(VarintCodec):
+    """Reads varint rows by one lane of a warp each."""
+
+    def _run(self, name: str, dtype: Any, offsets: Any, arguments: tuple[Any, ...]) -> None:
+        if name != "read_rows":
+            super()._run(name, dtype, offsets, arguments)
+            return
+        byte_offsets, stream, row_offsets, count, *_, largest, columns, faults = arguments
+        kernel = load(SERIAL, VERTEX=vertex_macro(dtype)).get_function("read_rows_serially")
+        given = byte_offsets, stream, row_offsets, count, largest, columns, faults
+        run_over(kernel, (len(offsets) - 1) * 32, *given, block=self.block, most=1 << 14)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 OTHER = 65534
 """nobody, who owns nothing."""
 GROUP = "games"
@@ -67,17 +69,21 @@ def gravel(
         home.mkdir()
         if user:
             os.chown(home, user, user)
+    command = ["-m", "tests.pipeline.gravel", *words]
+    variables = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "GRAVEL_COMPILED": str(compiled(user)),
+        **environment,
+    }
+    if not user:
+        return forked.run(command, cwd=cwd, env=variables, umask=umask)
     return subprocess.run(
-        [*(_as(user, groups) if user else ()), sys.executable, "-m", "tests.pipeline.gravel", *words],
+        [*_as(user, groups), sys.executable, *command],
         cwd=cwd,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(home),
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "GRAVEL_COMPILED": str(compiled(user)),
-            **environment,
-        },
+        env=variables,
         capture_output=True,
         text=True,
         check=False,

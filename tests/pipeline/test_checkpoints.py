@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gravel.pipeline.gc.collect import collect
 from gravel.pipeline.store import checkpoints
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.checkpoints import FOLDER, StoredCheckpoint
+from tests import forked
 from tests.pipeline.centrality_process import MEASURES
 from tests.pipeline.samples import graph, publish, recipe
 
@@ -25,9 +25,8 @@ DAY = 86400.0
 
 
 def process(cache: Path, measure: str, last: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.pipeline.centrality_process", str(cache), measure, str(last)]
-    root = Path(__file__).parents[2]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    command = ["-m", "tests.pipeline.centrality_process", str(cache), measure, str(last)]
+    return forked.run(command, cwd=Path(__file__).parents[2], env=os.environ)
 
 
 def result(done: subprocess.CompletedProcess[str]) -> Any:

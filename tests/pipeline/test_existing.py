@@ -6,8 +6,6 @@ import importlib
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +24,7 @@ from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.workers.security import Tls, security, tls_of
 from gravel.pipeline.workers.software import refuse_other_versions
+from tests import forked
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.certificates import make_certificates
 from tests.pipeline.dask_processes import DaskProcesses
@@ -148,14 +147,10 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
 )
 def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:
     words = ["run", str(CHECKOUT / "workflows" / "quickstart.yaml"), "--set", "scale=5", "--backend", "cpu"]
-    result = subprocess.run(
-        [sys.executable, "-c", "from gravel.pipeline.cli import main; main()", *words, *options],
+    result = forked.run(
+        ["-c", "from gravel.pipeline.cli import main; main()", *words, *options],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GRAVEL_CACHE": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert (result.returncode, message in result.stderr) == (2, True), result.stderr
 

@@ -177,14 +177,19 @@ def test_accepting_stores_what_is_then_found_to_fit(tmp_path, monkeypatch, capsy
 real_read, real_write = fingerprint.read, fingerprint.write
 
 
+@pytest.fixture(scope="module")
+def under_traverse():
+    """Give the modules and files that the stage rests on."""
+    return set(Sources(fingerprint.ROOT).closure("gravel.stages.traverse"))
+
+
 @pytest.mark.parametrize(
     "package", ["gravel.kernels.bfs", "gravel.kernels.components", "gravel.kernels.sssp"]
 )
-def test_traverse_rests_on_the_code_of_every_strategy(package):
-    rests_on = set(Sources(fingerprint.ROOT).closure("gravel.stages.traverse"))
+def test_traverse_rests_on_the_code_of_every_strategy(package, under_traverse):
     for strategy in strategies_in(package).values():
         modules = {each.partition(":")[0] for each in (strategy.cpu, strategy.cuda) if each}
-        assert modules <= rests_on, strategy.name
+        assert modules <= under_traverse, strategy.name
 
 
 def test_versions_are_honest():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.pipeline.test_cli_run import gravel
 
 ROOT = Path(__file__).parents[2]
@@ -39,14 +40,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def command(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own, from a folder that may be anywhere."""
-    return subprocess.run(
-        [sys.executable, "-m", "tests.pipeline.gravel", *arguments],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    return forked.run(["-m", "tests.pipeline.gravel", *arguments], cwd=cwd, env=variables)
 
 
 def test_without_a_gpu_the_hint_says_what_to_leave_out(file: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.datasets.etags import strong_etag
+from tests import forked
 from tests.pipeline.plain_server import PlainServer
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -189,20 +189,10 @@ def test_a_file_rewritten_in_place_under_its_time_is_noticed() -> None:
 
 
 def test_a_cached_plan_notices_it_too() -> None:
-    import sys
-
     def process(*words: str) -> str:
-        command = [
-            sys.executable,
-            "-c",
-            "from gravel.pipeline.cli import main; main()",
-            *words,
-            "--cache",
-            "cache",
-        ]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=True, cwd=Path.cwd(), env=environment
-        )
+        command = ["-c", "from gravel.pipeline.cli import main; main()", *words, "--cache", "cache"]
+        done = forked.run(command, cwd=Path.cwd(), env=environment)
+        assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
     root = str(Path(__file__).parents[2])

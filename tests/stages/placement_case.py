@@ -2,6 +2,7 @@
 
 import numpy
 
+from gravel.kernels.ids.distinct import distinct
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
@@ -52,7 +53,7 @@ def symmetric_graph(seed, n=30_000, drawn=4):
     """Draw so many edges for each of n vertices, most of them among few."""
     random = numpy.random.default_rng(seed)
     pairs = (random.random((drawn * n, 2)) ** 3 * n).astype(numpy.int64)
-    keys = numpy.unique(numpy.concatenate([pairs, pairs[:, ::-1]]) @ numpy.array([n, 1]))
+    keys = distinct(numpy.concatenate([pairs, pairs[:, ::-1]]) @ numpy.array([n, 1]))
     keys = keys[keys // n != keys % n]
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount(keys // n, minlength=n))

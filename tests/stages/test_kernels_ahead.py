@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -27,6 +27,7 @@ from gravel.pipeline.workflow.loading import load_workflow
 from gravel.stages import cupy_ahead
 from gravel.stages.kernels_ahead import kernels_ahead
 from gravel.stages.stage import all_stages
+from tests import forked
 from tests.emulation import device_cupy
 
 QUICKSTART = Path(__file__).parents[2] / "workflows" / "quickstart.yaml"
@@ -188,8 +189,8 @@ def test_what_stages_load_was_compiled_ahead(
         file, settings = tmp_path / "kinds.yaml", {}
         file.write_text(KINDS)
     given = [f"{name}={value}" for name, value in settings.items()]
-    command = [sys.executable, "-m", "tests.emulation.workflow_case", str(file), *given]
-    done = subprocess.run(command, cwd=WORKFLOWS.parent, capture_output=True, text=True, check=False)
+    command = ["-m", "tests.emulation.workflow_case", str(file), *given]
+    done = forked.run(command, cwd=WORKFLOWS.parent, env=os.environ)
     assert done.returncode == 0, done.stderr
     loaded = json.loads(done.stdout)
     gpu = (Device("0", "H100", 80 << 30, "GPU-0"),)

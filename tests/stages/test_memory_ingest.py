@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import numpy
+import pyarrow
 import pytest
+from pyarrow import csv
 
 CHILD = """
 import json, sys
@@ -54,10 +56,8 @@ def lists(tmp_path_factory):
         ("hashed", 700_000, 1 << 60),
     ):
         files[name] = folder / f"{name}.txt"
-        with files[name].open("wb") as out:
-            for begin in range(0, edges, 100_000):
-                pairs = rng.integers(0, highest, (min(100_000, edges - begin), 2)).tolist()
-                out.write(b"".join([b"%d %d\n" % (u, v) for u, v in pairs]))
+        ends = pyarrow.table(list(rng.integers(0, highest, (2, edges))), names=["source", "target"])
+        csv.write_csv(ends, files[name], csv.WriteOptions(include_header=False, delimiter=" "))
     return folder, files
 
 

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.generate import generate
+from gravel.kernels.ids.distinct import distinct
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
@@ -45,7 +46,7 @@ def rmat_of(scale):
     source, target = generate("rmat", scale=scale, edge_factor=8, seed=1)
     keys = source.astype(numpy.uint64) * numpy.uint64(n) + target
     back = target.astype(numpy.uint64) * numpy.uint64(n) + source
-    keys = numpy.unique(numpy.concatenate([keys[source != target], back[source != target]]))
+    keys = distinct(numpy.concatenate([keys[source != target], back[source != target]]))
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount((keys >> numpy.uint64(scale)).astype(numpy.int64), minlength=n))
     return Graph(

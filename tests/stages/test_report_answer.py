@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from gravel.stages.artifact import Artifact
-from gravel.stages.artifacts import Graph, Measurement, Traversal, Verification
+from gravel.stages.artifacts import Counters, Graph, Measurement, Traversal, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched
@@ -204,3 +204,34 @@ def test_groups_name_the_labels_once():
         "distance: fastest is hybrid, 2 ms; the slowest, serial, takes 2 times"
     )
     assert "(distance)" not in facts["compared"]
+
+
+def test_constants_are_told_by_the_names_that_a_workflow_gives_them():
+    members = {
+        f"bfs[threshold={threshold},directions={name}]": searched(
+            "auto",
+            time + threshold,
+            asked={"strategy": "auto", "tuning": {"direction_optimized": name == "DOBFS"}},
+        )
+        for threshold in (8, 32)
+        for name, time in (("DOBFS", 1.0), ("BFS", 2.0))
+    }
+    _, facts, _ = answer(members)
+    assert "direction_optimized" not in facts["compared"]
+    assert "8 DOBFS" in facts["compared"]
+
+
+def test_why_counters_were_not_read_is_said_first():
+    one = searched("serial", 2.0)
+    counters = Counters(
+        strategy="serial",
+        backend="cpu",
+        hardware="a test",
+        searches=one.searches,
+        graph=one.graph,
+        asked=one.asked,
+        ran=one.ran,
+        why="no GPU",
+    )
+    _, facts, _ = answer({"a": counters, "b": counters})
+    assert facts["not read"] == "no GPU."

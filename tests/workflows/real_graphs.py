@@ -13,6 +13,7 @@ import numpy
 import pytest
 from scipy.sparse import csgraph, csr_array
 
+from gravel.kernels.ids.distinct import distinct
 from tests.zoo import DATA
 
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -100,7 +101,7 @@ def read(path: Path) -> RealGraph:
     body = [line.replace(",", " ") for line in lines if line[:1].isdigit()]
     fields = _fields("\n".join(body))
     pairs = fields[:, :2].astype(numpy.int64)
-    ids = numpy.unique(pairs)
+    ids = distinct(pairs)
     source, target = numpy.searchsorted(ids, pairs).T
     return RealGraph(path, ids, source, target, fields[:, 2] if fields.shape[1] > 2 else None)
 

@@ -3,7 +3,6 @@
 // Rows of up to `long_row` items (arcs when encoding, bytes when decoding) are taken by a warp, the others,
 // listed in `long_rows`, by a block; both go through a row in steps of one item per thread. Decoding in parallel
 // rests on sums, as step.cuh says.
-// `read_rows_serially` is the baseline of the report (section 2.2): one lane decodes.
 //
 // Contract: row_offsets, byte_offsets i64 (rows + 1), columns VERTEX, stream u8. faults[0] = the least row
 // that does not fit, << 2 | reason (start at all ones). Block: a multiple of 32 up to 1024.
@@ -180,38 +179,4 @@ extern "C" __global__ void read_rows(const i64* byte_offsets, const u8* stream, 
     each_row(byte_offsets, Rows{rows, long_row, long_rows, long_count}, [&](auto threads, u64 row) {
         read_row(threads, row, byte_offsets, stream, row_offsets, largest, columns, faults);
     });
-}
-
-// One lane decodes up to 32 neighbours into shared memory, then all lanes store them.
-extern "C" __global__ void read_rows_serially(const i64* byte_offsets, const u8* stream, const i64* row_offsets,
-                                              u64 rows, u64 largest, VERTEX* columns, u64* faults) {
-    __shared__ VERTEX decoded[WARP][WARP];
-    for (u64 row = global_thread() / WARP; row < rows; row += global_threads() / WARP) {
-        i64 place = byte_offsets[row], first = row_offsets[row], end = row_offsets[row + 1];
-        u64 value = 0;
-        for (; first < end; first += WARP) {
-            u32 count = end - first < WARP ? u32(end - first) : WARP;
-            if (lane_id() == 0) {
-                for (u32 i = 0; i < count; ++i) {
-                    u64 gap = 0, k = 0, byte;
-                    do {
-                        byte = stream[place++];
-                        if (k >= GROUPS || (k == 9 && (byte & 127) > 1)) {
-                            report(faults, row, TOO_LARGE);
-                        } else {
-                            gap |= (byte & 127) << 7 * k;
-                        }
-                        ++k;
-                    } while (byte >= 128);
-                    value += gap;
-                    if (value < gap) report(faults, row, TOO_LARGE);
-                    if (value > largest) report(faults, row, OUT_OF_RANGE);
-                    decoded[warp_id()][i] = VERTEX(value);
-                }
-            }
-            __syncwarp();
-            if (lane_id() < count) columns[first + lane_id()] = decoded[warp_id()][lane_id()];
-            __syncwarp();
-        }
-    }
 }

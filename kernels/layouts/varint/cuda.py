@@ -46,13 +46,11 @@ class VarintCodec:
     ----------
     block : threads of a block.
     long_row : arcs or bytes from which a block takes a row.
-    serial : whether one lane of a warp decodes, the baseline of the 2024 report (section 2.2).
 
     """
 
     block: int = 256
     long_row: int = LONG_ROW
-    serial: bool = False
 
     def _run(self, name: str, dtype: Any, offsets: Any, arguments: tuple[Any, ...]) -> None:
         """Start a kernel with a warp for each row."""
@@ -86,9 +84,8 @@ class VarintCodec:
 
         def read(columns: Any, largest: Any) -> None:
             split, faults = split_rows(byte_offsets, self.long_row), no_faults()
-            name, split = ("read_rows_serially", split[:1]) if self.serial else ("read_rows", split)
             arguments = byte_offsets, stream, row_offsets, *split, largest, columns, faults
-            self._run(name, columns.dtype, byte_offsets, arguments)
+            self._run("read_rows", columns.dtype, byte_offsets, arguments)
             _refuse_found(faults)
 
         return row_offsets, filled_columns(row_offsets, arc_count, dtype, bound, read)

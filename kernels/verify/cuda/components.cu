@@ -7,15 +7,11 @@
 //
 // variants VERTEX: u32 u64
 #include "kernels/verify/cuda/integers.cuh"
+#include "kernels/verify/cuda/counts.cuh"
 #include "kernels/verify/cuda/long_rows.cuh"
 #include "kernels/verify/forest.cuh"
 
 enum Rule : u32 { RANGES, SMALLEST, EDGES_AGREE, CONNECTED, NOT_MERGED, WHOLE };
-
-__device__ __forceinline__ void count(u32 broken, u32 rule, u64* counts) {
-    const u32 sum = warp_sum(broken);
-    if (lane_id() == 0 && sum) atomicAdd(&counts[rule], u64(sum));
-}
 
 // Labels of a `kind` as 32-bit numbers, 0 where they are no vertices; every vertex its own parent.
 extern "C" __global__ void take_labels(const void* given, u32 kind, u64 n, u32* labels, u32* parents, u64* counts,
@@ -29,7 +25,7 @@ extern "C" __global__ void take_labels(const void* given, u32 kind, u64 n, u32* 
         parents[v] = u32(v);
         if (bits) bits[v] = outside ? 1u << RANGES : 0;
     }
-    count(strange, RANGES, counts);
+    count(counts, RANGES, strange);
 }
 
 // A warp's walk along arcs of a vertex; with `half` an edge is joined in the row of its larger end alone.
@@ -75,9 +71,9 @@ extern "C" __global__ void check_labels(const u32* labels, const u32* parents, c
         odd += large, unlikes += unlike[v], apart += elsewhere, merged += joined, whole += !elsewhere;
         if (bits) bits[v] = u8(large << SMALLEST | unlike[v] << EDGES_AGREE | elsewhere << CONNECTED | joined << NOT_MERGED);
     }
-    count(odd, SMALLEST, counts);
-    count(unlikes, EDGES_AGREE, counts);
-    count(apart, CONNECTED, counts);
-    count(merged, NOT_MERGED, counts);
-    count(whole, WHOLE, counts);
+    count(counts, SMALLEST, odd);
+    count(counts, EDGES_AGREE, unlikes);
+    count(counts, CONNECTED, apart);
+    count(counts, NOT_MERGED, merged);
+    count(counts, WHOLE, whole);
 }

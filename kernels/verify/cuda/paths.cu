@@ -12,7 +12,7 @@
 // variants VERTEX: u32 u64
 // variants DISTANCE: i32 i64 double
 // variants WEIGHT: u32 i32 float
-#include "kernels/cuda/types.cuh"
+#include "kernels/verify/cuda/counts.cuh"
 #include "kernels/verify/cuda/integers.cuh"
 #include "kernels/verify/cuda/long_rows.cuh"
 
@@ -32,11 +32,6 @@ __device__ __forceinline__ bool is_reached(double length) {
 __device__ __forceinline__ bool is_strange(i64 length) { return length < -1; }
 __device__ __forceinline__ bool is_strange(double length) {
     return is_reached(length) ? length < 0 : !(length > 0);  // NaN is not above 0
-}
-
-__device__ __forceinline__ void count(u64* counts, u32 rule, u32 mine) {
-    const u32 sum = warp_sum(mine);
-    if (lane_id() == 0 && sum) atomicAdd(&counts[rule], u64(sum));
 }
 
 extern "C" __global__ void path_ranges(const DISTANCE* distance, const void* predecessor, u32 kind, u64 n, u64* counts,

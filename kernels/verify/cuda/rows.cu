@@ -14,7 +14,7 @@
 // variants VERTEX: u32 u64
 // variants LABEL: u8 u16 u32
 typedef unsigned short u16;
-#include "kernels/cuda/types.cuh"
+#include "kernels/verify/cuda/counts.cuh"
 #include "kernels/verify/cuda/integers.cuh"
 #include "kernels/verify/cuda/long_rows.cuh"
 #include "kernels/verify/cuda/rules.cuh"
@@ -227,8 +227,7 @@ extern "C" __global__ void check_tree_arcs(const i64* offsets, const VERTEX* col
             missing++;
             if (bits && search == wanted) bits[v] |= 1u << TREE_ARCS;
         }
-        missing = warp_sum(missing);
-        if (lane_id() == 0 && missing) atomicAdd(&counts[search * RULES + TREE_ARCS], u64(missing));
+        count(counts, search * RULES + TREE_ARCS, missing);
     }
 }
 
@@ -258,7 +257,6 @@ extern "C" __global__ void check_nearer(const u32* table, u32 words, u64 n, u32 
             missing++;
             if (bits && search == wanted) bits[v] |= 1u << NEARER;
         }
-        missing = warp_sum(missing);
-        if (lane_id() == 0 && missing) atomicAdd(&counts[search * RULES + NEARER], u64(missing));
+        count(counts, search * RULES + NEARER, missing);
     }
 }

@@ -4,7 +4,7 @@
 // Contract: labels are n integers of a `kind` (integers.cuh); a kind of 0 says that there are none. n is below 2^31.
 // counts[rule] gains the vertices that break a rule; `bits`, unless null, gets those of each vertex. Any block that is
 // a multiple of 32; grids stride.
-#include "kernels/cuda/types.cuh"
+#include "kernels/verify/cuda/counts.cuh"
 #include "kernels/verify/cuda/integers.cuh"
 #include "kernels/verify/cuda/rules.cuh"
 
@@ -38,10 +38,7 @@ extern "C" __global__ void check_vertices(const void* distance, u32 distance_kin
         for (u32 each = 0; each < 4; each++) broken[each] += rule == each;
         if (bits) bits[v] = rule == RULES ? 0 : u8(1u << rule);
     }
-    for (u32 each = 0; each < 4; each++) {
-        const u32 sum = warp_sum(broken[each]);
-        if (lane_id() == 0 && sum) atomicAdd(&counts[each], u64(sum));
-    }
+    for (u32 each = 0; each < 4; each++) count(counts, each, broken[each]);
     deepest = __reduce_max_sync(ALL_LANES, deepest);
     if (lane_id() == 0 && deepest) atomicMax(highest, deepest);
 }
@@ -59,8 +56,7 @@ extern "C" __global__ void tree_start(const void* predecessor, u32 kind, u64 n, 
         if (bits) bits[v] = outside ? 1u << RANGES : 0;
         up[v] = v == source ? step_up(u32(source), 0) : step_up(outside || p < 0 ? NOBODY : u32(p), 1);
     }
-    strange = warp_sum(strange);
-    if (lane_id() == 0 && strange) atomicAdd(&counts[RANGES], u64(strange));
+    count(counts, RANGES, strange);
 }
 
 // Replace each ancestor by its own. A pair that another thread has replaced meanwhile is as true as the one before,

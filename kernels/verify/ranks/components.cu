@@ -7,13 +7,10 @@
 //
 // variants VERTEX: u32 u64
 #include "kernels/verify/forest.cuh"
+#include "kernels/verify/ranks/offsets.cuh"
 
 // Which rows these are: their vertices, and what columns mean.
 enum Kind : u32 { NN, ND, DN, DD };
-
-__device__ __forceinline__ u64 offset_at(const void* offsets, bool wide, u64 row) {
-    return wide ? static_cast<const u64*>(offsets)[row] : static_cast<const u32*>(offsets)[row];
-}
 
 // A thread for each own vertex: rows of normal vertices are no longer than the threshold.
 extern "C" __global__ void unlike_rows(const void* nn_offsets, const VERTEX* nn_columns, const void* nd_offsets,

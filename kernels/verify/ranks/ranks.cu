@@ -6,15 +6,11 @@
 // u64 where the bit of `wide` says so. Any block that is a multiple of 32; grids stride.
 //
 // variants VERTEX: u32 u64
-#include "kernels/cuda/types.cuh"
+#include "kernels/verify/ranks/offsets.cuh"
 
 enum VertexRule : u32 { RANGES = 1, SOURCE = 2, TREE = 4, TREE_LEVELS = 8 };
 enum ArcRule : u32 { EDGE_LEVELS = 1, COMPONENT = 2, TREE_ARCS = 4, NEARER = 8 };
 enum Seen : u32 { JUMPS = 1, LEAVES = 2, FOUND = 4 };
-
-__device__ __forceinline__ u64 offset_at(const void* offsets, bool wide, u64 row) {
-    return wide ? static_cast<const u64*>(offsets)[row] : static_cast<const u32*>(offsets)[row];
-}
 
 extern "C" __global__ void vertex_bits(const i32* levels, const i64* parents, u64 n, u64 local, u32 rank, u32 ranks,
                                        u64 source, i64 limit, u32 tree, u8* bits) {

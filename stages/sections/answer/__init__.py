@@ -52,6 +52,9 @@ def answer_section(
         facts += reached(measured[0][1]) if len(measured) == 1 else []
     elif "Centrality" in by_kind:
         facts += leading([one for _, one in by_kind["Centrality"]][:MAX_MEASURES])
+    reasons = dict.fromkeys(one.why for _, one in by_kind.get("Counters", []) if one.why)
+    if reasons:
+        facts.append(["not read", f"{'; '.join(reasons)}."])
     facts += graph500_facts(measured)
     machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
     if machines:

@@ -1,0 +1,182 @@
+"""Processes that are forked from one that has loaded Numba, which takes longer than most of them run.
+
+`run` stands for `subprocess.run([sys.executable, *words], ...)`: the process has the folder, environment and
+output that it is given, and nothing of gravel or of these tests. What is told by the modules that a process
+loads, or by its memory, is for `subprocess`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LIMIT = 200.0
+"""Seconds after which a process counts as hung."""
+
+_LOCK = threading.Lock()
+
+
+def run(
+    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], umask: int = 0o022
+) -> subprocess.CompletedProcess[str]:
+    """Run `python WORDS`, with `-c` or `-m`; its exit code and output."""
+    if any(_read_at_start(name) and os.environ.get(name) != value for name, value in env.items()):
+        command = [sys.executable, *words]
+        return subprocess.run(
+            command, cwd=cwd, env=env, umask=umask, capture_output=True, text=True, timeout=LIMIT
+        )
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as error,
+        socket.socket(socket.AF_UNIX) as asked,
+    ):
+        asked.settimeout(LIMIT)
+        asked.connect(_server())
+        what = {"words": list(words), "cwd": str(cwd), "env": dict(env), "umask": umask}
+        socket.send_fds(asked, [json.dumps(what).encode()], [out.fileno(), error.fileno()])
+        asked.shutdown(socket.SHUT_WR)
+        with asked.makefile() as answers:
+            process = int(answers.readline())
+            try:
+                code = int(answers.readline())
+            except TimeoutError:
+                os.killpg(process, signal.SIGKILL)
+                raise
+        out.seek(0)
+        error.seek(0)
+        return subprocess.CompletedProcess([sys.executable, *words], code, out.read(), error.read())
+
+
+def _read_at_start(name: str) -> bool:
+    """Whether Python, its loader, or Numba reads a variable before a fork could set it."""
+    others = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}  # which the fork heeds
+    return name.startswith(("NUMBA_", "LD_", "OMP_", "PYTHON")) and name not in others
+
+
+def _server() -> bytes:
+    with _LOCK:
+        return _started()
+
+
+@cache
+def _started() -> bytes:
+    """Start what forks, once for this process, with which it ends; the address of its socket."""
+    address = f"\0gravel-forked-{os.getpid()}"
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(address)
+    listening.listen(16)
+    start = f"import runpy; runpy.run_path({__file__!r})['serve']({listening.fileno()})"
+    with listening:
+        server = subprocess.Popen(
+            [sys.executable, "-c", start],
+            cwd="/",
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            pass_fds=[listening.fileno()],
+            stdin=subprocess.PIPE,  # its end is that of this process
+        )
+    atexit.register(server.communicate)
+    return address.encode()
+
+
+def serve(number: int) -> None:
+    """Fork for whoever connects, until the end of the process that asks."""
+    found = sys.path[1:]
+    _load()
+    listening = socket.socket(fileno=number)
+    while 0 not in select.select([0, listening], [], [])[0]:
+        asked, _ = listening.accept()
+        if os.fork() == 0:
+            listening.close()
+            _answer(asked, found)
+        asked.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _load() -> None:
+    """Load what most processes of tests load, and let Numba compile something."""
+    import click  # noqa: F401
+    import jinja2  # noqa: F401
+    import numba
+    import numpy
+    import pydantic  # noqa: F401
+    import ruamel.yaml  # noqa: F401
+
+    numba.njit(lambda values: values.sum())(numpy.arange(3))
+
+
+def _answer(asked: socket.socket, found: list[str]) -> None:
+    """Tell the number of the process that does what was asked for, and how it ended."""
+    text, numbers, _, _ = socket.recv_fds(asked, 1 << 20, 2)
+    while more := asked.recv(1 << 20):
+        text += more
+    process = os.fork()
+    if process == 0:
+        asked.close()
+        os.setpgid(0, 0)
+        _become(json.loads(text), numbers, found)
+    asked.sendall(f"{process}\n".encode())
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    asked.sendall(f"{code}\n".encode())
+    os._exit(0)
+
+
+def _become(what: dict[str, Any], numbers: list[int], found: list[str]) -> None:
+    """Be what Python would be with these words, and end as it ends."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for place, number in enumerate(numbers, 1):
+        os.dup2(number, place)
+        os.close(number)
+    os.umask(what["umask"])
+    os.chdir(what["cwd"])
+    os.environ.clear()
+    os.environ.update(what["env"])
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    kind, text, *arguments = what["words"]
+    sys.argv = [kind, *arguments]
+    sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *found]
+    sys.path_importer_cache.clear()
+    os._exit(_ended(kind, text))
+
+
+def _ended(kind: str, text: str) -> int:
+    code = 0
+    try:
+        try:
+            if kind == "-m":
+                sys.path[0] = str(Path.cwd())
+                runpy.run_module(text, run_name="__main__", alter_sys=True)
+            else:
+                main = sys.modules["__main__"]
+                main.__dict__.clear()
+                main.__dict__.update(__name__="__main__", __builtins__=__builtins__, __spec__=None)
+                exec(compile(text, "<string>", "exec"), main.__dict__)
+        finally:
+            threading._shutdown()  # type: ignore[attr-defined]
+            atexit._run_exitfuncs()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    return code
