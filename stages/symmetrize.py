@@ -27,6 +27,9 @@ WORKING_BYTES = COMPILED + (54 << 20)
 """Host memory beside offsets and columns, however many there are: a part of the edges with its arcs dealt to
 source ranges, later a block of those that is read again and chunks that are written."""
 
+BUFFERS = 8 << 20
+"""Measured: what rows with weights take beside that, however many there are."""
+
 FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
 
@@ -269,7 +272,8 @@ def _estimate(
         from gravel.stages.weights import weighted_bytes
 
         weights = 4 * arcs
-        on_host, on_device = WORKING_BYTES + weighted_bytes(n, edges.arcs), 0
+        # What is written comes after the edges are gone.
+        on_host, on_device = COMPILED + BUFFERS + weighted_bytes(n, edges.arcs), 0
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,

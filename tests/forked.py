@@ -11,7 +11,6 @@ import atexit
 import json
 import os
 import runpy
-import select
 import signal
 import socket
 import subprocess
@@ -40,13 +39,7 @@ def run(
         return subprocess.run(
             command, cwd=cwd, env=env, umask=umask, capture_output=True, text=True, timeout=LIMIT
         )
-    with (
-        tempfile.TemporaryFile("w+") as out,
-        tempfile.TemporaryFile("w+") as error,
-        socket.socket(socket.AF_UNIX) as asked,
-    ):
-        asked.settimeout(LIMIT)
-        asked.connect(_server())
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error, _asked() as asked:
         what = {"words": list(words), "cwd": str(cwd), "env": dict(env), "umask": umask}
         socket.send_fds(asked, [json.dumps(what).encode()], [out.fileno(), error.fileno()])
         asked.shutdown(socket.SHUT_WR)
@@ -68,40 +61,45 @@ def _read_at_start(name: str) -> bool:
     return name.startswith(("NUMBA_", "LD_", "OMP_", "PYTHON")) and name not in others
 
 
-def _server() -> bytes:
-    with _LOCK:
-        return _started()
+def _asked() -> socket.socket:
+    """Ask for a fork; the socket that what is forked answers on."""
+    mine, theirs = socket.socketpair()
+    mine.settimeout(LIMIT)
+    with theirs, _LOCK:
+        socket.send_fds(_server(), [b"1"], [theirs.fileno()])
+    return mine
 
 
 @cache
-def _started() -> bytes:
-    """Start what forks, once for this process, with which it ends; the address of its socket."""
-    address = f"\0gravel-forked-{os.getpid()}"
-    listening = socket.socket(socket.AF_UNIX)
-    listening.bind(address)
-    listening.listen(16)
-    start = f"import runpy; runpy.run_path({__file__!r})['serve']({listening.fileno()})"
-    with listening:
+def _server() -> socket.socket:
+    """Start what forks, once for this process, with which it ends; where it takes sockets."""
+    mine, theirs = socket.socketpair()
+    start = f"import runpy; runpy.run_path({__file__!r})['serve']({theirs.fileno()})"
+    with theirs:
         server = subprocess.Popen(
             [sys.executable, "-c", start],
             cwd="/",
             env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-            pass_fds=[listening.fileno()],
-            stdin=subprocess.PIPE,  # its end is that of this process
+            pass_fds=[theirs.fileno()],
         )
-    atexit.register(server.communicate)
-    return address.encode()
+
+    def end() -> None:
+        mine.close()
+        server.wait()
+
+    atexit.register(end)
+    return mine
 
 
 def serve(number: int) -> None:
-    """Fork for whoever connects, until the end of the process that asks."""
+    """Fork for each socket that comes, until the end of the process that sends them."""
     found = sys.path[1:]
     _load()
-    listening = socket.socket(fileno=number)
-    while 0 not in select.select([0, listening], [], [])[0]:
-        asked, _ = listening.accept()
+    asking = socket.socket(fileno=number)
+    while sockets := socket.recv_fds(asking, 1, 1)[1]:
+        asked = socket.socket(fileno=sockets[0])
         if os.fork() == 0:
-            listening.close()
+            asking.close()
             _answer(asked, found)
         asked.close()
         with suppress(ChildProcessError):

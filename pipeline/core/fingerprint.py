@@ -41,7 +41,7 @@ _CUDA_TOKEN = re.compile(
 )
 
 
-MOST_TEXTS = 4096
+MAX_TEXTS = 4096
 """Files whose digests and names are kept, by what is in them: more than gravel has."""
 
 
@@ -53,7 +53,7 @@ class Fingerprint:
     code: str
 
 
-@lru_cache(MOST_TEXTS)
+@lru_cache(MAX_TEXTS)
 def python_digest(text: str) -> str:
     """Digest Python source without comments, docstrings and formatting."""
     tree = ast.parse(text)
@@ -82,7 +82,7 @@ def _is_string(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and bool(_text(node.value))
 
 
-@lru_cache(MOST_TEXTS)
+@lru_cache(MAX_TEXTS)
 def cuda_digest(text: str) -> str:
     """Digest CUDA source without comments and without whitespace that separates nothing."""
 
@@ -242,7 +242,7 @@ class _Names(ast.NodeVisitor):
                 self.cuda.add(node.value)
 
 
-@lru_cache(MOST_TEXTS)
+@lru_cache(MAX_TEXTS)
 def _named(text: str, package: str = "") -> _Names:
     names = _Names(package)
     names.visit(ast.parse(text))

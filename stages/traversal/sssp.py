@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
-COMPILED = 84 << 20
+COMPILED = 73 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""
 
 NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"

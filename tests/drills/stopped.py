@@ -1,8 +1,8 @@
 """A centrality stopped by kill -9 and finished later beside one that was not; memory stated and taken.
 
-    python -m tests.drills.stopped 14 16 18 --cluster inline
+    python -m tests.drills.stopped 14 16 18
     python -m tests.drills.stopped 20 --cluster local --workers 2 --measure closeness
-    python -m tests.drills.stopped 20 22 24 --backend cuda --cluster cuda --workers 1
+    python -m tests.drills.stopped 18 20 22 --backend cuda
 
 The graph is Kronecker's of each scale, edge factor 16. The first run compiles, as what is stated includes
 that. All processes of the second are killed when its checkpoint has half of the sources; the third goes on.

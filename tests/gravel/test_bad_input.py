@@ -253,7 +253,7 @@ def test_weights_that_overflow():
 
 def test_a_direction_that_does_not_fit_is_refused_with_the_numbers(monkeypatch):
     graph = gravel.graph([(1, 2), (2, 3)], directed=True)
-    monkeypatch.setattr(graph, "_host_memory", "1kB")
-    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
-    with pytest.raises(gravel.NotEnoughMemory, match=r"direction in of 2 arcs needs .* there are 1000 B"):
+    monkeypatch.setattr(graph, "_host_memory", "50B")
+    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=50))
+    with pytest.raises(gravel.NotEnoughMemory, match=r"direction in of 2 arcs needs .* there are 50 B"):
         graph.harmonic(direction="in")

@@ -1,4 +1,4 @@
-"""Cuthill-McKee's orders, whose levels go on in one launch, on CPU threads: the permutations of the CPU."""
+"""Orders on CPU threads: the permutations of the CPU. Levels of Cuthill-McKee go on in one launch."""
 
 from __future__ import annotations
 
@@ -35,3 +35,11 @@ def test_permutations_are_the_same(method: str, most_arcs: int) -> None:
     # Few arcs let every level be swept on its own, many let one launch take all levels.
     found = permutation(method, *map(on_device, arrays), most_arcs=most_arcs)
     numpy.testing.assert_array_equal(found.get(), expected)
+
+
+@pytest.mark.parametrize("method", ["degree", "hub_sort", "hub_cluster", "degree_groups"])
+def test_light_orders_are_the_same(method: str) -> None:
+    graph = build(*generate("rmat", scale=6, edge_factor=4, seed=3), 70)
+    arrays = graph.row_offsets, graph.column_indices
+    found = permutation(method, *map(on_device, arrays))
+    numpy.testing.assert_array_equal(found.get(), permutation(method, *arrays))
