@@ -5,8 +5,7 @@
 
 Files are read by gravel and by `tests.workflows.real_graphs`. Below 5,000 vertices all pairs are compared,
 above it distances from 32 drawn vertices. Weights are the file's where it has them; others are drawn, once
-integers and once float32. Measures of whole graphs are those of the undirected graph, while distances, paths
-and components of a directed file are compared along arcs, against them and both ways.
+integers and once float32. Directed files are compared along arcs, against them and both ways.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from tests.equality.measures import (
     compare_measures,
     compare_pairs,
     compare_paths,
+    compare_values,
 )
 from tests.equality.random_graphs import compare_random
 from tests.equality.reference import reference
@@ -54,6 +54,7 @@ def compare_file(table: Table, path: Path) -> None:
     else:
         along = reference(file.ids, file.source, file.target, directed=True)
         at = Comparison(table, name, gravel.graph(path, directed=True, cache=False), along)
+        compare_values(at)
         compare_distances(at)
         compare_components(at)
         compare_pairs(at, "arcs")

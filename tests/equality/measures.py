@@ -193,28 +193,34 @@ def compare_measures(at: Comparison) -> None:
         compare_with_networkx(at)
 
 
-def compare_with_igraph(at: Comparison) -> None:
-    """Compare values of drawn or all vertices, sums over drawn or all sources, and extremes."""
+def compare_values(at: Comparison) -> None:
+    """Compare what distances from each of some vertices add up to, in a directed graph also to each."""
+    if not HAS_IGRAPH:
+        return
     graph, peer = at.graph, at.reference.igraph
     some, ids = at.place[at.sources].tolist(), at.ids[at.sources].tolist()
-    at.compare(
-        "closeness within components",
-        "igraph",
-        graph.closeness(ids, wf_improved=False).values,
-        numpy.nan_to_num(peer.closeness(some, normalized=True)),
-        SUMS,
-    )
-    at.compare(
-        "harmonic",
-        "igraph",
-        graph.harmonic(ids).values,
-        peer.harmonic_centrality(some, normalized=False),
-        SUMS,
-    )
-    sizes = peer.neighborhood_size(some, order=HOPS)
-    at.compare(f"neighbourhood of {HOPS} hops", "igraph", graph.neighbourhood(HOPS, ids).values, sizes)
-    eccentricity = peer.eccentricity(some)
-    at.compare("eccentricity, one by one", "igraph", graph.eccentricity(ids).values, eccentricity)
+    for way in ("out", "in") if graph.directed else ("out",):
+        close = numpy.nan_to_num(peer.closeness(some, mode=way, normalized=True))
+        harmonic = peer.harmonic_centrality(some, mode=way, normalized=False)
+        sizes = peer.neighborhood_size(some, order=HOPS, mode=way)
+        for name, found, expected, tolerance in (
+            ("closeness", graph.closeness(ids, wf_improved=False, direction=way), close, SUMS),
+            ("harmonic", graph.harmonic(ids, direction=way), harmonic, SUMS),
+            (f"{HOPS} hops", graph.neighbourhood(HOPS, ids, direction=way), sizes, 0.0),
+            ("eccentricity", graph.eccentricity(ids, direction=way), peer.eccentricity(some, mode=way), 0.0),
+        ):
+            at.compare(f"{name}, {way}", "igraph", found.values, expected, tolerance)
+    if graph.directed and at.whole:
+        found = graph.betweenness(normalized=False).values
+        expected = numpy.array(peer.betweenness())[at.place]
+        at.compare("betweenness, out", "igraph", found, expected, BETWEENNESS)
+
+
+def compare_with_igraph(at: Comparison) -> None:
+    """Compare values of drawn or all vertices, sums over drawn or all sources, and extremes."""
+    compare_values(at)
+    graph, peer = at.graph, at.reference.igraph
+    eccentricity = peer.eccentricity(at.place[at.sources].tolist())
     if len(at.ids) < BOUNDED:
         bounded = graph.eccentricity().values
         at.compare("eccentricity, by bounds", "igraph", bounded[at.sources], eccentricity)

@@ -15,6 +15,7 @@ from tests.equality.measures import (
     compare_measures,
     compare_pairs,
     compare_paths,
+    compare_values,
 )
 from tests.equality.reference import reference
 from tests.equality.table import Table
@@ -71,8 +72,7 @@ def compare_random(table: Table, graphs: int, first: int = 0) -> None:
         compare_distances(at)
         compare_components(at)
         compare_pairs(at, "arcs")
-        if not drawn.directed:
-            compare_measures(at)
+        (compare_values if drawn.directed else compare_measures)(at)
         lengths = reference(ids, *ends, drawn.weights, directed=drawn.directed, merge=drawn.merge)
         weighted = gravel.graph(ends, directed=drawn.directed, weights=drawn.weights, duplicates=drawn.merge)
         if not len(weighted):
