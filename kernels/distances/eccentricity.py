@@ -54,8 +54,8 @@ def eccentricities(
 
     A graph that is not connected has none, which is None; with `in_parts` each vertex has that of its own
     component. `memory` limits searches that share a batch, in bytes; `progress` gets the decided vertices.
-    `keep` gets the bounds from below and from above after every batch, and `known` are such to begin with.
-    Raises ValueError for an unknown goal.
+    `keep` gets the bounds from below and from above after every search or batch, and `known` are
+    such to begin with. Raises ValueError for an unknown goal.
     """
     if goal not in GOALS:
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
@@ -85,6 +85,8 @@ def eccentricities(
         if before == n and not in_parts and int(distance.min()) < 0:
             return None
         bounds.tighten(distance)
+        if keep is not None:
+            keep(bounds.lower, bounds.upper)
         if progress is not None:
             progress(n - len(bounds.undecided), n)
         if deep is None:

@@ -108,3 +108,15 @@ def test_few_searches_decide_a_large_graph():
     eccentricities(*rows, "diameter", progress=lambda done, total: steps.append((done, total)))
     assert steps[-1] == (300, 300)
     assert len(steps) < 10
+
+
+def test_bounds_of_every_search_are_kept_and_gone_on_from():
+    """A path is decided by searches that bound others alone; none of them may be lost."""
+    ends = numpy.arange(299, dtype=numpy.uint32)
+    graph = build(ends, ends + numpy.uint32(1), 300)
+    rows = graph.row_offsets, graph.column_indices
+    kept = []
+    whole = eccentricities(*rows, keep=lambda lower, upper: kept.append((lower.copy(), upper.copy())))
+    assert len(kept) >= 2
+    for known in kept:
+        numpy.testing.assert_array_equal(eccentricities(*rows, known=known), whole)
