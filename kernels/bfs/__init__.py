@@ -91,6 +91,7 @@ def prepare_rows(
     output: str = "both",
     symmetric: bool,
     max_depth: int | None = None,
+    statistics: bool = False,
     **tuning: Any,
 ) -> Search:
     """Make rows ready for searches with one strategy, as they are stored.
@@ -100,7 +101,7 @@ def prepare_rows(
     rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; the result lives where its arrays do, on
         the device if any of them is CuPy's.
     strategy : a strategy that reads encoded rows, "auto", or what `choose_for_rows` returned.
-    output, symmetric, max_depth, tuning : as for `prepare`.
+    output, symmetric, max_depth, statistics, tuning : as for `prepare`.
 
     Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
 
@@ -114,6 +115,8 @@ def prepare_rows(
         choice = choose_for_rows(symmetric=symmetric, strategy=choice)
     chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
     check_columns(rows)
+    if statistics and side in chosen.counts:
+        tuning["statistics"] = True
     given = {"output": output, "symmetric": symmetric, "max_depth": max_depth}
     # Constants were measured on columns.
     return _prepared(chosen, side, choice, (rows,), given, tuning, Applied())

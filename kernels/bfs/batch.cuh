@@ -6,13 +6,37 @@
 // seen this vertex is on its frontier, so no frontier is kept; `other` receives the new words, and the two
 // change places. Between levels that go top-down `other` is zero.
 //
-// Queue. One entry per vertex of the frontier, or per CHUNK arcs of a longer row: begin << 10 | length - 1,
-// beside it the bits that are new and the vertex. A level's entries replace those of the level before. What a
-// bottom-up level leaves of long rows becomes entries as well: hubs lie together, and a warp would be alone
+// Queue. One entry per vertex of the frontier, or per part of a longer row as its source cuts it; beside it the bits
+// that are new, and the vertex where the entry does not name it. A level's entries replace those of the level before.
+// What a bottom-up level leaves of long rows becomes entries as well: hubs lie together, and a warp would be alone
 // with 32 of them.
+//
+// What differs between rows that are columns and rows that are encoded is in sources/batch_columns.cuh and
+// sources/batch_encoded.cuh:
+//
+//   MOST_BLOCK, FEWEST_BLOCKS   threads of a block, and blocks of so many that run on a multiprocessor at once
+//   entry_of(v, begin, left, piece)   the entry of at most `piece` of the `left` places of a row from `begin` on; a
+//                               place is an arc of the row, or a unit
+//   put_entries(b, counts, v, bits)   counts each lane's row, and cuts it into entries, if it has bits
+//   owner_of(b, place, entry)   the vertex of an entry
+//   expand_entries(b, stage, valid, entry, bits, owner)   offers the bits of an entry of each lane along its arcs
+//   scan_alone(b, v, wanted, gained, at, end)   has each lane try neighbours of its own row; gives the row's weight,
+//                               and the places `at` to `end` that are left
+//   scan_row(b, v, at, end, open, tell), scan_entry(b, entry, open, tell)   the bits among `open` that neighbours
+//                               have, which a warp reads; `tell` as for claim_open
+//   LONG, PIECE                 places left of which the whole grid reads a row bottom-up, in entries of so many
+//
+// Weights are arcs or bytes, as the source has them.
 
+#include "kernels/bfs/sources/rows.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
 #include "kernels/cuda/lanes.cuh"
+
+#if IS_COLUMNS(LAYOUT)
+constexpr bool ENTRIES_NAME_ROWS = false;
+#else
+constexpr bool ENTRIES_NAME_ROWS = true;
+#endif
 
 #if TREE == 33
 typedef u64 Tree;
@@ -20,26 +44,22 @@ typedef u64 Tree;
 typedef u32 Tree;
 #endif
 
-constexpr u32 CHUNK = 128;  // arcs of an entry; at most 1024
-constexpr u32 LENGTH_BITS = 10;
-
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which everybody reads after
 // the barrier; it is zeroed one step later and used again one step after that.
-enum Control : u32 { FOUND = 0, ENTRIES = 16, VERTICES = 32, ARCS = 33, LIVE = 34, CONTROL_WORDS = 48 };
+enum Control : u32 { FOUND = 0, ENTRIES = 16, VERTICES = 32, WEIGHT = 33, LIVE = 34, CONTROL_WORDS = 48 };
 constexpr u32 SIDES = 3;
 
 struct Batch {
-    const i64* row_offsets;
-    const VERTEX* __restrict__ columns;
+    Rows rows;
     u64* seen;
     u64* other;
     i32* distance;
     Tree* predecessor;
     VERTEX* found;
-    u64* rows;
+    u64* queue;
     u64* offers;
-    VERTEX* owners;
-    u64* control;  // this step's copy
+    VERTEX* owners;  // unless ENTRIES_NAME_ROWS
+    u64* control;    // this step's copy
     u64 vertices;
     u64 full;  // the bits of all searches,
     u64 live;  // and of those whose frontier is not empty
@@ -83,21 +103,23 @@ __device__ __forceinline__ u64 reserve(u64* tail, u64 count) {
 }
 
 struct Counts {
-    u64 vertices = 0, arcs = 0, live = 0;
+    u64 vertices = 0, weight = 0, live = 0;
 
     __device__ __forceinline__ void add_to(u64* control) {
         vertices = warp_sum(vertices);
-        arcs = warp_sum(arcs);
+        weight = warp_sum(weight);
         live = warp_or(live);
         if (lane_id() == 0 && live) {
             if (vertices) atomicAdd(&control[VERTICES], vertices);
-            if (arcs) atomicAdd(&control[ARCS], arcs);
+            if (weight) atomicAdd(&control[WEIGHT], weight);
             if (live & ~load_relaxed(&control[LIVE])) atomicOr(&control[LIVE], live);
         }
     }
 };
 
-// Cut arcs `begin` to `end` of every lane's vertex into entries of `piece` arcs.
+__device__ __forceinline__ u64 entry_of(VERTEX vertex, i64 begin, i64 left, u32 piece);
+
+// Cut places `begin` to `end` of every lane's row into entries of `piece` places.
 __device__ __forceinline__ void cut(const Batch& b, VERTEX vertex, u64 bits, i64 begin, i64 end, u32 piece) {
     u64 pieces = (u64(end - begin) + piece - 1) / piece;
     u64 upto = warp_inclusive_sum(pieces);
@@ -110,57 +132,14 @@ __device__ __forceinline__ void cut(const Batch& b, VERTEX vertex, u64 bits, i64
 #pragma unroll
         for (u32 step = WARP / 2; step; step /= 2)
             if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
-        i64 row = __shfl_sync(ALL_LANES, begin, from) + i64(k - __shfl_sync(ALL_LANES, upto - pieces, from)) * piece;
-        i64 left = __shfl_sync(ALL_LANES, end, from) - row;
+        i64 place = __shfl_sync(ALL_LANES, begin, from) + i64(k - __shfl_sync(ALL_LANES, upto - pieces, from)) * piece;
+        i64 left = __shfl_sync(ALL_LANES, end, from) - place;
         u64 offer = __shfl_sync(ALL_LANES, bits, from);
         VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
         if (k < total) {
-            b.rows[base + k] = u64(row) << LENGTH_BITS | u64((left < piece ? left : piece) - 1);
+            b.queue[base + k] = entry_of(owner, place, left, piece);
             b.offers[base + k] = offer;
-            b.owners[base + k] = owner;
+            if (!ENTRIES_NAME_ROWS) b.owners[base + k] = owner;
         }
     }
-}
-
-// Make the vertices of a warp that have new bits the frontier.
-__device__ __forceinline__ void put_entries(const Batch& b, Counts& counts, VERTEX vertex, u64 bits) {
-    i64 begin = bits ? b.row_offsets[vertex] : 0, end = bits ? b.row_offsets[u64(vertex) + 1] : 0;
-    counts.vertices += bits != 0;
-    counts.arcs += u64(end - begin);
-    counts.live |= bits;
-    cut(b, vertex, bits, begin, end, CHUNK);
-}
-
-// Make what was offered to the found vertices seen, and make them the frontier.
-__device__ __forceinline__ void commit(const Batch& b, u64 count, i32 depth) {
-    Counts counts;
-    for (u64 first = global_thread() - lane_id(); first < count; first += global_threads()) {
-        bool mine = first + lane_id() < count;
-        VERTEX vertex = mine ? b.found[first + lane_id()] : VERTEX(0);
-        u64 bits = 0;
-        if (mine) {
-            bits = b.other[vertex];
-            b.other[vertex] = 0;
-            b.seen[vertex] |= bits;
-            if (b.hops)
-                each_bit(bits, [&](u64 search) { b.distance[search * b.vertices + vertex] = depth; });
-        }
-        put_entries(b, counts, vertex, bits);
-    }
-    counts.add_to(b.control);
-}
-
-// Make the vertices of a bottom-up level the frontier; `other` holds what was seen before it.
-__device__ __forceinline__ void enqueue(const Batch& b) {
-    Counts counts;
-    for (u64 first = global_thread() - lane_id(); first < b.vertices; first += global_threads()) {
-        u64 v = first + lane_id();
-        u64 bits = 0;
-        if (v < b.vertices) {
-            bits = b.seen[v] & ~b.other[v];
-            b.other[v] = 0;
-        }
-        put_entries(b, counts, VERTEX(v), bits);
-    }
-    counts.add_to(b.control);
 }

@@ -180,8 +180,9 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, BlockGroup& group, co
         for (u32 first = begin; first < end && mine <= g.capacity; first += WARP) {
             bool valid = first + lane_id() < end;
             VERTEX vertex = valid ? queue[first + lane_id()] : VERTEX(0);
-            i64 row = valid ? g.row_offsets[vertex] : 0;
-            u64 degree = valid ? u64(g.row_offsets[vertex + 1] - row) : 0;
+            i64 row;
+            u64 degree;
+            read_row(g, vertex, valid, row, degree);
             push_rows<WIDTH>(g, place_of<WIDTH>(g, arena, 0, warp_id()), mine, row, degree, vertex, NO_VERTEX);
         }
         __syncwarp();

@@ -1,7 +1,7 @@
 // A warp's own part of the frontier, which it takes many hops further without waiting for anybody.
 //
 // Records. `records` holds WIDTH neighbours of each vertex, NO_VERTEX where there are fewer. A vertex of higher
-// degree has NO_VERTEX, its degree (at most LONGEST) and where its row begins. One aligned read fetches
+// degree has NO_VERTEX, its degree (at most LONGEST) and, of columns, where its row begins. One aligned read fetches
 // a record, and it is issued together with the claim of its vertex: a hop costs one trip to memory.
 //
 // Entries. A vertex with its record and its parent, in shared memory; WIDTH lanes take one, an arc each. A longer
@@ -13,8 +13,19 @@
 // exact when all warps begin, then after k hops of each everything up to D + k is: a vertex of depth D + i has a
 // neighbour that some warp made exact at its hop i - 1, and the same warp claims it at hop i. An entry whose
 // vertex was improved later claims too deep labels, and so nothing.
+//
+// What differs between rows that are columns and rows that are encoded is in sources/hops_columns.cuh and
+// sources/hops_encoded.cuh:
+//
+//   fill_record(rows, v, begin, degree, record, width)   once per graph
+//   begin_of(record)             where a long row begins, if its record has that
+//   degree_of(g, v)              how many neighbours a row has
+//   read_row(g, v, valid, begin, degree)   the same, and where the row begins, if that is known; 0 unless valid
+//   fill_entries(g, next, base, mine, upto, total, begin, degree, v, parent)   fills the entries of a row per lane
+//   take_rows(g, v, begin, degree, found, tail, depth), take_row(g, v, thread, threads, found, tail, depth)   claim what
+//                                a row per lane leads to, or one row that `threads` go through: see wide.cuh
 
-#include "kernels/bfs/labels.cuh"
+#include "kernels/bfs/sources/rows.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
 
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
@@ -48,14 +59,13 @@ struct Entries {
 };
 
 struct Graph {
-    const i64* row_offsets;
-    const VERTEX* columns;
+    Rows rows;
     const VERTEX* records;
     i32* distance;
     u64* keys;
     u64* log;
     u64 vertices, logged;
-    u32 max_depth, ahead, row_limit, capacity;
+    u32 max_depth, ahead, row_limit, capacity, width;
 };
 
 // Give `vertex` this depth, and keep the smallest predecessor there; returns the label that it had.
@@ -91,6 +101,15 @@ __device__ __forceinline__ void look_ahead(const Graph& g, VERTEX vertex, VERTEX
     }
 }
 
+__device__ __forceinline__ void read_row(const Graph& g, VERTEX vertex, bool valid, i64& begin, u64& degree);
+
+template <u32 WIDTH>
+__device__ __forceinline__ u64 begin_of(const Record<WIDTH>& record);
+
+template <u32 WIDTH>
+__device__ __forceinline__ void fill_entries(const Graph& g, const Entries<WIDTH>& next, u32 base, u32 mine, u32 upto, u32 total,
+                                             i64 begin, u64 degree, VERTEX vertex, VERTEX parent);
+
 // Enqueue one row per lane behind `tail`, in entries of WIDTH arcs; all lanes call it, those without a row with
 // degree 0.
 template <u32 WIDTH>
@@ -101,21 +120,7 @@ __device__ __forceinline__ void push_rows(const Graph& g, const Entries<WIDTH>& 
     u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1), base = tail;
     tail += refused ? g.capacity + 1 : total;
     if (tail > g.capacity) return;
-    VERTEX* slots = reinterpret_cast<VERTEX*>(next.records);
-    for (u32 first = 0; first < total * WIDTH; first += WARP) {
-        u32 k = (first + lane_id()) / WIDTH, from = 0;
-#pragma unroll
-        for (u32 step = WARP / 2; step; step /= 2)
-            if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
-        u64 offset = u64(k - __shfl_sync(ALL_LANES, upto - mine, from)) * WIDTH + lane_id() % WIDTH;
-        i64 row = __shfl_sync(ALL_LANES, begin, from);
-        u64 arcs = __shfl_sync(ALL_LANES, degree, from);
-        Ids ids{__shfl_sync(ALL_LANES, vertex, from), __shfl_sync(ALL_LANES, parent, from)};
-        if (k < total) {
-            slots[u64(base) * WIDTH + first + lane_id()] = offset < arcs ? g.columns[row + i64(offset)] : NO_VERTEX;
-            if (lane_id() % WIDTH == 0) next.ids[base + k] = ids;
-        }
-    }
+    fill_entries<WIDTH>(g, next, base, mine, upto, total, begin, degree, vertex, parent);
 }
 
 // Claim what the arcs of some entries lead to, ROUNDS times a warp's lanes on their way at once, and enqueue it.
@@ -172,7 +177,7 @@ __device__ __forceinline__ void take(const Graph& g, const Entries<WIDTH>& entri
             // A vertex without arcs has NO_VERTEX for its degree.
             if (k == r && deeper(label[k], depth) && record[k][0] == NO_VERTEX && record[k][1] != NO_VERTEX) {
                 degree = record[k][1];
-                begin = u64(record[k][2]) | (sizeof(VERTEX) == 4 ? u64(record[k][3]) << 32 : 0);
+                begin = begin_of(record[k]);
                 vertex = end[k];
                 parent = ids[k].vertex;
             }

@@ -7,13 +7,22 @@
 // that the minimum of a level's offers is the smallest. `distance` i32 (searches, vertices) is not written if
 // `hops` is 0.
 //
-// Contract. row_offsets i64 (vertices + 1), columns VERTEX sorted by row. masks u64 (2, vertices), found
-// VERTEX (vertices), entries: vertices + arcs / CHUNK. Block: a multiple of 32 up to 512. Grid: no more blocks
-// than run at the same time.
+// Contract. Rows ascend: row_offsets i64 (vertices + 1) and columns VERTEX, or what their layout says; `weight` is that
+// of all. masks u64 (2, vertices), found VERTEX (vertices); queue, offers and owners hold the entries of all rows.
+// Dynamic shared memory: where rows are decoded, the lists of sources/decoded.cuh. Block: a multiple of 32 up to
+// MOST_BLOCK. Grid: no more blocks than run at the same time.
 //
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
+#include "kernels/bfs/batch_claim.cuh"
+
+#if IS_COLUMNS(LAYOUT)
+#include "kernels/bfs/sources/batch_columns.cuh"
+#else
+#include "kernels/bfs/sources/batch_encoded.cuh"
+#endif
 #include "kernels/bfs/batch_push.cuh"
 #include "kernels/bfs/batch_pull.cuh"
 
@@ -22,15 +31,14 @@ constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_FIRST = 2, MOST_CHANGES = 250
 
 enum Step : u32 { COMMIT, EXPAND, PULL, REST, ENQUEUE, DONE };
 
-extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
-    search(const i64* row_offsets, const VERTEX* columns, u64* masks, i32* distance, Tree* predecessor,
-           VERTEX* found, u64* rows, u64* offers, VERTEX* owners, u64* control, u64* log, u64* arrivals,
-           u64 vertices, u64 arcs, u64 hops, u64 may_pull, u64 max_depth, double alpha, double beta,
-           const i64* sources, u64 searches) {
+extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
+    search(SOURCE_PARAMETERS, u64* masks, i32* distance, Tree* predecessor, VERTEX* found, u64* queue, u64* offers,
+           VERTEX* owners, u64* control, u64* log, u64* arrivals, u64 vertices, u64 weight, u64 hops, u64 may_pull,
+           u64 max_depth, double alpha, double beta, const i64* sources, u64 searches) {
     __shared__ VERTEX staged[MOST_BLOCK / WARP * STAGE];
     u64 full = searches < 64 ? (1ull << searches) - 1 : ~0ull;
-    Batch b{row_offsets, columns, masks, masks + vertices, distance, predecessor, found,
-            rows,        offers,  owners, control,         vertices, full,        full,    hops != 0};
+    Batch b{SOURCE, masks,  masks + vertices, distance, predecessor, found, queue,
+            offers, owners, control,          vertices, full,        full,  hops != 0};
     for (u64 v = global_thread(); v < 2 * vertices; v += global_threads()) masks[v] = 0;
     if (TREE)
         for (u64 i = global_thread(); i < searches * vertices; i += global_threads()) predecessor[i] = ~Tree(0);
@@ -62,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
         if (step == ENQUEUE) enqueue(b);
         grid_barrier(arrivals);
         count = load_relaxed(&b.control[step == EXPAND ? FOUND : VERTICES]);
-        u64 frontier_arcs = load_relaxed(&b.control[ARCS]), live = load_relaxed(&b.control[LIVE]);
+        u64 frontier_weight = load_relaxed(&b.control[WEIGHT]), live = load_relaxed(&b.control[LIVE]);
         entries = load_relaxed(&b.control[ENTRIES]);
         // The side that the step before this one used, and the step after the next will.
         if (global_thread() < CONTROL_WORDS)
@@ -93,7 +101,8 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, 2)
         else if (step == ENQUEUE)
             step = EXPAND;
         else if (step == COMMIT)
-            step = may_pull && changes < MOST_CHANGES && double(frontier_arcs) * alpha > double(arcs) ? PULL : EXPAND;
+            step = may_pull && changes < MOST_CHANGES && double(frontier_weight) * alpha > double(weight) ? PULL
+                                                                                                         : EXPAND;
         else
             step = double(count) * beta < double(vertices) ? ENQUEUE : PULL;
     }

@@ -2,33 +2,34 @@
 // barriers, and correct labels where they meet (gravel's own; the queue of arcs as in Merrill, Garland,
 // Grimshaw, PPoPP 2012, section 5.2; one resident kernel as in Luo, Wong, Hwu, DAC 2010).
 //
-// Contract. row_offsets i64 (vertices + 1), columns VERTEX (arcs), records as `make_records` leaves them.
+// Contract. Rows ascend: row_offsets i64 (vertices + 1) and columns VERTEX (arcs), or what their layout says; records as
+// `make_records` leaves them.
 // Block: a multiple of 32 up to 512. Grid: no more blocks than run at the same time. Dynamic shared memory: twice
 // `capacity` entries for each warp. hops is 1 to 64, share at most capacity, and target and wide_limit at most what
 // a block and the grid can hold; dealt holds as many entries as the grid, slots 2 * blocks words.
 // See hops.cuh and block_group.cuh for the way, wide.cuh for frontiers that are too wide for it.
 //
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
 
 #include "kernels/bfs/block_group.cuh"
 #include "kernels/bfs/wide.cuh"
 
+#if IS_COLUMNS(LAYOUT)
+#include "kernels/bfs/sources/hops_columns.cuh"
+#else
+#include "kernels/bfs/sources/hops_encoded.cuh"
+#endif
+
 extern __shared__ uint4 arena[];
 
 // Once per graph: a record for each vertex (see hops.cuh).
-extern "C" __global__ void make_records(const i64* row_offsets, const VERTEX* columns, VERTEX* records, u64 vertices,
-                                        u64 width) {
+extern "C" __global__ void make_records(RECORDS_PARAMETERS, VERTEX* records, u64 vertices, u64 width) {
+    const Rows rows = SOURCE;
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         i64 begin = row_offsets[v];
-        u64 degree = u64(row_offsets[v + 1] - begin);
-        VERTEX* record = records + v * width;
-        for (u64 k = 0; k < width; ++k) record[k] = degree <= width && k < degree ? columns[begin + k] : NO_VERTEX;
-        if (degree > width) {
-            record[1] = VERTEX(degree < LONGEST ? degree : LONGEST);
-            record[2] = VERTEX(begin);
-            if (sizeof(VERTEX) == 4) record[3] = VERTEX(u64(begin) >> 32);
-        }
+        fill_record(rows, v, begin, u64(row_offsets[v + 1] - begin), records + v * width, width);
     }
 }
 
@@ -50,14 +51,14 @@ __device__ __forceinline__ void finish(const Graph& g, u32& deepest, i64* predec
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1)
-    search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
+    search(SOURCE_PARAMETERS, i32* distance, u64* keys, i64* predecessor,
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
            u64 huge, u64 width, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
            double uneven, u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ BlockGroup group;
     __shared__ u32 deepest;
-    Graph g{row_offsets,    columns,    records,        distance,       keys,         log,
-            vertices,       logged,     u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
+    Graph g{SOURCE,         records,    distance,       keys,          log,       vertices, logged,
+            u32(max_depth), u32(ahead), u32(row_limit), u32(capacity), u32(width)};
     Meeting meeting{slots, notice, dealt, room, u32(hops), u32(calm_hops), u32(target), u32(share), u32(wide_limit), uneven};
     Wide wide{queue, listed, huge, control, arrivals, 0, 0, 1};
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
@@ -85,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
             const VERTEX* frontier = queue + wide.first;
             u32 count = u32(wide.count);
             for (u32 i = u32(global_thread()); logged && i < (count + WARP - 1) / WARP * WARP; i += u32(global_threads()))
-                count_arcs(g, depth, i < count ? u64(row_offsets[frontier[i] + 1] - row_offsets[frontier[i]]) : 0);
+                count_arcs(g, depth, i < count ? degree_of(g, frontier[i]) : 0);
             if (threadIdx.x == 0) group.depth = depth;
             __syncthreads();
             Outcome outcome = width == 4

@@ -37,6 +37,7 @@ STRATEGIES = table(
         name="persistent",
         about="Searches several levels between two barriers, for deep graphs.",
         cuda="gravel.kernels.bfs.cuda.persistent:prepare",
+        encoded=True,
         counts=("cuda",),
         automatic=("cuda",),
     ),
@@ -46,6 +47,7 @@ STRATEGIES = table(
         source="Then et al., The More the Merrier, PVLDB 8(4), 2014, sections 3 and 4",
         cpu="gravel.kernels.bfs.cpu.multi_source:MultiSource",
         cuda="gravel.kernels.bfs.cuda.multi_source:MultiSource",
+        encoded=True,
     ),
     Strategy(
         name="expand_contract",

@@ -63,16 +63,10 @@ __device__ __forceinline__ void restore(const Graph& g, Wide& w, u32 depth) {
     w.count = load_relaxed(&counts[FOUND]);
 }
 
-// Claim what one row leads to, all `threads` together; this one is `thread` of them.
+__device__ __forceinline__ void take_rows(const Graph& g, VERTEX vertex, i64 begin, u32 degree, VERTEX* found, u64* tail,
+                                          u32 depth);
 __device__ __forceinline__ void take_row(const Graph& g, VERTEX owner, u64 thread, u64 threads, VERTEX* found, u64* tail,
-                                         u32 depth) {
-    i64 begin = g.row_offsets[owner], end = g.row_offsets[owner + 1];
-    for (i64 base = begin + i64(thread - lane_id()); base < end; base += i64(threads)) {
-        bool valid = base + lane_id() < end;
-        VERTEX vertex = valid ? g.columns[base + lane_id()] : VERTEX(0);
-        append(found, tail, valid && claim_new(g, vertex, owner, depth), vertex);
-    }
-}
+                                         u32 depth);
 
 __device__ __forceinline__ void widen(const Graph& g, Wide& w, u32 depth) {
     u64* counts = begin_step(w);
@@ -80,24 +74,13 @@ __device__ __forceinline__ void widen(const Graph& g, Wide& w, u32 depth) {
     for (u64 base = global_thread() - lane_id(); base < w.count; base += global_threads()) {
         bool valid = base + lane_id() < w.count;
         VERTEX vertex = valid ? w.queue[w.first + base + lane_id()] : VERTEX(0);
-        i64 begin = valid ? g.row_offsets[vertex] : 0;
-        u64 degree = valid ? u64(g.row_offsets[vertex + 1] - begin) : 0;
+        i64 begin;
+        u64 degree;
+        read_row(g, vertex, valid, begin, degree);
         if (g.logged) count_arcs(g, depth - 1, degree);
         append(w.listed, &counts[LISTED], degree > LONG_ROW && degree <= HUGE_ROW, vertex);
         append(w.listed + w.huge, &counts[HUGE], degree > HUGE_ROW, vertex);
-        u32 mine = degree > LONG_ROW ? 0 : u32(degree), upto = warp_inclusive_sum(mine);
-        u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1);
-        for (u32 k0 = 0; k0 < total; k0 += WARP) {
-            u32 k = k0 + lane_id(), from = 0;
-#pragma unroll
-            for (u32 step = WARP / 2; step; step /= 2)
-                if (k >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
-            u32 before = __shfl_sync(ALL_LANES, upto - mine, from);
-            i64 row = __shfl_sync(ALL_LANES, begin, from);
-            VERTEX owner = __shfl_sync(ALL_LANES, vertex, from);
-            VERTEX end = k < total ? g.columns[row + (k - before)] : VERTEX(0);
-            append(found, &counts[FOUND], k < total && claim_new(g, end, owner, depth), end);
-        }
+        take_rows(g, vertex, begin, degree > LONG_ROW ? 0 : u32(degree), found, &counts[FOUND], depth);
     }
     grid_barrier(w.arrivals);
     u64 rows = load_relaxed(&counts[LISTED]), huge = load_relaxed(&counts[HUGE]);

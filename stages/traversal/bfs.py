@@ -169,7 +169,7 @@ def prepare_search(
             constants["batch"] = batch
         given |= {"strategy": choice} | _planned(graph) | constants
         if graph.rows is not None:
-            return bfs.prepare_rows(graph.rows, **given), notes
+            return bfs.prepare_rows(graph.rows, statistics=statistics, **given), notes
         search = bfs.prepare(graph.row_offsets, graph.columns, statistics=statistics, **given)
     except ValueError as error:
         raise StageError(str(error)) from None

@@ -122,13 +122,14 @@ def _search(parameters: TraverseParameters, graph: Extent, stream: int | None) -
     width = width_of(n)
     labels = device_label_bytes(parameters, width)
     if parameters.algorithm == "bfs":
+        logged = LOG_BYTES if parameters.statistics else 0
+        batch = batch_of(parameters)
         if stream is not None:
-            return encoded_search_bytes(n, m, stream, width=width, labels=labels)
+            sizes = {"width": width, "labels": labels, "batch": batch}
+            return encoded_search_bytes(parameters.strategy, n, m, stream, **sizes) + logged
         tree = parameters.output != "distance"
-        taken = search_bytes(
-            parameters.strategy, n, m, width=width, labels=labels, tree=tree, batch=batch_of(parameters)
-        )
-        return taken + (LOG_BYTES if parameters.statistics else 0)
+        taken = search_bytes(parameters.strategy, n, m, width=width, labels=labels, tree=tree, batch=batch)
+        return taken + logged
     # Labels, roots of tiles, long rows, and bits of who is alone.
     taken = width * (n + n // 8 + m // 4096) + n // 8 + SMALL_BYTES
     if stream is not None:
@@ -194,12 +195,26 @@ def search_bytes(
     return beside + width * n
 
 
-def encoded_search_bytes(vertices: int, arcs: int, stream: int, *, width: int, labels: int) -> int:
-    """Count what a search of encoded rows takes beside them: `gravel.kernels.bfs.cuda.search`."""
+def encoded_search_bytes(
+    strategy: str, vertices: int, arcs: int, stream: int, *, width: int, labels: int, batch: int = 1
+) -> int:
+    """Count what a search of encoded rows takes beside them; parameters as for `search_bytes`."""
+    n = vertices
     # Entries of a row's units, and checkpoints of the units; the rest is as for columns.
-    units = 8 * vertices + stream // 8
-    behind = min(PLANES * PLANE_HEADS * width * vertices, width * arcs // 2)
-    return (labels + 2 * width) * vertices + behind + vertices // 2 + units + SMALL_BYTES
+    units = 8 * n + stream // 8
+    if strategy == "multi_source":
+        return batch * labels * n + (16 + width) * n + 2 * units + SMALL_BYTES
+    if strategy == "persistent":
+        # While records are made, rows are counted.
+        checkpoints = width * (stream // UNIT_BYTES)
+        return (
+            (labels + RECORD_HEADS * width + COUNTING_BYTES) * n
+            + checkpoints
+            + PERSISTENT_BYTES
+            + SMALL_BYTES
+        )
+    behind = min(PLANES * PLANE_HEADS * width * n, width * arcs // 2)
+    return (labels + 2 * width) * n + behind + n // 2 + units + SMALL_BYTES
 
 
 def ordering_bytes(vertices: int, arcs: int, *, width: int) -> int:

@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.compressed kron22 kron24 uniform cnr-2000.graph-txt --layouts varint,blocks
 
-A graph is a name or a file as `tests.benchmarks.deep` takes it. Columns are searched by
-`direction_optimizing`, rows by that of `gravel.kernels.bfs.prepare_rows` (`--strategies`). Every search of
-rows is compared with the search of columns, distances and predecessors. Times are medians over sources of
+A graph is a name or a file as `tests.benchmarks.deep` takes it. Rows are searched by the strategies that
+`--strategies` names, columns by these and by `direction_optimizing`. Every search of rows is compared with
+the search of columns, distances and predecessors. Times are medians over sources of
 CUDA events around the launch. Bits per arc count the stream, in brackets with the offsets of rows.
 """
 
@@ -78,8 +78,10 @@ def measure(name: str, arrays: tuple[Any, Any], chosen: argparse.Namespace) -> N
     print(f"{name}: {len(arrays[0]) - 1} vertices, {arcs} arcs, {len(sources)} sources", flush=True)
     expected = Expected(arrays, sources)
     plain = {}
+    strategies = chosen.strategies.split(",")
+    beside = ["direction_optimizing", *strategies, *(["auto"] if chosen.auto else [])]
     for output in ("distance", "both"):
-        for strategy in ("direction_optimizing", *(["auto"] if chosen.auto else [])):
+        for strategy in dict.fromkeys(beside):
             search = prepare(*arrays, symmetric=True, strategy=strategy, output=output)
             plain[output, strategy] = median_of(search, sources)
             print(
@@ -92,11 +94,11 @@ def measure(name: str, arrays: tuple[Any, Any], chosen: argparse.Namespace) -> N
         rows = encode(layout, *arrays)
         body = rows.arrays["column_indices" if layout == "csr" else "stream"]
         bits = f"{8 * body.nbytes / arcs:.2f} ({8 * rows.nbytes / arcs:.2f})"
-        for strategy in chosen.strategies.split(","):
+        for strategy in strategies:
             for output in ("distance", "both"):
                 search = prepare_rows(rows, symmetric=True, strategy=strategy, output=output)
                 taken = median_of(search, sources, expected.check)
-                ratio = taken / plain[output, "direction_optimizing"]
+                ratio = taken / plain[output, strategy]
                 print(
                     f"  {layout:10} {strategy:21} {output:9} {taken:8.3f} ms, {ratio:5.2f} x columns "
                     f"(goal {GOAL}), {bits} bits/arc, prepare {search.prepare_milliseconds:.0f} ms",

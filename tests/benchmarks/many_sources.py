@@ -6,8 +6,8 @@
 Graphs are named as in `tests.benchmarks.gpu`. Times are medians of repeated batches: on a GPU by events,
 which count the launches between levels, on a CPU by the clock. Some sources of each batch are checked against
 a search of their own. "as if" is what the levels that pulled would have read had no row ended early: 4 bytes
-of a column and a row of bits for each arc of the graph, over the time of the whole batch. Other libraries are
-in `tests.benchmarks.measures`.
+of a column and a row of bits for each arc of the graph, over the time of the whole batch. `--layouts` has
+`multi_source` search encoded rows, too. Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import Any
 import numpy
 
 from gravel.kernels.bfs import prepare as prepare_search
+from gravel.kernels.bfs import prepare_rows
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.layouts import encode
 from gravel.kernels.strategy import backend_of
 
 CHECKED = 6
@@ -147,10 +149,22 @@ def measure_words(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) 
     """Time the strategy that labels all vertices for 64 sources."""
     degrees = numpy.diff(rows[0] if chosen.backend == "cpu" else rows[0].get())
     sources = numpy.random.default_rng(64).permutation(numpy.flatnonzero(degrees))[:64].tolist()
-    search: Any = prepare_search(*rows, symmetric=True, strategy="multi_source", output="distance")
-    times = [search.run_many(sources).milliseconds for _ in range(1 + chosen.repeats)]
-    batch = statistics.median(times[1:])
-    print(f"{name:>10}    64 sources {batch / 64:9.4f} ms each, with labels (multi_source)", flush=True)
+    plain = None
+    for layout in ("csr", *chosen.layouts):
+        for output in ("distance", "both"):
+            given: Any = {"symmetric": True, "strategy": "multi_source", "output": output}
+            search: Any = prepare_rows(encode(layout, *rows), **given)
+            batches = [search.run_many(sources) for _ in range(1 + chosen.repeats)]
+            batch = statistics.median(each.milliseconds for each in batches[1:])
+            if plain is None and output == "distance":
+                plain = batches[-1].distance.copy()
+            same = bool((plain == batches[-1].distance).all())
+            print(
+                f"{name:>10}    64 sources {batch / 64:9.4f} ms each, labels {output}, rows {layout}"
+                f"{'' if same else ': DISTANCES DIFFER'} (multi_source)",
+                flush=True,
+            )
+            del search, batches
 
 
 def main() -> None:
@@ -159,6 +173,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, nargs="+", default=[64, 256, 1024])
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--layouts", nargs="*", default=[], help="of rows that multi_source decodes, too")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--vertices", action="store_true", help="sums for each vertex as well")
     parser.add_argument("--levels", action="store_true", help="print the levels of the last batch")

@@ -14,6 +14,8 @@ from tests.emulation import (
     test_components_passes,
     test_components_rows,
     test_components_rows_streamed,
+    test_multi_source,
+    test_persistent_rows,
     test_ranks_encoded,
 )
 from tests.kernels.backwards import registered
@@ -43,6 +45,24 @@ class TestSearches:
         for csr in [*small, fast_csr(rmat(8, 8), symmetric=True)]:
             for output in ("both", "distance"):
                 test_bfs_rows.search(csr, layout, output, strategy=strategy)
+
+
+class TestOtherSearches:
+    """Rows in device memory, of deep graphs and from many sources."""
+
+    @pytest.fixture(autouse=True)
+    def on_cpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        inspect.unwrap(test_persistent_rows.on_cpu)(monkeypatch)
+        inspect.unwrap(test_multi_source.on_cpu)(monkeypatch)
+
+    def test_deep(self, layout: str) -> None:
+        test_persistent_rows.search(csr_of("grid_13x17", True, numpy.uint32), layout, "both")
+        test_persistent_rows.search(test_persistent_rows.caterpillar(200, 300), layout, "both", target=64)
+
+    def test_batch(self, layout: str) -> None:
+        for csr in (fast_csr(rmat(8, 8), symmetric=True), test_multi_source.hub_of_units()):
+            for constants in ({}, {"alpha": 1e9, "beta": 1e9}):
+                test_multi_source.search(csr, layout, "both", **constants)
 
 
 class TestSearchesOfHostRows:

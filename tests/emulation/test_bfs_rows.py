@@ -25,7 +25,8 @@ def on_cpu(monkeypatch) -> None:
     monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)
     for name, stand_in in {
         "cuda.row_sources.load": strict_cupy.load,
-        "cuda.row_sources.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.kernel_rows.load": strict_cupy.load,
+        "cuda.kernel_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
         "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,

@@ -58,6 +58,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
         ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
+        ("LISTED - MOST_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
     ],
     f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE")],
     f"{BFS}/persistent.cu": [

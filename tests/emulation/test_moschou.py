@@ -53,7 +53,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
         "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
     )
     for name, stand_in in {
-        "cuda.row_sources.resident_blocks": lambda *_: grid_kernels.BLOCKS,
+        "cuda.kernel_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
         "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,
         "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,

@@ -8,11 +8,13 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.cuda import multi_source
+from gravel.kernels.bfs.cuda import kernel_rows, multi_source
+from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_multi_source import check_batch
+from tests.zoo import ZooGraph
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -23,32 +25,58 @@ WAYS: list[dict[str, Any]] = [{}, {"alpha": 1e9, "beta": 1e9}, {"alpha": 1e-9}]
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_graph.install(monkeypatch)
-    monkeypatch.setattr(multi_source, "load", strict_cupy.load)
-    monkeypatch.setattr(multi_source, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
+    strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
+    for module in (multi_source, kernel_rows):
+        monkeypatch.setattr(module, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
     monkeypatch.setattr(multi_source, "event_milliseconds", lambda work: work() or 1.0)
 
 
-def search(csr: Any, output: str, symmetric: bool, **constants: Any) -> None:
-    placed = [strict_cupy.on_device(array) for array in csr]
-    made = multi_source.MultiSource(*placed, output=output, symmetric=symmetric, block=64, **constants)
+def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **constants: Any) -> None:
+    rows = encode(layout, *csr)
+    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
+    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    made = multi_source.MultiSource(placed, output=output, symmetric=symmetric, block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]
     check_batch(made, csr, sources, output=output)
     check(made.run(sources[0]), csr, sources[0], output)
 
 
+def hub_of_units() -> Any:
+    """Rows of several units, and a hub beside them that few of its neighbours reach."""
+    random = numpy.random.default_rng(3)
+    ends = numpy.concatenate([random.choice(1500, 1200, replace=False), numpy.arange(300, 900)])
+    starts = numpy.repeat([1498, 1499], [1200, 600])
+    return fast_csr(
+        ZooGraph("hubs", 1500, starts.astype(numpy.uint32), ends.astype(numpy.uint32)), symmetric=True
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("constants", WAYS, ids=str)
 @pytest.mark.parametrize("output", ["distance", "both"])
-def test_every_source_has_its_own_labels(output: str, constants: dict[str, Any]) -> None:
+def test_every_source_has_its_own_labels(output: str, constants: dict[str, Any], layout: str) -> None:
     skewed = fast_csr(rmat(8, 8), symmetric=True)
-    for csr in (*(csr_of(name, True) for name in SMALL), skewed):
-        search(csr, output, True, **constants)
+    for csr in (*(csr_of(name, True) for name in SMALL), skewed, hub_of_units()):
+        search(csr, layout, output, **constants)
 
 
-def test_directed_graphs_and_wide_vertices() -> None:
-    search(fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64), "both", False)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_directed_graphs_and_wide_vertices(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+    directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
+    search(directed, layout, "both", symmetric=False)
+    wide = fast_csr(rmat(7, 8), symmetric=True, index=numpy.uint64)
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
+    for constants in WAYS:
+        search(wide, layout, "both", **constants)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_wide_predecessors(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
+    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor")
 
 
 def test_a_depth_below_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="max_depth is -1; it must be 0 or more"):
-        search(csr_of("one_edge", True), "both", True, max_depth=-1)
+        search(csr_of("one_edge", True), "csr", "both", max_depth=-1)

@@ -53,7 +53,15 @@ def install(patch: pytest.MonkeyPatch) -> None:
     fake.cuda.alloc_pinned_memory = lambda size: numpy.zeros(size, numpy.uint8).view(Pinned)
     fake.cuda.runtime = types.SimpleNamespace(memcpyAsync=_copy, memcpyDeviceToHost=2)
     patch.setitem(sys.modules, "cupy", fake)
-    for module in ("cooperative", "flex", "persistent", "host_rows", "kept_lines", "row_sources"):
+    for module in (
+        "cooperative",
+        "flex",
+        "persistent",
+        "host_rows",
+        "kept_lines",
+        "row_sources",
+        "kernel_rows",
+    ):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.load", strict_cupy.load)
     for module in ("cooperative", "flex", "host_rows"):
         patch.setattr(f"gravel.kernels.bfs.cuda.{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)

@@ -228,9 +228,12 @@ def test_block_sizes(strategy, layout, backend) -> None:
         return
     csr = csr_of("star_300", True)
     legal = [block for block in BLOCKS if takes(csr, strategy, layout, backend, block)]
-    # As the kernels' launch bounds say.
-    most = 256 if strategy == "host_rows" else 1024 if layout == "csr" else 768
-    assert legal == [block for block in BLOCKS if block <= most]
+    # As the kernels' launch bounds say, and those of what each searches with.
+    most = {"host_rows": 256, "persistent": 512, "multi_source": 512}
+    least = 64 if strategy == "multi_source" else 32
+    assert legal == [
+        block for block in BLOCKS if least <= block <= most.get(strategy, 1024 if layout == "csr" else 768)
+    ]
     for block in legal:
         search_all(csr, strategy, layout, backend, symmetric=True, output="both", block=block)
     for block in (0, 33, 100, 2048):

@@ -3,7 +3,10 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs import BatchSearch, prepare
+from gravel.kernels.bfs import BatchSearch, prepare, prepare_rows
+from gravel.kernels.layouts import encode
+from gravel.kernels.layouts.registry import encoded_layouts
+from tests.kernels.conformance import hubs
 from tests.kernels.cuda_case import fast_csr, on_device, rmat, smallest_predecessors
 from tests.zoo import scipy_distances, zoo
 
@@ -70,6 +73,20 @@ def test_a_batch_of_any_size(backend, output, symmetric) -> None:
 
 
 @pytest.mark.parametrize("backend", ON)
+@pytest.mark.parametrize("layout", encoded_layouts())
+@pytest.mark.parametrize("output", ["both", "distance", "predecessor"])
+def test_encoded_rows(backend, layout, output) -> None:
+    for graph in GRAPHS:
+        for symmetric in (True, False):
+            csr = graph.csr(symmetric=symmetric)
+            rows = encode(layout, *place(backend, *csr))
+            search = prepare_rows(rows, strategy="multi_source", output=output, symmetric=symmetric)
+            assert isinstance(search, BatchSearch)
+            for count in (64, 3):
+                check_batch(search, csr, sources_of(graph.vertex_count, count), output=output)
+
+
+@pytest.mark.parametrize("backend", ON)
 @pytest.mark.parametrize("max_depth", [0, 1, 3])
 def test_depth_is_bounded(backend, max_depth) -> None:
     for graph in GRAPHS:
@@ -124,6 +141,22 @@ def test_directions_change_nothing(monkeypatch, tuning, output, index) -> None:
                 **TUNINGS[tuning],
             )
             check_batch(search, csr, sources_of(graph.vertex_count, 33), output=output)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", encoded_layouts())
+@pytest.mark.parametrize("tuning", TUNINGS)
+@pytest.mark.parametrize("output", ["both", "distance"])
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_directions_change_nothing_on_encoded_rows(monkeypatch, tuning, output, index, layout) -> None:
+    for graph in (rmat(13), hubs()):
+        csr = fast_csr(graph, symmetric=True, index=index)
+        rows = encode(layout, *on_device(*csr))
+        for narrow in (1, 1 << 31):
+            monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
+            constants = {"output": output, **TUNINGS[tuning]}
+            search = prepare_rows(rows, strategy="multi_source", symmetric=True, **constants)
+            check_batch(search, csr, sources_of(len(csr[0]) - 1, 33), output=output)
 
 
 @pytest.mark.gpu

@@ -3,7 +3,11 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs import prepare, prepare_rows
+from gravel.kernels.layouts import encode
+from gravel.kernels.layouts.registry import encoded_layouts
+from tests.kernels.conformance import check as check_result
+from tests.kernels.conformance import sources_of
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.kernels.test_cuda_bfs import check
 from tests.zoo import ZooGraph
@@ -47,6 +51,15 @@ def scattered_grid(side: int) -> ZooGraph:
     )
 
 
+def hubs_and_leaves() -> ZooGraph:
+    """Hubs whose rows a warp, a block and the whole grid read."""
+    hubs = [(0, 300_000), (1, 140_000), (2, 130_000), (3, 20_000), (4, 2_000)]
+    random = numpy.random.default_rng(4)
+    source = numpy.concatenate([numpy.full(degree, hub) for hub, degree in hubs])
+    target = numpy.concatenate([random.choice(400_000, degree, replace=False) for _, degree in hubs])
+    return ZooGraph("hubs", 400_000, source.astype(numpy.uint32), target.astype(numpy.uint32))
+
+
 LARGE = [lattice(24), scattered_grid(150), rmat(13)]
 
 
@@ -74,6 +87,27 @@ def test_wide_vertices_and_predecessors(monkeypatch, index, narrow, width) -> No
         options = {"index": index, "width": width, "target": 32}
         check(graph, "persistent", symmetric=False, **options)
         check(graph, "persistent", symmetric=True, output="distance", **options)
+
+
+@pytest.mark.parametrize("layout", encoded_layouts())
+@pytest.mark.parametrize("tuning", TUNINGS)
+@pytest.mark.parametrize("output", ["distance", "both"])
+def test_encoded_rows(output, tuning, layout) -> None:
+    for graph in (*LARGE, hubs_and_leaves()):
+        csr = fast_csr(graph, symmetric=True)
+        rows = encode(layout, *on_device(*csr))
+        constants = {"output": output, **TUNINGS[tuning]}
+        search = prepare_rows(rows, strategy="persistent", symmetric=True, **constants)
+        for source in sources_of(graph.vertex_count, 2):
+            check_result(search.run(source), csr, source, output)
+
+
+@pytest.mark.parametrize("layout", encoded_layouts())
+def test_arcs_of_encoded_rows_are_counted(layout) -> None:
+    csr = fast_csr(LARGE[1], symmetric=True)
+    rows = encode(layout, *on_device(*csr))
+    search = prepare_rows(rows, strategy="persistent", symmetric=True, statistics=True)
+    check_result(search.run(5), csr, 5, "both", statistics=True)
 
 
 @pytest.mark.parametrize("max_depth", [0, 1, 2, 7, 40])
@@ -108,11 +142,7 @@ def test_a_lone_warp_does_nothing_twice() -> None:
 
 @pytest.mark.parametrize("tuning", ["default", "never_narrow"])
 def test_rows_for_a_block_and_for_the_whole_grid(tuning) -> None:
-    hubs = [(0, 300_000), (1, 140_000), (2, 130_000), (3, 20_000), (4, 2_000)]
-    random = numpy.random.default_rng(4)
-    source = numpy.concatenate([numpy.full(degree, hub) for hub, degree in hubs])
-    target = numpy.concatenate([random.choice(400_000, degree, replace=False) for _, degree in hubs])
-    graph = ZooGraph("hubs", 400_000, source.astype(numpy.uint32), target.astype(numpy.uint32))
+    graph = hubs_and_leaves()
     for symmetric in (True, False):
         check(graph, "persistent", symmetric=symmetric, **TUNINGS[tuning])
 

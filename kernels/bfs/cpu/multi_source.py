@@ -16,6 +16,8 @@ from gravel.kernels.bfs.asked import depth_limit, predecessor_dtype
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.spans import readable, span, values_of
 
 MOST_SEARCHES = 64
 
@@ -24,10 +26,11 @@ _ONE = numpy.uint64(1)
 
 
 class MultiSource:
-    """A CSR graph made ready: the words of its vertices, two queues and the labels of a batch.
+    """Rows made ready: the words of their vertices, two queues and the labels of a batch.
 
-    `batch` is how many searches may run at once, 1 to 64; the others are as for `gravel.kernels.bfs.prepare`,
-    of which `symmetric` does not matter. Raises ValueError for a batch or a depth that cannot be.
+    `batch` is how many searches may run at once, 1 to 64; the others are as for
+    `gravel.kernels.bfs.prepare_rows`, of which `symmetric` does not matter. Raises ValueError for a batch or
+    a depth that cannot be.
     """
 
     strategy = "multi_source"
@@ -35,8 +38,7 @@ class MultiSource:
 
     def __init__(
         self,
-        row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
+        rows: EncodedRows,
         *,
         output: str = "both",
         symmetric: bool = False,
@@ -47,18 +49,20 @@ class MultiSource:
         self._max_depth = depth_limit(max_depth)
         if not 1 <= batch <= MOST_SEARCHES:
             raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
-        n = self.vertices = len(row_offsets) - 1
+        row_offsets, columns = readable(rows)
+        n, index = rows.vertex_count, numpy.dtype(rows.dtype)
+        self.vertices = n
         self.batch = batch
         self._distance = numpy.empty((batch if output != "predecessor" else 0, n), numpy.int32)
         self._predecessor = numpy.empty((batch if output != "distance" else 0, n), predecessor_dtype(n))
         self._arrays = (
             row_offsets,
-            column_indices,
+            columns,
             numpy.empty(n, numpy.uint64),
             numpy.empty(n, numpy.uint64),
             numpy.empty(n, numpy.uint64),
-            numpy.empty(n, column_indices.dtype),
-            numpy.empty(n, column_indices.dtype),
+            numpy.empty(n, index),
+            numpy.empty(n, index),
         )
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -92,7 +96,7 @@ class MultiSource:
 @serial
 def search_together(
     row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
+    columns: Any,
     seen: NDArray[Any],
     news: NDArray[Any],
     offers: NDArray[Any],
@@ -110,6 +114,7 @@ def search_together(
     predecessor is the smallest.
     """
     hops, claims = len(distance) > 0, len(predecessor) > 0
+    values = values_of(columns)
     seen[:] = _ZERO
     offers[:] = _ZERO
     distance[:] = -1
@@ -137,8 +142,9 @@ def search_together(
         end, tail = tail, 0
         for i in range(end):
             u = queue[i]
-            for k in range(row_offsets[u], row_offsets[u + _ONE]):
-                v = column_indices[k]
+            low, high = span(columns, row_offsets, u, values)
+            for k in range(low, high):
+                v = values[numpy.uint64(k)]
                 fresh = news[u] & ~seen[v]
                 if fresh == _ZERO:
                     continue

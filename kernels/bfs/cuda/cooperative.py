@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
 
 LOGGED_LEVELS = 1 << 16
 """Levels that a log has room for at first; a search with more is repeated with a longer one."""
@@ -23,16 +24,17 @@ def longer(levels: int) -> int:
 class CooperativeSearch:
     """A prepared graph for a kernel `search` of a `.cu` file; every allocation is done here.
 
-    The kernel takes, in this order: row_offsets i64, columns VERTEX, distance i32, keys u64, predecessor i64
-    (see `kernels/bfs/labels.cuh`), the strategy's own buffers and numbers, then log u64, arrivals u64 (see
-    `kernels/cuda/grid_barrier.cuh`), vertices u64, max_depth u64, logged u64 and source u64. It writes the
-    number of levels to log[0] and, if `logged` is not 0, the arcs that level i gathered to
-    log[1 + min(i, logged - 1)]; it zeroes what it adds to.
+    The kernel takes, in this order: what its rows are (of columns row_offsets i64 and columns VERTEX),
+    distance i32, keys u64, predecessor i64 (see `kernels/bfs/labels.cuh`), the strategy's own buffers and
+    numbers, then log u64, arrivals u64 (see `kernels/cuda/grid_barrier.cuh`), vertices u64, max_depth u64,
+    logged u64 and source u64. It writes the number of levels to log[0] and, if `logged` is not 0, the arcs
+    that level i gathered to log[1 + min(i, logged - 1)]; it zeroes what it adds to.
 
     Parameters
     ----------
     name : of the strategy.
     path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
+    rows : what the kernel reads.
     buffers : makes the strategy's own arguments, given the vertices, arcs, dtype of columns and TREE.
     block : threads of a block; `shared` : bytes of dynamic shared memory of a block.
     symmetric : does not matter, since rows are read in the direction of arcs alone.
@@ -49,8 +51,7 @@ class CooperativeSearch:
         self,
         name: str,
         path: str,
-        row_offsets: Any,
-        column_indices: Any,
+        rows: Columns | DecodedRows,
         *,
         output: str,
         block: int,
@@ -67,11 +68,11 @@ class CooperativeSearch:
 
         started = time.perf_counter()
         self.strategy = name
-        self.vertices = len(row_offsets) - 1
+        self._rows = rows  # which keeps the arrays alive
+        self.vertices = rows.vertices
         self.output = output
-        columns = cupy.ascontiguousarray(column_indices)
         self._labels = Labels.allocate(self.vertices, output)
-        given = {**(macros or {}), "VERTEX": vertex_macro(columns.dtype), "TREE": self._labels.tree}
+        given = {**(macros or {}), "VERTEX": rows.macros["VERTEX"], "TREE": self._labels.tree}
         self._kernel = load(path, **given).get_function("search")
         if shared:
             # The limit belongs to the kernel, which searches with other settings share.
@@ -82,12 +83,11 @@ class CooperativeSearch:
         self._launch = (self.blocks,), (block,), shared
         self._allocate_log(LOGGED_LEVELS if statistics else 0)
         self._tables = (
-            cupy.ascontiguousarray(row_offsets),
-            columns,
+            *rows.arguments,
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
-            *buffers(self.vertices, len(columns), columns.dtype, self._labels.tree),
+            *buffers(self.vertices, rows.arcs, rows.dtype, self._labels.tree),
         )
         self._numbers = (
             cupy.zeros(1, cupy.uint64),

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.kernel_rows import Columns
 from gravel.kernels.bfs.cuda.parts import (
     HISTORY,
     WARP,
@@ -135,8 +136,7 @@ def strategy_of_queues(
         search = CooperativeSearch(
             name,
             f"kernels/bfs/{name}.cu",
-            row_offsets,
-            column_indices,
+            Columns(row_offsets, column_indices),
             block=block,
             blocks=min(limits, default=None),
             shared=shared,

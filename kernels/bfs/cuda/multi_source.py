@@ -4,26 +4,48 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs.asked import depth_limit
+from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
 from gravel.kernels.bfs.cuda.labels import tree_bits
 from gravel.kernels.bfs.cuda.level_loop import level_directions
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
-from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/multi_source.cu"
 BLOCKS = (64, 128, 256, 512)
 MOST_SEARCHES = 64
-CHUNK = 128  # arcs of a queue entry, as in the kernel
+CHUNK = 128  # arcs of a queue entry of columns, as in the kernel
 CONTROL_WORDS = 3 * 48  # three copies of the kernel's
 LOG_WORDS = 256  # as in the kernel
 
 
-class MultiSource:
-    """A graph made ready: the words of its vertices, the queue and the labels of a batch on the device.
+@dataclass(frozen=True)
+class _Queue:
+    """Entries of all rows, how many of those have their vertex beside them, and what all rows weigh."""
 
-    Parameters are as in `gravel.kernels.bfs.prepare`, and these constants.
+    entries: int
+    owners: int
+    weight: int
+
+    @classmethod
+    def of(cls, rows: Columns | DecodedRows) -> _Queue:
+        if isinstance(rows, Columns):
+            entries = max(1, rows.vertices + rows.arcs // CHUNK)
+            return cls(entries, entries, rows.arcs)
+        measured = rows.measure()
+        return cls(max(1, measured.entries), 1, measured.weight)
+
+
+class MultiSource:
+    """Rows made ready: the words of their vertices, the queue and the labels of a batch on the device.
+
+    Parameters are as in `gravel.kernels.bfs.prepare_rows`, and these constants.
 
     Parameters
     ----------
@@ -31,7 +53,8 @@ class MultiSource:
         predecessors.
     alpha, beta : on a symmetric graph, go bottom-up when the arcs of all frontiers together, times alpha,
         exceed the graph's, and back when their vertices times beta are fewer than the graph's (beta as in
-        Beamer et al., SC 2012; alpha best of 1, 4 and 16 on Kronecker and uniform graphs on an H200).
+        Beamer et al., SC 2012; alpha best of 1, 4 and 16 on Kronecker and uniform graphs on an H200). Bytes
+        of encoded rows stand for arcs.
     block : threads of a block: 64, 128, 256 or 512.
 
     Raises ValueError for a batch or a block that cannot be.
@@ -43,8 +66,7 @@ class MultiSource:
 
     def __init__(
         self,
-        row_offsets: Any,
-        column_indices: Any,
+        rows: EncodedRows,
         *,
         output: str,
         symmetric: bool,
@@ -63,9 +85,7 @@ class MultiSource:
         if block not in BLOCKS:
             raise ValueError(f"block is {block}; it can be {', '.join(map(str, BLOCKS))}")
         self.batch = batch
-        self.vertices = len(row_offsets) - 1
-        columns = cupy.ascontiguousarray(column_indices)
-        n, arcs = self.vertices, len(columns)
+        self.vertices = n = rows.vertex_count
         tree = tree_bits(n, output)
         hops = output != "predecessor"
         none = cupy.empty((1, 1), cupy.int64)
@@ -73,25 +93,31 @@ class MultiSource:
         width = cupy.int32 if tree == 32 else cupy.int64
         self._predecessor = cupy.empty((batch, n), width) if tree else none
         self._outputs = hops, bool(tree)
-        self._kernel = load(SOURCE, VERTEX=vertex_macro(columns.dtype), TREE=tree).get_function("search")
-        self._launch = (resident_blocks(self._kernel, block),), (block,)
-        entries = n + arcs // CHUNK
+        self._rows = source = kernel_rows(rows)
+        queue = _Queue.of(source)
+        self._kernel = load(SOURCE, **source.macros, TREE=tree).get_function("search")
+        shared = source.lists(block)
+        if shared:
+            # The limit belongs to the kernel, which searches with other settings share.
+            most = max(shared, self._kernel.max_dynamic_shared_size_bytes)
+            self._kernel.max_dynamic_shared_size_bytes = most
+        self._launch = (resident_blocks(self._kernel, block, shared),), (block,)
+        self._shared = shared
         self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
         self._sources = cupy.zeros(MOST_SEARCHES, cupy.int64)
         self._arguments = (
-            cupy.ascontiguousarray(row_offsets),
-            columns,
+            *source.arguments,
             cupy.empty(2 * max(1, n), cupy.uint64),
             self._distance,
             self._predecessor,
-            cupy.empty(max(1, n), columns.dtype),
-            cupy.empty(max(1, entries), cupy.uint64),
-            cupy.empty(max(1, entries), cupy.uint64),
-            cupy.empty(max(1, entries), columns.dtype),
+            cupy.empty(max(1, n), source.dtype),
+            cupy.empty(queue.entries, cupy.uint64),
+            cupy.empty(queue.entries, cupy.uint64),
+            cupy.empty(queue.owners, source.dtype),
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             self._log,
             cupy.zeros(1, cupy.uint64),
-            *(numpy.uint64(number) for number in (n, arcs, hops, symmetric, depth_limit(max_depth))),
+            *(numpy.uint64(number) for number in (n, queue.weight, hops, symmetric, depth_limit(max_depth))),
             *(numpy.float64(ratio) for ratio in (alpha, beta)),
             self._sources,
         )
@@ -119,7 +145,7 @@ class MultiSource:
 
         def work() -> None:
             self._sources.set(start)
-            self._kernel(*self._launch, arguments)
+            self._kernel(*self._launch, arguments, shared_mem=self._shared)
 
         taken = event_milliseconds(work)
         distance, predecessor = (

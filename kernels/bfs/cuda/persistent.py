@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
-from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes, vertex_macro
+from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
+from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/persistent.cu"
 CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
@@ -19,8 +23,7 @@ STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
+    rows: EncodedRows,
     *,
     output: str,
     symmetric: bool,
@@ -41,10 +44,10 @@ def prepare(
     narrow_below: float = 0.25,
     patience: int = 3,
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these constants.
+    """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these constants.
 
     The defaults are best on USA-road-NE and a grid of 5000 x 5000 on an H200. `symmetric` does not matter.
-    The records take `width` columns a vertex.
+    The records take `width` columns a vertex. While they are made, encoded rows take 8 bytes a vertex more.
 
     Parameters
     ----------
@@ -74,26 +77,27 @@ def prepare(
             raise ValueError(f"{name} is {number}; it can be 1 to {MOST_HOPS}")
     if width not in (None, 4, 8):
         raise ValueError(f"width is {width}; it can be 4 or 8")
-    offsets = cupy.ascontiguousarray(row_offsets)
-    columns = cupy.ascontiguousarray(column_indices)
-    vertices, arcs = len(offsets) - 1, len(columns)
+    source = kernel_rows(rows)
+    vertices, arcs, item = source.vertices, source.arcs, source.dtype.itemsize
     if width is None:
         width = 8 if arcs > 4.5 * vertices else 4
-    entry = (width + 2) * columns.dtype.itemsize
+    entry = (width + 2) * item
     warps = block // 32
     capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry * warps)))
     target = max(1, min(target, capacity * warps))
     share = max(1, min(share, capacity))
     grid = blocks or multiprocessors()
     if ahead is None:
-        touched = vertices * (width + 1) * columns.dtype.itemsize
+        touched = vertices * (width + 1) * item
         ahead = AHEAD if touched > cupy.cuda.Device().attributes["L2CacheSize"] else 0
 
     def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
         records = cupy.empty(max(1, vertices) * width, dtype)
-        module = load(SOURCE, VERTEX=vertex_macro(dtype), TREE=tree)
-        arguments = offsets, columns, records, numpy.uint64(vertices), numpy.uint64(width)
-        run_over(module.get_function("make_records"), vertices, *arguments, most=512)
+        # Of columns the offsets are among the arguments.
+        counted = () if isinstance(source, Columns) else (source.count(),)
+        sizes = numpy.uint64(vertices), numpy.uint64(width)
+        kernel = load(SOURCE, **source.macros, TREE=tree).get_function("make_records")
+        run_over(kernel, vertices, *source.arguments, *counted, records, *sizes, most=512)
         numbers = (
             arcs // LONG_ROW + 1,
             width,
@@ -124,14 +128,14 @@ def prepare(
     search = CooperativeSearch(
         "persistent",
         SOURCE,
-        offsets,
-        columns,
+        source,
         output=output,
         max_depth=max_depth,
         block=block,
         blocks=grid,
         shared=2 * warps * capacity * entry,
         buffers=buffers,
+        macros={"LAYOUT": rows.layout},
         statistics=statistics,
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3

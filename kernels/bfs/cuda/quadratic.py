@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.kernel_rows import Columns
 from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS
 from gravel.kernels.cuda import refuse_block
 
@@ -43,8 +44,7 @@ def prepare(
     return CooperativeSearch(
         "quadratic",
         "kernels/bfs/quadratic.cu",
-        row_offsets,
-        column_indices,
+        Columns(row_offsets, column_indices),
         block=block,
         buffers=buffers,
         **asked,

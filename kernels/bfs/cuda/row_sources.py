@@ -6,37 +6,20 @@ neighbours of every vertex, which bottom-up levels look at before any row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
+from gravel.kernels.bfs.cuda.kernel_rows import DecodedRows, Measured
 from gravel.kernels.bfs.cuda.level_loop import IN_PLANE
-from gravel.kernels.cuda import load, resident_blocks, run_over, vertex_macro
-from gravel.kernels.layouts import device_rows
+from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts.registry import layout_of
-from gravel.kernels.layouts.units import with_units
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 CHUNK = 128  # arcs of a queue entry, as in sources/columns.cuh
-LISTED_BEFORE = 64  # neighbours that a warp lists beside those of a unit: expand_encoded.cuh
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Sums over all rows: queue entries, weight, and rows of more than one entry.
-
-    `last` is one more than the last vertex that has arcs, and `linked` how many vertices have.
-    """
-
-    entries: int
-    weight: int
-    hubs: int
-    last: int
-    linked: int
 
 
 class ColumnSource:
@@ -121,48 +104,31 @@ class ColumnSource:
         return closed
 
 
-class EncodedSource:
-    """Encoded rows, whose arrays lie wherever the device can read."""
+class EncodedSource(DecodedRows):
+    """Encoded rows."""
 
     SOURCE = "kernels/bfs/direction_optimizing_encoded.cu"
-    MEASURE = "kernels/bfs/measure_rows.cu"
     ENCODED = True
 
     def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, deferred_rows: bool | None) -> None:
-        import numpy
-
-        layout = layout_of(rows.layout)
         if one_lane:
-            layout.check_one_lane()
+            layout_of(rows.layout).check_one_lane()
         if deferred_rows is not None:
             raise ValueError(
                 f"deferred_rows is {deferred_rows}; it is for columns, and these rows are {rows.layout}"
             )
-        self.dtype = numpy.dtype(rows.dtype)
-        self._rows = with_units(rows, cut=not one_lane)  # which keeps the arrays alive
-        self._vertices = rows.vertex_count
-        self._macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(self.dtype)}
+        super().__init__(rows, cut=not one_lane)
         self._search = {"TREE": tree, "ONE_LANE": int(one_lane)}
-        self._listed = layout.unit_arcs + LISTED_BEFORE
-        self.arguments = device_rows(self._rows)
         self.entry_bytes = 8
         self.notes: list[str] = []
 
-    def measure(self) -> Measured:
-        """Sum up rows."""
-        return Measured(*self._measure(self._vertices, 0, None, None)[0])
-
     def load(self, *, pull: bool, planes: int) -> Any:
         """Load the search's kernel."""
-        return load(self.SOURCE, **self._macros, **self._search).get_function("search")
+        return load(self.SOURCE, **self.macros, **self._search).get_function("search")
 
     def find_degrees(self) -> bool:
         """Leave first neighbours as they are: their degrees would have to be decoded."""
         return False
-
-    def lists(self, block: int) -> int:
-        """Bytes of shared memory in which a block lists decoded neighbours."""
-        return block // 32 * self._listed * (int(self.dtype.itemsize) + 1)
 
     def owners(self, entries: int) -> tuple[Any, ...]:
         """What lies beside queue entries: nothing, since they name their vertex."""
@@ -171,17 +137,3 @@ class EncodedSource:
     def first_neighbours(self, places: int, planes: int, first: Any, behind: Any) -> Any:
         """Fill in the first two neighbours of each vertex, and `planes` of them; returns who has none."""
         return self._measure(places, planes, first, behind)[1]
-
-    def _measure(self, upto: int, planes: int, first: Any, behind: Any) -> tuple[list[int], Any]:
-        """Sum up rows; fill in first neighbours, unless None, and mark vertices without arcs below `upto`."""
-        import cupy
-        import numpy
-
-        kernel = load(self.MEASURE, **self._macros).get_function("measure_rows")
-        places = -(-max(upto, 1) // 32) * 32
-        closed, totals = cupy.empty(places // 32, cupy.uint32), cupy.zeros(5, cupy.uint64)
-        sizes = (numpy.uint64(number) for number in (self._vertices, places, planes))
-        kept = (numpy.uint64(0),) * 2 if first is None else (first, behind)
-        most = resident_blocks(kernel, 256)
-        run_over(kernel, places, *self.arguments, *sizes, *kept, closed, totals, most=most)
-        return [int(total) for total in totals.get()], closed

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
+from gravel.kernels.bfs.cuda.kernel_rows import Columns
 from gravel.kernels.cuda import refuse_block
 
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
@@ -46,8 +47,7 @@ def prepare_sliding(
     return CooperativeSearch(
         name,
         f"kernels/bfs/{name}.cu",
-        row_offsets,
-        column_indices,
+        Columns(row_offsets, column_indices),
         block=block,
         buffers=buffers,
         **asked,

@@ -1,21 +1,13 @@
-// Top-down over encoded rows: how entries of the queue are expanded.
-//
-// Light rows are decoded by a lane each, 32 side by side; other units by a warp each. Where a warp has only a few
-// light rows it decodes those too as a whole, since a lane alone takes as many steps as the row has neighbours.
-// What is decoded goes to a list in shared memory and is claimed from there, so that all lanes claim, whatever
-// the layout left them, and several look-ups of a lane overlap.
+// Top-down over encoded rows: how entries of the queue are expanded. See decoded.cuh for how they are decoded.
 
-#include "kernels/bfs/sources/encoded.cuh"
+#include "kernels/bfs/sources/decoded.cuh"
 #include "kernels/bfs/claim.cuh"
 
 #ifndef ONE_LANE
 #define ONE_LANE 0  // 1: one lane decodes each row for its warp, the baseline of Moschou's report (section 2.3)
 #endif
 
-constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
-// Decoded neighbours that a warp lists: those of a unit, and what was there before; cuda/search.py reserves as much.
-constexpr u32 LISTED = MOST_IN_UNIT + 64;
-constexpr u32 TOGETHER = 2;       // of a lane that are claimed at once
+constexpr u32 TOGETHER = 2;  // decoded neighbours of a lane that are claimed at once
 
 // Entries that a warp takes at least of a small frontier.
 __device__ __forceinline__ u32 fewest_entries(u64, u64) { return 1; }
@@ -30,54 +22,31 @@ __device__ __forceinline__ u64 queue_source(const Search& s, u64 source, u64& we
     return units;
 }
 
-// A warp's list of decoded neighbours, each with the lane that holds the vertex whose row it is from.
-struct Decoded {
-    VERTEX* vertices;
-    u8* from;  // if TREE
-    u32 count = 0;
+using Decoded = DecodedList<TREE != 0>;
 
-    __device__ __forceinline__ explicit Decoded(u64* arena) {
-        u32 warps = blockDim.x / WARP;
-        vertices = reinterpret_cast<VERTEX*>(arena) + warp_id() * LISTED;
-        from = reinterpret_cast<u8*>(reinterpret_cast<VERTEX*>(arena) + warps * LISTED) + warp_id() * LISTED;
-    }
-
-    // Add one neighbour of each lane that has one; all lanes call it.
-    __device__ __forceinline__ void add(VERTEX neighbour, bool valid, u32 lane) {
-        u32 lanes = __ballot_sync(ALL_LANES, valid);
-        u32 place = count + __popc(lanes & lanes_below());
-        if (valid && place < LISTED) {
-            vertices[place] = neighbour;
-            if (TREE) from[place] = u8(lane);
-        }
-        count += __popc(lanes);
-    }
-
-    // Claim what is listed; `owner` is this lane's.
-    template <class Sink>
-    __device__ __forceinline__ void claim_all(const Search& s, Sink& sink, VERTEX owner, u32 depth) {
-        constexpr u32 K = Sink::COUNTS_ONLY ? 2 * TOGETHER : TOGETHER;
-        u32 listed = count < LISTED ? count : LISTED;
-        count = 0;
-        __syncwarp();
+// Claim what is listed; `owner` is this lane's.
+template <class Sink>
+__device__ __forceinline__ void claim_all(const Search& s, Sink& sink, Decoded& decoded, VERTEX owner, u32 depth) {
+    constexpr u32 K = Sink::COUNTS_ONLY ? 2 * TOGETHER : TOGETHER;
+    u32 listed = decoded.take();
+    __syncwarp();
 #pragma unroll 1
-        for (u32 first = 0; first < listed; first += K * WARP) {
-            VERTEX vertex[K], owners[K];
-            bool live[K];
+    for (u32 first = 0; first < listed; first += K * WARP) {
+        VERTEX vertex[K], owners[K];
+        bool live[K];
 #pragma unroll
-            for (u32 k = 0; k < K; ++k) {
-                u32 place = first + k * WARP + lane_id();
-                live[k] = place < listed;
-                vertex[k] = live[k] ? vertices[place] : VERTEX(0);
-                owners[k] = TREE ? __shfl_sync(ALL_LANES, owner, live[k] ? from[place] : 0) : VERTEX(0);
-            }
-            claim<K>(s, sink, vertex, live, owners, depth);
+        for (u32 k = 0; k < K; ++k) {
+            u32 place = first + k * WARP + lane_id();
+            live[k] = place < listed;
+            vertex[k] = live[k] ? decoded.vertices[place] : VERTEX(0);
+            owners[k] = TREE ? __shfl_sync(ALL_LANES, owner, live[k] ? decoded.from[place] : 0) : VERTEX(0);
         }
-        __syncwarp();
+        claim<K>(s, sink, vertex, live, owners, depth);
     }
-};
+    __syncwarp();
+}
 
-// Shared memory behind the lists of a block; the words that those take are in cuda/search.py too.
+// Shared memory behind the lists of a block; cuda/kernel_rows.py reserves as much.
 __device__ __forceinline__ u64* behind_decoded(u64* arena) {
     return arena + blockDim.x / WARP * LISTED * (sizeof(VERTEX) + 1) / sizeof(u64);
 }
@@ -99,7 +68,7 @@ __device__ __forceinline__ void expand_by_one_lane(const Search& s, Sink& sink, 
         }
         decoded.add(mine, lane_id() < count, from);
         more = count == WARP;
-        if (decoded.count + WARP > LISTED) decoded.claim_all(s, sink, owner, depth);
+        if (decoded.count + WARP > LISTED) claim_all(s, sink, decoded, owner, depth);
     }
 }
 
@@ -115,35 +84,8 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded& dec
             u32 from = __ffs(rows) - 1;
             expand_by_one_lane(s, sink, decoded, __shfl_sync(ALL_LANES, owner, from), from, owner, depth);
         }
-        decoded.claim_all(s, sink, owner, depth);
+        claim_all(s, sink, decoded, owner, depth);
         return;
     }
-    bool light = valid && unit == WHOLE_ROW;
-    bool alone = __popc(__ballot_sync(ALL_LANES, light)) >= SIDE_BY_SIDE;
-    if (light) unit = 0;
-    bool more = light && alone;
-    u32 whole = __ballot_sync(ALL_LANES, valid && !more);
-    Cursor cursor{};
-    if (more) cursor = open_row(s.rows, owner);
-    // One loop, so that there is one place where neighbours are claimed.
-#pragma unroll 1
-    while (whole || alone) {
-        if (whole) {
-            u32 from = __ffs(whole) - 1;
-            whole &= whole - 1;
-            visit_unit(s.rows, __shfl_sync(ALL_LANES, owner, from), __shfl_sync(ALL_LANES, unit, from),
-                       [&](VERTEX neighbour, bool there) {
-                           decoded.add(neighbour, there, from);
-                           return true;
-                       });
-        } else {
-            do {
-                VERTEX neighbour = VERTEX(0);
-                more = more && next_neighbour(s.rows, cursor, neighbour);
-                decoded.add(neighbour, more, lane_id());
-                alone = __any_sync(ALL_LANES, more);
-            } while (alone && decoded.count + WARP <= LISTED);
-        }
-        if (decoded.count > LISTED - MOST_IN_UNIT || !(whole || alone)) decoded.claim_all(s, sink, owner, depth);
-    }
+    decode_entries(s.rows, decoded, valid, owner, unit, [&] { claim_all(s, sink, decoded, owner, depth); });
 }

@@ -3,6 +3,7 @@
 
 #define VERTEX u32
 #define TREE 0
+#define LAYOUT csr
 // KERNEL
 
 #include "tests/emulation/litmus/square.hpp"
