@@ -80,11 +80,7 @@ def prepare(
 
 
 def prepare_rows(
-    rows: EncodedRows,
-    *,
-    strategy: str | Choice = "auto",
-    symmetric: bool,
-    **options: Any,
+    rows: EncodedRows, *, strategy: str | Choice = "auto", symmetric: bool, **options: Any
 ) -> Search:
     """Make rows ready for searches with one strategy, as they are stored.
 

@@ -31,9 +31,7 @@ def directions_of(labels: Sequence[Any]) -> tuple[str, ...]:
 
 
 def put_together(
-    labels: Sequence[Any],
-    distance: NDArray[Any] | None,
-    predecessor: NDArray[Any] | None,
+    labels: Sequence[Any], distance: NDArray[Any] | None, predecessor: NDArray[Any] | None
 ) -> None:
     """Write the ranks' labels into arrays of all vertices."""
     ranks = len(labels)
@@ -88,10 +86,7 @@ class PartitionSearch(LockStepSearch):
     reason = "the graph is partitioned by degree separation"
 
     def __init__(
-        self,
-        graph: PartitionedGraph,
-        asked: Asked = Asked(),
-        options: SearchOptions = SearchOptions(),
+        self, graph: PartitionedGraph, asked: Asked = Asked(), options: SearchOptions = SearchOptions()
     ) -> None:
         facts = graph.delegates, graph.vertex_count, graph.ranks
         super().__init__(graph, asked, lambda part: RankSearch(part, *facts, asked, options))

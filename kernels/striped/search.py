@@ -26,10 +26,7 @@ class StripedSearch(LockStepSearch):
     reason = "the graph is striped over ranks"
 
     def __init__(
-        self,
-        graph: PartitionedGraph,
-        asked: Asked = Asked(),
-        options: StripedOptions = StripedOptions(),
+        self, graph: PartitionedGraph, asked: Asked = Asked(), options: StripedOptions = StripedOptions()
     ) -> None:
         check_stripes(graph)
         facts = graph.vertex_count, graph.ranks

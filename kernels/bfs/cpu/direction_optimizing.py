@@ -8,12 +8,7 @@ from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
-    rows: EncodedRows,
-    asked: Asked,
-    *,
-    alpha: int = 15,
-    beta: int = 18,
-    serial_below: int = 4096,
+    rows: EncodedRows, asked: Asked, *, alpha: int = 15, beta: int = 18, serial_below: int = 4096
 ) -> CPUSearch:
     """Make a symmetric CSR graph ready for direction-optimising searches, its rows in any layout.
 

@@ -35,13 +35,7 @@ class MultiSource:
     strategy = "multi_source"
     reason = ""
 
-    def __init__(
-        self,
-        rows: EncodedRows,
-        asked: Asked,
-        *,
-        batch: int = MOST_SEARCHES,
-    ) -> None:
+    def __init__(self, rows: EncodedRows, asked: Asked, *, batch: int = MOST_SEARCHES) -> None:
         started = time.perf_counter()
         self._max_depth = asked.depth
         if not 1 <= batch <= MOST_SEARCHES:

@@ -25,12 +25,7 @@ class SerialSearch:
     strategy = "serial"
     reason = ""
 
-    def __init__(
-        self,
-        row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
-        asked: Asked,
-    ) -> None:
+    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], asked: Asked) -> None:
         started = time.perf_counter()
         self._asked = asked
         n = self._vertices = len(row_offsets) - 1

@@ -43,12 +43,7 @@ class StreamedSearch:
     reason = ""
 
     def __init__(
-        self,
-        rows: EncodedRows,
-        asked: Asked,
-        *,
-        buffer_bytes: int = BUFFER_BYTES,
-        buffers: int = BUFFERS,
+        self, rows: EncodedRows, asked: Asked, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
     ) -> None:
         started = time.perf_counter()
         self._asked = asked

@@ -8,11 +8,7 @@ from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
-    rows: EncodedRows,
-    asked: Asked,
-    *,
-    serial_below: int = 4096,
-    threads: int | None = None,
+    rows: EncodedRows, asked: Asked, *, serial_below: int = 4096, threads: int | None = None
 ) -> CPUSearch:
     """Make a CSR graph ready for top-down searches along its arcs.
 

@@ -10,12 +10,7 @@ from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    asked: Asked,
-    *,
-    threshold: int = 32,
-    block: int = 256,
+    row_offsets: Any, column_indices: Any, asked: Asked, *, threshold: int = 32, block: int = 256
 ) -> CooperativeSearch:
     """Make a graph ready.
 

@@ -12,12 +12,7 @@ PROGRESS_WORDS = 3
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    asked: Asked,
-    *,
-    one_block: int | None = None,
-    block: int = 512,
+    row_offsets: Any, column_indices: Any, asked: Asked, *, one_block: int | None = None, block: int = 512
 ) -> CooperativeSearch:
     """Make a graph ready.
 

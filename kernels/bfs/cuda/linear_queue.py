@@ -9,13 +9,7 @@ from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
-def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    asked: Asked,
-    *,
-    block: int = 256,
-) -> CooperativeSearch:
+def prepare(row_offsets: Any, column_indices: Any, asked: Asked, *, block: int = 256) -> CooperativeSearch:
     """Make a graph ready.
 
     `block` is a multiple of 32 up to 1024 threads. Raises ValueError for an unfit block.

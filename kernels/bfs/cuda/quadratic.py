@@ -14,12 +14,7 @@ MAPPINGS = ("thread", "warp")
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    asked: Asked,
-    *,
-    mapping: str = "thread",
-    block: int = 256,
+    row_offsets: Any, column_indices: Any, asked: Asked, *, mapping: str = "thread", block: int = 256
 ) -> CooperativeSearch:
     """Make a graph ready.
 

@@ -40,12 +40,7 @@ class StreamedSearch:
     reason = ""
 
     def __init__(
-        self,
-        rows: EncodedRows,
-        asked: Asked,
-        *,
-        buffer_bytes: int = BUFFER_BYTES,
-        buffers: int = BUFFERS,
+        self, rows: EncodedRows, asked: Asked, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
     ) -> None:
         import cupy
         import numpy

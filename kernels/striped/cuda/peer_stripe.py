@@ -25,12 +25,7 @@ class PeerStripe(GroupRank):
     """
 
     def __init__(
-        self,
-        gang: Gathering,
-        part: RankGraph,
-        vertex_count: int,
-        asked: Asked,
-        options: StripedOptions,
+        self, gang: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
     ) -> None:
         self._depth = asked.depth
         wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
