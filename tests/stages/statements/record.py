@@ -77,7 +77,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("reorder auto", "device"): _ORDER,
     ("text weights", "device"): (
         96 << 20,
-        "edges by the size of the text, which is a quarter too many, and texts that are gone when columns join",
+        "edges by the size of the text, a quarter too many, and texts that are gone when columns join",
     ),
     ("text anywhere", "device"): (ANY, "ids that may all be distinct, and are sorted"),
 }
