@@ -1,4 +1,4 @@
-"""compute-sanitizer over every family of CUDA kernels; `tests.drills.sanitizers` says what each tool can see."""
+"""compute-sanitizer over every family of CUDA kernels; `tests.drills.sanitizers` says what tools see."""
 
 import pytest
 
