@@ -112,14 +112,16 @@ def prepare_rows(
 
     choice = strategy
     if isinstance(choice, str):
-        choice = choose_for_rows(symmetric=symmetric, strategy=choice)
+        choice = choose_for_rows(rows, symmetric=symmetric, strategy=choice)
     chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
     check_columns(rows)
     if statistics and side in chosen.counts:
         tuning["statistics"] = True
     given = {"output": output, "symmetric": symmetric, "max_depth": max_depth}
     # Constants were measured on columns.
-    return _prepared(chosen, side, choice, (rows,), given, tuning, Applied())
+    search = _prepared(chosen, side, choice, (rows,), given, tuning, Applied())
+    search.prepare_milliseconds += choice.milliseconds
+    return search
 
 
 def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
