@@ -101,11 +101,13 @@ def prepare_rows(
     asked = Asked(symmetric=symmetric, **others)
     choice = strategy
     if isinstance(choice, str):
-        choice = choose_for_rows(symmetric=symmetric, strategy=choice)
+        choice = choose_for_rows(rows, symmetric=symmetric, strategy=choice)
     chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
     check_columns(rows)
     # Constants were measured on columns.
-    return _prepared(chosen, side, choice, (rows, asked), options, Applied())
+    search = _prepared(chosen, side, choice, (rows, asked), options, Applied())
+    search.prepare_milliseconds += choice.milliseconds
+    return search
 
 
 def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:

@@ -142,7 +142,7 @@ def test_wrong_constants_are_refused():
     for tuning, message in (
         ({"block": 33}, "multiple of 32"),
         ({"heads": 3}, "multiple of 4"),
-        ({"block": 1024}, "up to 512"),
+        ({"block": 1024}, "from 32 to 512"),
     ):
         with pytest.raises(ValueError, match=message):
             prepare(*csr, strategy="host_rows", symmetric=True, **tuning)

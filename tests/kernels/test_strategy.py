@@ -74,7 +74,8 @@ def test_auto_stands_for_strategies_that_the_table_says() -> None:
     every = strategies.STRATEGIES
     for symmetric in (True, False):
         assert "cpu" in every[choice.choose(*PATH, symmetric=symmetric).strategy].automatic
-        assert "cpu" in every[choice.choose_for_rows(symmetric=symmetric).strategy].automatic
+        rows = encode("varint", *PATH)
+        assert "cpu" in every[choice.choose_for_rows(rows, symmetric=symmetric).strategy].automatic
     for name, each in every.items():
         assert all(each.target(backend) for backend in (*each.automatic, *each.counts)), name
 
