@@ -93,8 +93,8 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a group, so many times."""
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.partition.layout import rank_from_arrays
-    from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.threads import set_threads
 
     if task.backend == "cpu":

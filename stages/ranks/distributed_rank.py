@@ -106,7 +106,7 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
     Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
     reach each other as was asked.
     """
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
     from gravel.stages.rank_group import RankGroupBroken
 
     share = held.share
@@ -140,7 +140,7 @@ def _told(labels: RankLabels, wanted: bool) -> RankLabels:
     """Bring labels to the host, or leave them behind."""
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     if not wanted:
         return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
@@ -199,7 +199,7 @@ def _answer(
 ) -> ComponentsAnswer:
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     component = found.component
     named = _named(gang, component, held.backend)

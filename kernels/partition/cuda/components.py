@@ -18,7 +18,7 @@ from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, widest
-from gravel.kernels.partition.waiting import BARRIER_SECONDS
+from gravel.kernels.partition.options import BARRIER_SECONDS
 
 
 class CudaComponents:

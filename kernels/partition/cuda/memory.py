@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.cuda.compact_ids import TILE, Compaction, every_id
 from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
@@ -24,7 +25,6 @@ from gravel.kernels.partition.cuda.row_tables import (
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.strategy import backend_of
 
 SHARED = (
     "found",
