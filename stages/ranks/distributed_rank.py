@@ -107,6 +107,7 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
     reach each other as was asked.
     """
     from gravel.kernels.arrays import on_host
+    from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankGroupBroken
 
     share = held.share
@@ -114,9 +115,7 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
         if "searcher" not in held.kept:
             held.kept["searcher"] = make_rank(
                 gang,
-                share.part,
-                on_host(share.delegates),
-                share.vertex_count,
+                RankPart(share.part, on_host(share.delegates), share.vertex_count, gang.size),
                 task.asked,
                 task.options,
                 backend=task.backend,
@@ -174,6 +173,7 @@ class ComponentsAnswer:
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
+    from gravel.kernels.partition.layout import RankPart
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
@@ -183,9 +183,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     share = held.share
     return find_together(
         named,
-        share.part,
-        share.delegates,
-        share.vertex_count,
+        RankPart(share.part, share.delegates, share.vertex_count, gang.size),
         symmetric=True,
         backend=task.backend,
         runs=task.runs,

@@ -145,7 +145,9 @@ def test_unfit_constants_are_refused(strategy, options, message) -> None:
     from gravel.kernels.strategy import strategies_in
 
     with pytest.raises(ValueError, match=message):
-        strategies_in("gravel.kernels.bfs")[strategy].load("cuda")(None, None, Asked(symmetric=True), **options)
+        strategies_in("gravel.kernels.bfs")[strategy].load("cuda")(
+            None, None, Asked(symmetric=True), **options
+        )
 
 
 def test_a_search_has_as_many_threads_as_asked_for() -> None:
