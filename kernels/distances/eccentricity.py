@@ -5,8 +5,8 @@ v with eccentricity e bounds that of each w at distance d: from below by max(d, 
 
 Crescenzi et al., On Computing the Diameter of Real-World Undirected Graphs, TCS 514, 2013: vertices within r
 of one centre are within 2r of each other. A diameter above 2r has an end farther from the centre, so that
-the diameter needs the eccentricities of those alone. The middle of a long path is such a centre: their 4-SWEEP,
-section 3.
+the diameter needs the eccentricities of those alone. The middle of a long path is such a centre (their
+4-SWEEP, section 3).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Sweep:
             self._end = distance.copy()
             return self._choose(distance == distance.max())
         # Of the two searches from the ends, the earlier one is kept.
-        longest = int(distance.max())
+        longest = int(self._end.max())
         middle = self._end == longest // 2
         return self._choose(middle & (distance == longest - longest // 2))
 
