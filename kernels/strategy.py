@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 GIVEN = (
-    *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
-    *("weighted", "predecessor", "asked", "back_offsets", "back_columns"),
+    *("row_offsets", "column_indices", "rows", "asked", "symmetric"),
+    *("weighted", "predecessor", "back_offsets", "back_columns"),
 )
 """Parameters of an implementation that are no constants of the strategy."""
 

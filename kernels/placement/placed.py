@@ -44,12 +44,7 @@ class Placed:
 
 
 def place(
-    arrays: dict[str, Any],
-    plan: Plan,
-    sizes: Sizes,
-    limits: Limits,
-    *,
-    host: Host | None = None,
+    arrays: dict[str, Any], plan: Plan, sizes: Sizes, limits: Limits, *, host: Host | None = None
 ) -> Placed:
     """Place the rows of a graph: the columns, or the stream of encoded rows.
 

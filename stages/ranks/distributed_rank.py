@@ -11,6 +11,7 @@ from gravel.stages.ranks.rank import make_rank
 from gravel.stages.verifying.ranks import check_labels, checker_of
 
 if TYPE_CHECKING:
+    from gravel.kernels.bfs.asked import Asked
     from gravel.kernels.partition import SearchOptions
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.program import RankLabels
@@ -26,9 +27,8 @@ class RankTask:
     recipe: Recipe
     backend: str
     threads: int
+    asked: Asked
     options: SearchOptions
-    max_depth: int | None
-    tree: bool
     transport: str = "auto"
     check: bool = False
     labels: bool = True
@@ -96,7 +96,7 @@ def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankA
         checks: list[Check] = []
         if task.check:
             found = labels.distance, labels.predecessor
-            checks = drive(check_program(end, checker, source, *found, max_depth=task.max_depth), wire)
+            checks = drive(check_program(end, checker, source, *found, max_depth=task.asked.max_depth), wire)
     return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
 
 
@@ -117,10 +117,8 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
                 share.part,
                 on_host(share.delegates),
                 share.vertex_count,
-                symmetric=True,
-                options=task.options,
-                tree=task.tree,
-                max_depth=task.max_depth,
+                task.asked,
+                task.options,
                 backend=task.backend,
                 transport=task.transport,
             )

@@ -7,12 +7,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 
@@ -62,10 +63,8 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
                 part,
                 numpy.asarray(arrays["delegates"]),
                 task.vertex_count,
-                symmetric=True,
-                options=options,
-                tree=False,
-                time_limit=task.time_limit,
+                Asked(output="distance", symmetric=True),
+                replace(options, barrier_seconds=task.time_limit),
             )
             prepared = time.perf_counter() - began
             taken: list[float] = []

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.cuda.compact_ids import TILE, Compaction, every_id
 from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.cuda.placing import Placing, place_columns
@@ -317,9 +318,9 @@ class RankMemory(Table):
         return sum(each.host_bytes for each in self.placed.values())
 
 
-def tree_of(options: SearchOptions, *, found: bool) -> int:
+def tree_of(options: SearchOptions, asked: Asked) -> int:
     """Tell TREE of `kernels/partition/ranks.cu`, by whether predecessors are found, and which."""
-    return 0 if not found else ANY if options.predecessors == "any" else SMALLEST
+    return 0 if not asked.tree else ANY if options.predecessors == "any" else SMALLEST
 
 
 def _set_bits(mask: Any) -> int:
