@@ -72,6 +72,7 @@ def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.plan.sizes import resident_inputs
+    from gravel.pipeline.scheduler.rank_groups import refuse_larger_groups
 
     needs = {
         key: status.need
@@ -80,8 +81,11 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     }
     places = {key: plan.runs[key].location for key in needs}
     stored = {key: need for key, need in needs.items() if plan.runs[key].keep}
+    stages = {key: (run.stage.ranks, run.parameters) for key, run in plan.runs.items() if key in needs}
+    ranks = {key: of(parameters) for key, (of, parameters) in stages.items() if of is not None}
     try:
         refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs), places)
+        refuse_larger_groups(ranks, plan.runs, found.environment, None)
         refuse_what_no_disk_holds(stored, found.cache_root, places)
     except RequestError as error:
         return error

@@ -34,6 +34,7 @@ from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
+from gravel.pipeline.scheduler.rank_groups import refuse_larger_groups
 from gravel.pipeline.scheduler.reading_ahead import ReadingAhead
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
@@ -185,7 +186,7 @@ class Driver:
         return self._report.record.count("computed")
 
     def _refuse(self) -> None:
-        """Refuse the whole run if one of its stages cannot fit; nothing has started yet."""
+        """Refuse the whole run if a stage cannot fit or needs more workers than there are; none has begun."""
         found = plan_extents(self._plan, self._cache, self._environment.machine, self._nodes.ids)
         self._state.needs = found
         asked = {node.key for node in self._nodes.in_state(WANTED, WAITING)}
@@ -207,6 +208,12 @@ class Driver:
         runs = self._plan.runs
         locations = {key: runs[key].location for key in needs}
         refuse_what_cannot_fit(needs, self._environment.capacity, resident, locations)
+        ranks = {
+            node.key: ranks_of(node)
+            for node in self._nodes.in_state(WANTED, WAITING)
+            if not node.run.is_of(self._plan.workflow.datasets)
+        }
+        refuse_larger_groups(ranks, runs, self._environment, self._options.workers)
         stored = {key: need for key, need in needs.items() if runs[key].keep}
         refuse_what_no_disk_holds(stored, self._cache.root, locations)
         waiting = [node.key for node in self._nodes.in_state(WANTED, WAITING)]

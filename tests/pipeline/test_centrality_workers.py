@@ -67,9 +67,13 @@ def test_two_workers_find_the_bits_of_one(tmp_path: Path, expected: dict[str, by
 
 
 def test_more_workers_than_there_are(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(tmp_path / "cache", "local", 3, "--workers", "2") == 1
-    told = capfd.readouterr()
-    assert "needs 3 workers at the same time, and this cluster has 2" in told.out + told.err
+    root = tmp_path / "cache"
+    assert run(root, "local", 3, "--workers", "2") == 2
+    told = "".join(capfd.readouterr())
+    assert f"{root.with_suffix('.yaml')}:7:" in told
+    for name in ("close", "between"):
+        assert f"{name} needs 3 workers at the same time, and --workers starts 2" in told
+    assert not list((root / "artifacts").glob("*/*"))
     assert run(tmp_path / "other", "inline", 3) == 1
     told = capfd.readouterr()
     assert "3 workers are asked for, and this process is the only one" in told.out + told.err

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from gravel.pipeline.core.devices import FAKE, fake_devices, rotation
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import RequestError, WorkflowError
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -125,12 +125,12 @@ def test_one_worker_per_pretended_gpu(tmp_path: Path, monkeypatch: pytest.Monkey
         stage_run("a", MAKE, value=1),
         stage_run("left", DEVICES, "a", value=2, sleep=0.8, device=3 << 30),
         stage_run("right", DEVICES, "a", value=3, sleep=0.8, device=3 << 30),
-        stage_run("wide", ADD, "a", value=4, ranks=3),
     )
     outcome = execute(plan, RunOptions(cache_root=root))
-    found = states(outcome)
-    assert found == {"a": "computed", "left": "computed", "right": "computed", "wide": "failed"}
-    assert "3 GPUs at the same time, and this cluster has 2" in outcome.record["stages"][3]["error"]
+    assert states(outcome) == {"a": "computed", "left": "computed", "right": "computed"}
+    wide = plan_of(stage_run("a", MAKE, value=1), stage_run("wide", ADD, "a", value=4, ranks=3))
+    with pytest.raises(WorkflowError, match="wide needs 3 GPUs at the same time, and this machine has 2"):
+        execute(wide, RunOptions(cache_root=root))
     left, right = searches(root, outcome, "left"), searches(root, outcome, "right")
     assert {left["mask"], right["mask"]} == {"0,1", "1,0"}
     assert together(outcome, "left", "right")
