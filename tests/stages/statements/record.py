@@ -42,6 +42,8 @@ _RANGES = (192 << 20, "all rows at once are stated, and ranges are encoded where
 _LOOPS = (96 << 20, "extra ends of edges, which graphs without loops have none of")
 _ORDER = (ANY, "it may choose any order, and states the largest; each has a case of its own")
 
+_UNDIRECTED = (ANY, "both arcs of each edge, as a list may say that it is undirected")
+
 LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     **{(name, "host"): _MAKERS for name in ("edges", "sparse edges", "dense edges")},
     **{(f"compress {codec}", "host"): _ROWS for codec in ("varint", "blocks", "elias_fano", "sparse")},
@@ -57,6 +59,8 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("bfs dense partition", "host"): (64 << 20, "what goes to other ranks, had every arc another end"),
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),
     ("parquet", "host"): (64 << 20, "row groups of files that others wrote"),
+    ("components directed partition", "host"): (384 << 20, "ends of arcs, which differ at worst"),
+    ("arcs", "device"): _UNDIRECTED,
     ("compress auto", "device"): (400 << 20, "rows may be left as they are, which takes nothing"),
     **{
         (name, "device"): _CHOICE
