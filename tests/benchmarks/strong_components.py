@@ -27,10 +27,14 @@ from gravel.stages.ingest import read_edges
 
 
 def rows_of(name: str) -> Any:
-    """Make or read the rows of a directed graph."""
+    """Make or read the rows of a directed graph; `web20:8` is one of `web_like`."""
+    from tests.benchmarks.web_like import web_like
+
     if name.startswith("rmat"):
         scale, factor = map(int, name.removeprefix("rmat").split(":"))
         return build(*rmat(scale, factor, 1, backend="cpu"), 1 << scale, direction="as_given")
+    if name.startswith("web") and ":" in name:
+        return web_like(*map(int, name.removeprefix("web").split(":")))
     edges, _ = read_edges(Path(name))
     return build(edges.source, edges.target, edges.vertex_count, direction="as_given")
 
