@@ -2,7 +2,8 @@
 
 import pytest
 
-from gravel.kernels.cuda.compile import allowed_spills, compile_variant, kernel_usage, main, spilled_bytes
+from gravel.kernels.cuda.compile import allowed_spills, main
+from gravel.kernels.cuda.compiled import compile_variant
 from gravel.kernels.cuda.source import (
     compiler_options,
     covering_variants,
@@ -19,9 +20,9 @@ from gravel.kernels.cuda.source import (
 def test_the_first_variant_compiles(path: str, architecture: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="compiling without a GPU needs cuda-bindings")
     text = read_source(path)
-    usage = kernel_usage(compile_variant(path, next(each_variant(text)), architecture))
-    assert usage
-    assert all(spilled_bytes(used) <= allowed_spills(text, 96) for used in usage.values())
+    kernels = compile_variant(path, next(each_variant(text)), architecture)
+    assert kernels
+    assert all(kernel.spilled <= allowed_spills(text, 96) for kernel in kernels)
 
 
 def test_a_file_says_what_it_may_spill_and_why() -> None:
