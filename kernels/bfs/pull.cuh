@@ -22,6 +22,7 @@ constexpr u32 DEFERRED = 64;     // longest rows that a block defers; further on
 
 constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 2;  // neighbours that a lane tests at once
 constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are checked together
+constexpr u32 PARTS = ALL_LANES / ((1u << AT_ONCE) - 1);  // the first of every so many words
 
 // The longest rows of a block, and the smallest visited neighbour found in the one that is being read.
 struct Deferred {
@@ -156,56 +157,43 @@ struct Pull {
             if (mine) hit(vertex[k], mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
             leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
-        while (unanswered_count >= WARP) scan_rows(*this);
     }
 
-    // Words with many unvisited vertices: lane i looks at bit i of AT_ONCE words.
-    __device__ __forceinline__ void dense(u32 word, u32 bits) {
+    // AT_ONCE words with many unvisited vertices: lane i looks at bit i of each.
+    __device__ __forceinline__ void check_dense(u32 word, u32 bits, u32 part) {
+        VERTEX neighbour[TESTED];
 #pragma unroll
-        for (u32 part = 0; part < WIDEST_GROUP; part += AT_ONCE) {
-            if (part >= width) break;
-            VERTEX neighbour[TESTED];
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                bool unvisited_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
-                neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
-                if (unvisited_here) read_first(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
-            }
-            // All first_neighbours are asked for before one is awaited: else the compiler saves registers by a wait for each.
-            __syncwarp();
-            u32 newly_visited = 0, seen = visited(neighbour);
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
-                u32 mine = seen >> 2 * k & 3;
-                u32 hits = __ballot_sync(ALL_LANES, mine != 0);
-                if (lane_id() == part + k) newly_visited = hits;
-                if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
-                leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
-            }
-            // Stored before any row is read: a hit found there is added to the stored word.
-            if (lane_id() - part < AT_ONCE && lane_id() < width) {
-                s.other[word + lane_id()] = bits | newly_visited;
-                found += __popc(newly_visited);
-            }
-            __syncwarp();
-            while (unanswered_count >= WARP) scan_rows(*this);
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            bool unvisited_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
+            neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
+            if (unvisited_here) read_first(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
         }
-    }
-
-    __device__ __forceinline__ void sparse(u32 word, u32 bits) {
-        if (lane_id() < width) s.other[word + lane_id()] = bits;
+        // All first_neighbours are asked for before one is awaited: else the compiler saves registers by a wait for each.
         __syncwarp();
-        u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
-        while (some) {
-            u32 from = __ffs(some) - 1;
-            some &= some - 1;
-            u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
-            if (unvisited >> lane_id() & 1)
-                waiting[waiting_count + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
-            waiting_count += __popc(unvisited);
-            if (waiting_count >= 2 * WARP) check_waiting();
+        u32 newly_visited = 0, seen = visited(neighbour);
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
+            u32 mine = seen >> 2 * k & 3;
+            u32 hits = __ballot_sync(ALL_LANES, mine != 0);
+            if (lane_id() == part + k) newly_visited = hits;
+            if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
+            leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
         }
+        // Stored before any row is read: a hit found there is added to the stored word.
+        if (lane_id() - part < AT_ONCE && lane_id() < width) {
+            s.other[word + lane_id()] = bits | newly_visited;
+            found += __popc(newly_visited);
+        }
+        __syncwarp();
+    }
+
+    // The unvisited vertices of a word, of which lane `from` has the bits, wait to be checked.
+    __device__ __forceinline__ void let_wait(u32 word, u32 bits, u32 from) {
+        u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
+        if (unvisited >> lane_id() & 1)
+            waiting[waiting_count + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
+        waiting_count += __popc(unvisited);
     }
 };
 
@@ -236,19 +224,37 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     u32 word = (warp_id() * gridDim.x + blockIdx.x) * width;
     bool own = lane_id() < width;
     u32 ahead = own && word < words ? s.exact[word + lane_id()] : ~0u;
-    for (; word < words; word += stride) {
-        u32 bits = ahead;
-        ahead = own && word + stride < words ? s.exact[word + stride + lane_id()] : ~0u;
-        u32 unseen = __popc(~bits);
-        for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
-        unseen = __shfl_sync(ALL_LANES, unseen, 0);
-        if (unseen >= DENSE * width)
-            level.dense(word, bits);
-        else
-            level.sparse(word, bits);
+    u32 begin = 0, bits = 0, left = 0;  // the words at hand, and which of them, or parts if they are dense, are left
+    bool dense = false;
+    // Words of both kinds and what waits at the end share a loop, so that the code that reads rows is there once: it is
+    // most of a search's code and of the time that compiling takes.
+    while (true) {
+        while (!left && word < words) {
+            begin = word;
+            word += stride;
+            bits = ahead;
+            ahead = own && word < words ? s.exact[word + lane_id()] : ~0u;
+            u32 unseen = __popc(~bits);
+            for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
+            dense = __shfl_sync(ALL_LANES, unseen, 0) >= DENSE * width;
+            if (!dense && own) s.other[begin + lane_id()] = bits;
+            __syncwarp();
+            left = dense ? PARTS & ((1u << width) - 1) : __ballot_sync(ALL_LANES, bits != ~0u);
+        }
+        bool last = !left;
+        if (left) {
+            u32 from = __ffs(left) - 1;
+            left &= left - 1;
+            if (dense)
+                level.check_dense(begin, bits, from);
+            else
+                level.let_wait(begin, bits, from);
+        }
+        if (level.waiting_count >= (last ? 1 : 2 * WARP)) level.check_waiting();
+        u32 enough = last && !level.waiting_count ? 1 : WARP;
+        while (level.unanswered_count >= enough) scan_rows(level);
+        if (last && !level.waiting_count) break;
     }
-    while (level.waiting_count) level.check_waiting();
-    while (level.unanswered_count) scan_rows(level);
     add_totals(s, p, level.found, 0);
     if (!DEFER_ROWS || !deferred.count) return;
     level.read_deferred();
