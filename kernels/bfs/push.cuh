@@ -10,8 +10,7 @@ __device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps, u32 leas
 }
 
 // Expand the frontier's entries over the whole grid.
-template <class Sink>
-__device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p, u64* arena) {
+__device__ __forceinline__ void expand_all(const Search& s, GridSink& sink, const Progress& p, u64* arena) {
     Decoded decoded(arena);
     u64 begin = p.begin, end = p.end;
     u32 depth = p.level + 1;
@@ -25,8 +24,8 @@ __device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Pr
     }
 }
 
-__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
-    GridSink sink(s, behind_decoded(arena));
+__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena, bool queued) {
+    GridSink sink(s, behind_decoded(arena), !queued);
     expand_all(s, sink, p, arena);
     sink.finish(p);
 }
@@ -43,15 +42,9 @@ __device__ __forceinline__ void redistribute(const Search& s, const Progress& p)
     for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
 }
 
-__device__ __forceinline__ void push_unqueued(const Search& s, Progress& p, u64* arena) {
-    Counter sink;
-    expand_all(s, sink, p, arena);
-    add_totals(s, p, sink.found, sink.weight);
-}
-
 // Put the vertices of the last level into the queue: they are in `exact` and not in `other`.
 __device__ __forceinline__ void enqueue(const Search& s, Progress& p, u64* arena) {
-    GridSink sink(s, arena);
+    GridSink sink(s, arena, false);
     for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
         u64 word = base + lane_id();
         u32 bits = word < s.words ? s.exact[word] & ~s.other[word] : 0;
