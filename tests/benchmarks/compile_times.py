@@ -1,12 +1,11 @@
 """How long NVRTC compiles each kernel, and what for: processor seconds, largest first. It needs no GPU.
 
     python -m tests.benchmarks.compile_times
-    python -m tests.benchmarks.compile_times --with LAYOUT=blocks --with VERTEX=u64 kernels/bfs/multi_source.cu
+    python -m tests.benchmarks.compile_times --with LAYOUT=blocks --with VERTEX=u64
 
-A row is one variant of one file: seconds of processor time in all, the share of the optimiser and of the
-assembler, and of the kernel with most instructions its name, instructions, registers and spilled bytes. Variants are
-those that searches meet by default; `--with` chooses others. Seconds are of a compiler that is loaded, one
-variant after another.
+A row is one variant of one file: seconds of processor time in all, of the optimiser and of the assembler, and
+of the kernel with most instructions its name, instructions, registers and spilled bytes. Variants are those
+that searches meet by default; `--with` chooses others. A loaded compiler compiles one after another.
 """
 
 from __future__ import annotations
@@ -59,7 +58,8 @@ class Measured:
         )
 
 
-HEADER = f"{'all s':>6} {'opt.':>6} {'asm.':>6} {'instr.':>7} {'reg.':>4} {'spill':>5}  kernel file, variant, largest kernel"
+COLUMNS = f"{'all s':>6} {'opt.':>6} {'asm.':>6} {'instr.':>7} {'reg.':>4} {'spill':>5}"
+HEADER = f"{COLUMNS}  kernel file, variant, largest kernel"
 
 
 def measured(path: str, macros: Mapping[str, str], architecture: str) -> Measured:
