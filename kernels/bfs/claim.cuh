@@ -11,7 +11,7 @@ constexpr VERTEX SAMPLED = 64;  // a push without a queue reads the weight of on
 // counts vertices, and weights by a sample. Where vertices are numbered by degree, every 64th of them stands for its
 // neighbours, the middle one rather than the first, which is the largest hub of all.
 struct GridSink {
-    static constexpr bool DIRECT = false;
+    static constexpr bool DIRECT = false, COUNTS_ONLY = false;
     const Search& s;
     const bool counts_only;
     Entries staged;
@@ -64,6 +64,15 @@ struct GridSink {
     }
 };
 
+// One that always only counts, where levels without a queue have code of their own.
+struct Counter {
+    static constexpr bool DIRECT = false, COUNTS_ONLY = true, counts_only = true;
+    u64 found = 0, weight = 0;
+    __device__ __forceinline__ void put(u32, bool, const Row&) {}
+    __device__ __forceinline__ void put_rows(u32, u32, u32, const Row&) {}
+    __device__ __forceinline__ void list(bool, VERTEX) {}
+};
+
 // Hand over claimed vertices, one per lane at most; all lanes call it.
 template <class Sink>
 __device__ __forceinline__ void hand_over(const Search& s, Sink& sink, bool claimed, const Extent& extent,
@@ -87,8 +96,7 @@ __device__ __forceinline__ void hand_over(const Search& s, Sink& sink, bool clai
     if (lanes) sink.put(lanes, row.is_short(), row);
 }
 
-// Claim the ends of K arcs per lane. The extents of their rows are read while the claim is under way. The last three
-// arrays of what is claimed are used up.
+// Claim the ends of K arcs per lane, and use `vertex` up. The extents of their rows are read while the claim is under way.
 template <u32 K, bool COUNTS_ONLY, class Sink>
 __device__ __forceinline__ void claim(const Search& s, Sink& sink, VERTEX (&vertex)[K], const bool (&live)[K],
                                       const VERTEX (&owner)[K], u32 depth) {
@@ -121,7 +129,7 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, VERTEX (&vert
             if (COUNTS_ONLY && vertex[0] % SAMPLED == SAMPLED / 2)
                 sink.weight += SAMPLED * row_weight(s.rows, vertex[0]);
         }
-        if (COUNTS_ONLY)
+        if constexpr (COUNTS_ONLY)
             sink.found += claimed[0];
         else
             hand_over(s, sink, claimed[0], extent[0], vertex[0]);

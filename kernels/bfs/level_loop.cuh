@@ -178,13 +178,13 @@ __device__ __forceinline__ void run(Search& s, Progress& p, const Tuning& t, con
         if (step == DONE) break;
         if (ONE_PUSH) {
             if (step == PUSH || step == PUSH_UNQUEUED) push(s, p, arena, step == PUSH);
-        } else {
-            if (step == PUSH) push(s, p, arena, true);
-            if (step == PUSH_UNQUEUED) push(s, p, arena, false);
+        } else if (step == PUSH) {
+            push(s, p, arena, true);
         }
         if (step == TEAM)
             team(s, p, arena, b.counts, u32(t.team_blocks), u32(t.team_capacity), t.team_limit, t.team_uneven, t.max_depth);
         if (step == REDISTRIBUTE) redistribute(s, p);
+        if (!ONE_PUSH && step == PUSH_UNQUEUED) count_pushed(s, p, arena);
         if (step == PULL) pull(s, p, arena, t.room, t.words_per_unvisited, t.candidates);
         if (step == ENQUEUE) enqueue(s, p, arena);
     }

@@ -8,10 +8,10 @@
 // longest rows: those wait until the block has nothing else to do, and are read by all of it.
 //
 // Who includes this has a Search (first_neighbours, planes, plane_count, exact, other, words, record, ...) and says
-// how rows are read: scan_rows(level) for up to 32 or all vertices of level.unanswered, and
-// scan_deferred(level, vertex, nearest) for one vertex of level.deferred by the whole block. DEFER_ROWS says whether
-// rows are deferred at all: it costs registers and code that graphs whose long rows soon meet a visited neighbour do
-// without.
+// how rows are read: look_at_words(level, words, stride, word) goes through the words of a warp from `word` on, checks
+// their vertices and reads rows where enough wait for it, and scan_deferred(level, vertex, nearest) reads the row of one
+// vertex of level.deferred by the whole block. DEFER_ROWS says whether rows are deferred at all: it costs registers and
+// code that graphs whose long rows soon meet a visited neighbour do without.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 4;         // unvisited vertices per word from which lanes are tied to bits
@@ -32,7 +32,7 @@ struct Deferred {
 };
 
 struct Pull;
-__device__ __forceinline__ void scan_rows(Pull& level);
+__device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride, u32 word);
 __device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest);
 
 struct Pull {
@@ -188,6 +188,18 @@ struct Pull {
         __syncwarp();
     }
 
+    // The word of this lane, of those from `word` on that the warp looks at, if it has one.
+    __device__ __forceinline__ u32 read_word(bool own, u32 word, u32 words) const {
+        return own && word < words ? s.exact[word + lane_id()] : ~0u;
+    }
+
+    // Whether words have so many unvisited vertices that lanes are tied to bits.
+    __device__ __forceinline__ bool is_dense(u32 bits) const {
+        u32 unseen = __popc(~bits);
+        for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
+        return __shfl_sync(ALL_LANES, unseen, 0) >= DENSE * width;
+    }
+
     // The unvisited vertices of a word, of which lane `from` has the bits, wait to be checked.
     __device__ __forceinline__ void let_wait(u32 word, u32 bits, u32 from) {
         u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
@@ -221,40 +233,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
               &deferred, p.level + 1, width};
     // 32 bits count the words of more vertices than a device has labels for, and half the registers.
     u32 words = u32(s.words), stride = u32(all_warps) * width;
-    u32 word = (warp_id() * gridDim.x + blockIdx.x) * width;
-    bool own = lane_id() < width;
-    u32 ahead = own && word < words ? s.exact[word + lane_id()] : ~0u;
-    u32 begin = 0, bits = 0, left = 0;  // the words at hand, and which of them, or parts if they are dense, are left
-    bool dense = false;
-    // Words of both kinds and what waits at the end share a loop, so that the code that reads rows is there once: it is
-    // most of a search's code and of the time that compiling takes.
-    while (true) {
-        while (!left && word < words) {
-            begin = word;
-            word += stride;
-            bits = ahead;
-            ahead = own && word < words ? s.exact[word + lane_id()] : ~0u;
-            u32 unseen = __popc(~bits);
-            for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
-            dense = __shfl_sync(ALL_LANES, unseen, 0) >= DENSE * width;
-            if (!dense && own) s.other[begin + lane_id()] = bits;
-            __syncwarp();
-            left = dense ? PARTS & ((1u << width) - 1) : __ballot_sync(ALL_LANES, bits != ~0u);
-        }
-        bool last = !left;
-        if (left) {
-            u32 from = __ffs(left) - 1;
-            left &= left - 1;
-            if (dense)
-                level.check_dense(begin, bits, from);
-            else
-                level.let_wait(begin, bits, from);
-        }
-        if (level.waiting_count >= (last ? 1 : 2 * WARP)) level.check_waiting();
-        u32 enough = last && !level.waiting_count ? 1 : WARP;
-        while (level.unanswered_count >= enough) scan_rows(level);
-        if (last && !level.waiting_count) break;
-    }
+    look_at_words(level, words, stride, (warp_id() * gridDim.x + blockIdx.x) * width);
     add_totals(s, p, level.found, 0);
     if (!DEFER_ROWS || !deferred.count) return;
     level.read_deferred();

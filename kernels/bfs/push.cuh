@@ -10,7 +10,8 @@ __device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps, u32 leas
 }
 
 // Expand the frontier's entries over the whole grid.
-__device__ __forceinline__ void expand_all(const Search& s, GridSink& sink, const Progress& p, u64* arena) {
+template <class Sink>
+__device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p, u64* arena) {
     Decoded decoded(arena);
     u64 begin = p.begin, end = p.end;
     u32 depth = p.level + 1;
@@ -28,6 +29,12 @@ __device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena, b
     GridSink sink(s, behind_decoded(arena), !queued);
     expand_all(s, sink, p, arena);
     sink.finish(p);
+}
+
+__device__ __forceinline__ void count_pushed(const Search& s, Progress& p, u64* arena) {
+    Counter sink;
+    expand_all(s, sink, p, arena);
+    add_totals(s, p, sink.found, sink.weight);
 }
 
 // Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a push without a queue.

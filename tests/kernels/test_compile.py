@@ -27,7 +27,7 @@ def test_the_first_variant_compiles(path: str, architecture: str) -> None:
     assert all(kernel.spilled <= allowed_spills(text, 96) for kernel in kernels)
 
 
-MOST_INSTRUCTIONS = 15_000
+MOST_INSTRUCTIONS = 16_000
 """Of a kernel that searches: NVRTC 13.5 takes 1.1 to 1.4 s for 12,000, in proportion to them."""
 
 BLOCKS = {"LAYOUT": "blocks", "VERTEX": "u32"}

@@ -26,12 +26,14 @@ __device__ __forceinline__ u64 queue_source(const Search& s, u64 source, u64& we
     return units;
 }
 
-template <bool COUNTS_ONLY, class Sink>
-__device__ __forceinline__ void expand_entries(const Search& s, Sink& sink, bool valid, const Entry& entry, u32 depth) {
+// Expand one entry per lane (length 0 for none); all lanes call it.
+template <class Sink>
+__device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded&, bool valid, const Entry& entry,
+                                       u32 depth) {
     u32 length = valid ? u32(entry.word & ((1u << LENGTH_BITS) - 1)) + 1 : 0;
     VERTEX owner = entry.owner;
     i64 begin = i64(entry.word >> LENGTH_BITS);
-    if (TREE && !Sink::DIRECT && !COUNTS_ONLY && valid) set_bit(s.other, owner);
+    if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
 
     u32 whole = __ballot_sync(ALL_LANES, length >= WARP);
     while (whole) {
@@ -40,7 +42,7 @@ __device__ __forceinline__ void expand_entries(const Search& s, Sink& sink, bool
         i64 row = __shfl_sync(ALL_LANES, begin, from);
         u32 arcs = __shfl_sync(ALL_LANES, length, from);
         VERTEX tail = TREE ? __shfl_sync(ALL_LANES, owner, from) : VERTEX(0);
-        constexpr u32 K = COUNTS_ONLY ? 4 : 2;
+        constexpr u32 K = Sink::COUNTS_ONLY ? 4 : 2;
         for (u32 i = lane_id(); i - lane_id() < arcs; i += K * WARP) {
             VERTEX vertex[K], tails[K];
             bool live[K];
@@ -50,7 +52,7 @@ __device__ __forceinline__ void expand_entries(const Search& s, Sink& sink, bool
                 vertex[k] = live[k] ? __ldg(&s.rows.columns[row + i + k * WARP]) : VERTEX(0);
                 tails[k] = tail;
             }
-            claim<K, COUNTS_ONLY>(s, sink, vertex, live, tails, depth);
+            claim<K, Sink::COUNTS_ONLY>(s, sink, vertex, live, tails, depth);
         }
     }
 
@@ -74,15 +76,6 @@ __device__ __forceinline__ void expand_entries(const Search& s, Sink& sink, bool
             tails[k] = TREE ? __shfl_sync(ALL_LANES, owner, from) : VERTEX(0);
             vertex[k] = live[k] ? __ldg(&s.rows.columns[row + within]) : VERTEX(0);
         }
-        claim<K, COUNTS_ONLY>(s, sink, vertex, live, tails, depth);
+        claim<K, Sink::COUNTS_ONLY>(s, sink, vertex, live, tails, depth);
     }
-}
-
-// Expand one entry per lane (length 0 for none); all lanes call it.
-template <class Sink>
-__device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded&, bool valid, const Entry& entry, u32 depth) {
-    if (sink.counts_only)
-        expand_entries<true>(s, sink, valid, entry, depth);
-    else
-        expand_entries<false>(s, sink, valid, entry, depth);
 }
