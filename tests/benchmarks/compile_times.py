@@ -3,9 +3,10 @@
     python -m tests.benchmarks.compile_times
     python -m tests.benchmarks.compile_times --with LAYOUT=blocks --with VERTEX=u64
 
-A row is one variant of one file: seconds of processor time in all, of the optimiser and of the assembler, and
-of the kernel with most instructions its name, instructions, registers and spilled bytes. Variants are those
-that searches meet by default; `--with` chooses others. A loaded compiler compiles one after another.
+A row is one variant of one file: seconds of processor time in all, those on the clock that NVRTC tells of its
+optimiser and assembler, and of the kernel with most instructions its name, how many, registers and spilled
+bytes. Variants are those that searches meet by default; `--with` chooses others. A loaded compiler compiles
+one after another.
 """
 
 from __future__ import annotations
