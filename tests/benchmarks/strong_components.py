@@ -21,7 +21,7 @@ import numpy
 from gravel.kernels.csr import build
 from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate import generate
 from gravel.kernels.strong_components import strong_components
 from gravel.stages.ingest import read_edges
 
@@ -30,7 +30,11 @@ def rows_of(name: str) -> Any:
     """Make or read the rows of a directed graph."""
     if name.startswith("rmat"):
         scale, factor = map(int, name.removeprefix("rmat").split(":"))
-        return build(*rmat(scale, factor, 1, backend="cpu"), 1 << scale, direction="as_given")
+        return build(
+            *generate("rmat", scale=scale, edge_factor=factor, seed=1, backend="cpu"),
+            1 << scale,
+            direction="as_given",
+        )
     edges, _ = read_edges(Path(name))
     return build(edges.source, edges.target, edges.vertex_count, direction="as_given")
 
