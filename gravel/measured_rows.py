@@ -30,7 +30,8 @@ def plain_rows(graph: Graph, name: str, *, over_link: bool = False) -> tuple[Row
     where its placement is "auto" and they do not fit into GPU memory. Raises ValueError for rows that a GPU
     would read in host memory in another way, and `NotEnoughMemory`.
     """
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.memory import free_host_bytes, refuse, refuse_device
 
     machine, placement = graph._machine, graph._placement
@@ -88,7 +89,8 @@ def _fits(graph: Graph) -> bool:
 def _pinned(graph: Graph, name: str) -> Rows:
     """Decode rows in host memory, and pin the columns."""
     from gravel.errors import NotEnoughMemory
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.placement.pinned import PinnedRefused, pin
     from gravel.kernels.placement.placed import in_pages
     from gravel.memory import refuse

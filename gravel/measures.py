@@ -148,8 +148,8 @@ def _by_sources(
 def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> NDArray[Any]:
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.distances.eccentricity import eccentricities
-    from gravel.kernels.placement.device_copies import on_host
 
     rows, permutation, memory = plain_rows(graph, name, over_link=True)
     found = fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
@@ -183,7 +183,7 @@ def drawn(
     """
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
     from gravel.stages.traversal.opening import draw_among
 
     if k is not None and k < 1:

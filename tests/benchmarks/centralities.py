@@ -38,7 +38,7 @@ workflow: centralities
 parameters: {workers: 1}
 stages:
   edges: {stage: ingest, source: {rmat: {scale: SCALE, edge_factor: 16, seed: 1}}}
-  graph: {stage: symmetrize, input: edges}
+  graph: {stage: symmetrize, input: edges, keep: true}
   closeness:
     stage: centrality
     input: graph

@@ -169,5 +169,7 @@ def test_a_lane_counts_more_rows_than_its_counters_hold(piece, share, monkeypatc
     columns = numpy.concatenate([numpy.arange(1, leaves + 1), numpy.zeros(leaves, int)]).astype(numpy.uint32)
     offsets = numpy.concatenate([[0], leaves + numpy.arange(leaves + 1)]).astype(numpy.int64)
     sources = numpy.concatenate([numpy.arange(40), numpy.arange(leaves - 20, leaves + 1)])
-    found = found_there((offsets, columns), sources, symmetric=True, independent=False, batch=64, vertices=True)
+    found = found_there(
+        (offsets, columns), sources, symmetric=True, independent=False, batch=64, vertices=True
+    )
     check(found, (offsets, columns), sources, vertices=True)

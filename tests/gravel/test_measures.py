@@ -207,5 +207,7 @@ def test_memory_that_is_too_small_is_refused_with_numbers(monkeypatch):
 def test_rows_that_do_not_fit_when_decoded_are_refused(monkeypatch):
     packed = gravel.graph([(1, 2), (2, 3)], backend="cpu").compress("varint")
     monkeypatch.setattr("gravel.memory.free_host_bytes", lambda *_: (40, "what is free"))
-    with pytest.raises(gravel.NotEnoughMemory, match=r"closeness of decoded rows needs 48 B .*there are 40 B"):
+    with pytest.raises(
+        gravel.NotEnoughMemory, match=r"closeness of decoded rows needs 48 B .*there are 40 B"
+    ):
         packed.closeness()

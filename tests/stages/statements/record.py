@@ -75,6 +75,10 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
         "records of 8 neighbours are stated, and these have 4",
     ),
     ("reorder auto", "device"): _ORDER,
+    ("text weights", "device"): (
+        96 << 20,
+        "edges by the size of the text, a quarter too many, and texts that are gone when columns join",
+    ),
     ("text anywhere", "device"): (ANY, "ids that may all be distinct, and are sorted"),
 }
 """Cases with more, and why."""
