@@ -69,15 +69,16 @@ def _decoded(stored: Any, backend: str) -> Rows:
 
 def _bytes(graph: Graph) -> int:
     """Count the bytes of decoded rows."""
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
 
     stored: Any = graph._stored
-    return 8 * (stored.vertex_count + 1) + index_dtype(stored.vertex_count).itemsize * stored.arc_count
+    n, m = int(stored.vertex_count), int(stored.arc_count)
+    return 8 * (n + 1) + index_dtype(n).itemsize * m
 
 
 def _fits(graph: Graph) -> bool:
     """Whether decoded rows fit into GPU memory: beside encoded ones, and beside the narrowest batch."""
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
 
     stored: Any = graph._stored
     n, m = stored.vertex_count, stored.arc_count
