@@ -3,10 +3,11 @@
 // a vertex and source is written: levels are counted by source, and in sum by vertex. The CPU twin is
 // kernels/distances/bit_parallel.py.
 //
-// Rows. WORDS words of 32 bits a vertex; bit s % 32 of word s / 32 belongs to source s. A lane works on a
-// vertex where that is a row of 64 bits (rows_of_lanes.cuh), else a group of lanes (rows_of_groups.cuh). `seen` has all bits up to the current level, `frontier` those that
-// came with it, and `next` receives those of the level after. `marks` has a bit for each vertex whose row of
-// `frontier` is not zero, `next_marks` the same of `next`. Before a level, these are rows of two levels ago.
+// Rows. WORDS words of 32 bits a vertex; bit s % 32 of word s / 32 belongs to source s. A lane works on a vertex where that
+// is a row of 64 bits (rows_of_lanes.cuh), else a group of lanes (rows_of_groups.cuh). `seen` has all bits up to the
+// current level, `frontier` those that came with it, and `next` receives those of the level after. `marks` has a bit for
+// each vertex whose row of `frontier` is not zero, `next_marks` the same of `next`. Before a level, these are rows of two
+// levels ago.
 //
 // Long rows. A row of more arcs than a piece is `hub`; its pieces are spread over the grid. `complete` has a bit for
 // each vertex that `pull` passes over: reached by every live search, without arcs, or a hub.

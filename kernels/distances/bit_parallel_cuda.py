@@ -20,7 +20,8 @@ BLOCK = 256
 WARP = 32
 MAX_BLOCKS = 1 << 13
 FEW_BLOCKS = 1 << 10
-"""Of rows of 64 bits, whose lanes each hold counters that are added up at the end of a block."""
+"""Of rows of 64 bits, whose lanes each hold counters that are added up at the end of a block. Not
+measured."""
 
 PIECE = 256
 """Arcs that a group of lanes reads at a time; longer rows are spread over the grid in such pieces."""
@@ -30,7 +31,8 @@ PUSH_SHARE = 16
 atomics where one that is pulled costs a read, and most rows end early."""
 
 GROWING_PUSH_SHARE = 4
-"""The same of rows of 64 bits while the frontier grows: a pull that finds little reads nearly all arcs."""
+"""The same of rows of 64 bits while the frontier grows: a pull that finds little reads nearly all arcs. At
+Kronecker 22 on an H100, one with 6 percent of the arcs ahead took 1.5 ms. The share is not measured."""
 
 
 class BitParallel:
