@@ -5,7 +5,9 @@
 This is a model of the GPU's kernels: a level pulls while its frontier has more than a sixteenth of all arcs,
 a row ends when no wanted bit is lacking, and rows of neighbours that are not on the frontier are not read. It
 counts the sectors of whole rows, those with a word in which a bit is wanted, which `load_wanted` reads, and
-those of them in which the neighbour has a bit ("met"), which nothing reads alone yet. Batches are spread
+those of them in which the neighbour has a bit ("met"). To read the latter alone takes a byte a vertex, which
+caches hold less of than marks of a bit: at Kronecker 22 with 1,024 sources, 17.8 ms against 14.7 (H100).
+Batches are spread
 evenly over all vertices in a random order, and in step.
 """
 
