@@ -68,10 +68,10 @@ def estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = width_of(n)
-    outputs = (
-        Extent(kind="Traversal", vertices=n, arcs=m, bytes=width * n, searches=0, directed=graph.directed),
-        Extent(kind="Measurement", bytes=0),
+    labels = Extent(
+        kind="Traversal", vertices=n, arcs=m, bytes=width * n, directed=graph.directed, strong=True
     )
+    outputs = labels, Extent(kind="Measurement", bytes=0)
     refusal = "; ".join(without_columns(graph.kind) or ())
     rows = 8 * n + width * m
     back = (2 * width + 8) * n if graph.kind == "Ordering" else 0

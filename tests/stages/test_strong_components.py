@@ -67,6 +67,7 @@ def test_labels_are_those_of_scipy_and_pass(backend, strategy, direction, order)
     verified = verify(context(backend), VerifyParameters(), graph=graph, traversal=traversal)
     assert verified.algorithm == "strong_components"
     assert {each["check"] for each in verified.checks} >= {"from_label", "to_label", "acyclic"}
+    assert {each["on"] for each in verified.checks} == {backend}
 
 
 def test_wrong_labels_fail():
@@ -92,11 +93,11 @@ def test_what_is_refused():
         TraverseParameters(algorithm="strong_components", placement="pinned")
 
 
-def test_a_gpu_does_not_check_them():
+def test_a_gpu_that_is_asked_for_is_needed():
     graph = graph_of()
     traversal, _ = found(graph)
-    with refusal("checked on the CPU alone"):
-        verify(context("cuda"), VerifyParameters(on="cuda"), graph=graph, traversal=traversal)
+    with refusal("`on: cuda` asks for a GPU, and this run is on the CPU"):
+        verify(context("cpu"), VerifyParameters(on="cuda"), graph=graph, traversal=traversal)
 
 
 @pytest.mark.parametrize("kind", ["CompressedGraph", "Partition", "DistributedGraph"])
@@ -117,5 +118,12 @@ def test_memory_is_stated_for_both_rows_where_there_are_both():
     both_ways = STAGE.estimate(asked, {"input": (replace(directed, directed=False),)}, machine)
     assert rows < both_ways.device_bytes < need.device_bytes
     traversal = need.outputs[0]
-    checking = VERIFY.estimate(VerifyParameters(), {"graph": (directed,), "traversal": (traversal,)}, machine)
-    assert checking.host_bytes > 2 * rows + 4 * 10**7
+    given = {"graph": (directed,), "traversal": (traversal,)}
+    assert VERIFY.estimate(VerifyParameters(), given, machine).device_bytes > 2 * rows
+    little = replace(machine, device_memory=2 * rows)
+    for asked, there in ((VerifyParameters(on="cpu"), machine), (VerifyParameters(), little)):
+        checking = VERIFY.estimate(asked, given, there)
+        assert checking.host_bytes > 2 * rows + 4 * 10**7
+        assert not checking.device_bytes
+        assert "on the CPU" in checking.note
+    assert "verification needs" in VERIFY.estimate(VerifyParameters(on="cuda"), given, little).refusal
