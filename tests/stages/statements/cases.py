@@ -139,6 +139,8 @@ CASES: dict[str, Case] = {
     "strong components forward_backward": Case(
         "traverse", {**STRONG, "strategy": "forward_backward"}, {"input": "arcs"}
     ),
+    "packed arcs": Case("compress", {"codec": "varint"}, {"input": "arcs"}, measured=False),
+    "strong components varint": Case("traverse", STRONG, {"input": "packed arcs"}, gpu=True),
     "verify bfs": Case("verify", {}, {"graph": "graph", "traversal": "bfs"}, gpu=True),
     "verify bfs in": Case("verify", {}, {"graph": "arcs", "traversal": "bfs in"}, gpu=True),
     "verify sssp both": Case("verify", {}, {"graph": "weighted directed", "traversal": "sssp both"}),
