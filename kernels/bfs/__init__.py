@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.choice import Choice, choose, choose_for_rows
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
-from gravel.kernels.strategy import Strategy, backend_of, strategies_in
+from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.kernels.tuned import Applied, applied
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.shape import Shape
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.bfs.shape import Shape, measure_on_host
 from gravel.kernels.cuda import multiprocessors
-from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
+from gravel.kernels.strategy import ENCODED, strategies_in
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -153,6 +154,4 @@ def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
         from gravel.kernels.bfs.cuda.shape import measure as on_device
 
         return on_device(row_offsets, column_indices, symmetric=symmetric)
-    from gravel.kernels.bfs.cpu.shape import measure as on_host
-
-    return on_host(row_offsets, column_indices, symmetric=symmetric)
+    return measure_on_host(row_offsets, column_indices, symmetric=symmetric)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.interface import DEEP, is_deep
-from gravel.kernels.strategy import backend_of
 
 GOALS = ("all", "diameter", "periphery", "radius", "center")
 

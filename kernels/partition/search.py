@@ -17,7 +17,7 @@ from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
-from gravel.kernels.partition.layout import PartitionedGraph, RankGraph
+from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.program import RankLabels, search_program
 from gravel.kernels.partition.rank_search import RankSearch
@@ -51,11 +51,11 @@ class LockStepSearch:
     strategy: str
     reason: str
 
-    def __init__(self, graph: PartitionedGraph, asked: Asked, make: Callable[[RankGraph], Any]) -> None:
+    def __init__(self, graph: PartitionedGraph, asked: Asked, make: Callable[[int], Any]) -> None:
         started = time.perf_counter()
         self.graph = graph
         self.labels: tuple[Any, ...] = ()
-        self._ranks = [make(part) for part in graph.parts]
+        self._ranks = [make(rank) for rank in range(graph.ranks)]
         self._distance, self._predecessor = asked.wanted(*asked.allocate(graph.vertex_count, numpy))
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -88,8 +88,7 @@ class PartitionSearch(LockStepSearch):
     def __init__(
         self, graph: PartitionedGraph, asked: Asked = Asked(), options: SearchOptions = SearchOptions()
     ) -> None:
-        facts = graph.delegates, graph.vertex_count, graph.ranks
-        super().__init__(graph, asked, lambda part: RankSearch(part, *facts, asked, options))
+        super().__init__(graph, asked, lambda rank: RankSearch(graph.of_rank(rank), asked, options))
 
     def _program(self, end: Endpoint, source: int) -> Any:
         return search_program(end, self._ranks[end.rank], source)

@@ -30,7 +30,9 @@ class StripedSearch(LockStepSearch):
     ) -> None:
         check_stripes(graph)
         facts = graph.vertex_count, graph.ranks
-        super().__init__(graph, asked, lambda part: StripedRankSearch(part, *facts, asked, options))
+        super().__init__(
+            graph, asked, lambda rank: StripedRankSearch(graph.parts[rank], *facts, asked, options)
+        )
 
     def _program(self, end: Endpoint, source: int) -> Any:
         return search_program(end, self._ranks[end.rank], source)

@@ -11,6 +11,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.kernels.bfs.asked import Asked
     from gravel.kernels.partition.cuda.placing import Placing
+    from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankContext
     from gravel.stages.ranks.partition import EncodedRank
 
@@ -150,13 +151,16 @@ def _read_rank(gang: RankContext, task: RankTask) -> Rank:
 
     if task.striped:
         return _read_stripe(gang, task)
-    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.layout import RankPart, rank_from_arrays
 
     made: Rank = make_rank(
         gang,
-        task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
-        numpy.asarray(task.delegates),
-        task.vertex_count,
+        RankPart(
+            task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
+            numpy.asarray(task.delegates),
+            task.vertex_count,
+            task.ranks,
+        ),
         task.asked,
         task.options,
         backend=task.backend,
@@ -168,9 +172,7 @@ def _read_rank(gang: RankContext, task: RankTask) -> Rank:
 
 def make_rank(
     gang: RankContext,
-    part: Any,
-    delegates: Any,
-    vertex_count: int,
+    part: RankPart,
     asked: Asked,
     options: Any,
     *,
@@ -180,24 +182,23 @@ def make_rank(
 ) -> Any:
     """Make one rank of a partition by degree ready where it searches.
 
-    `part` and `delegates` are as `gravel.kernels.partition` has them. Raises `StageError` where GPUs cannot
-    reach each other as is asked.
+    Raises `StageError` where GPUs cannot reach each other as is asked.
     """
     if backend == "cpu":
         from gravel.kernels.partition import search_rank
         from gravel.kernels.partition.rank_search import RankSearch
 
-        state = RankSearch(part, delegates, vertex_count, gang.size, asked, options)
+        state = RankSearch(part, asked, options)
         return CpuRank(lambda wire, source: search_rank(wire, state, source))
     if not over_nccl(gang, transport, placed=placing is not None):
         from gravel.kernels.partition.cuda.peer_rank import PeerRank
 
-        return PeerRank(gang, part, delegates, vertex_count, asked, options, placing=placing)
+        return PeerRank(gang, part, asked, options, placing=placing)
     from gravel.kernels.partition.nccl import NcclRank
 
     check_nccl_options(options)
     try:
-        return NcclRank(gang, part, delegates, vertex_count, asked, options)
+        return NcclRank(gang, part, asked, options)
     except ValueError as error:
         raise StageError(f"rank {gang.rank}: {error}", hint="use transport: peer") from None
 

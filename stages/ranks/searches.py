@@ -276,8 +276,8 @@ class SearchOnGpu:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex."""
+        from gravel.kernels.arrays import on_host
         from gravel.kernels.cuda.wake import wake
-        from gravel.kernels.placement.device_copies import on_host
 
         # Labels were copied to the host in between, and an idle GPU lowers its clocks.
         getattr(self._search, "wake", wake)()

@@ -45,7 +45,7 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
     import cupy
 
     from gravel.kernels.cuda.wake import wake
-    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.layout import RankPart, rank_from_arrays
     from gravel.kernels.partition.nccl import NcclRank
 
     folder = Path(task.folder)
@@ -57,12 +57,11 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
     with cupy.cuda.Device(task.rank):
         for name, options in task.options.items():
             began = time.perf_counter()
-            part = rank_from_arrays(arrays, task.rank)
+            delegates = numpy.asarray(arrays["delegates"])
+            part = RankPart(rank_from_arrays(arrays, task.rank), delegates, task.vertex_count, gang.size)
             rank = NcclRank(
                 gang,
                 part,
-                numpy.asarray(arrays["delegates"]),
-                task.vertex_count,
                 Asked(output="distance", symmetric=True),
                 replace(options, barrier_seconds=task.time_limit),
             )

@@ -64,7 +64,7 @@ def test_compact_ids_ascend_with_their_vertices() -> None:
 def test_rows_and_columns_go_by_compact_ids(ranks: int) -> None:
     graph, _ = half_empty(9)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
-    ids = [compact_ids_of(part, whole.delegates, whole.vertex_count, ranks) for part in whole.parts]
+    ids = [compact_ids_of(whole.of_rank(rank)) for rank in range(ranks)]
     kept = [numpy.asarray(locals_of(each)).astype(numpy.int64) for each in ids]
     assert 0.4 < sum(map(len, kept)) / whole.vertex_count < 0.6
     for part, own in zip(whole.parts, kept, strict=True):

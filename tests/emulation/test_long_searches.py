@@ -86,9 +86,7 @@ def search_as_peer(gang: Any, whole: Any) -> Any:
     with fake_cupy.Device(gang.rank):
         rank = PeerRank(
             gang,
-            whole.parts[gang.rank],
-            whole.delegates,
-            whole.vertex_count,
+            whole.of_rank(gang.rank),
             Asked(symmetric=True),
             SearchOptions(barrier_seconds=60.0),
         )
@@ -110,9 +108,7 @@ def search_and_send(gang: Any, whole: Any, network: Network, options: SearchOpti
     with fake_cupy.Device(gang.rank):
         rank = NcclRank(
             gang,
-            whole.parts[gang.rank],
-            whole.delegates,
-            whole.vertex_count,
+            whole.of_rank(gang.rank),
             Asked(symmetric=True),
             options,
             connect_by=network.connect,

@@ -57,8 +57,7 @@ def search(
     gang: Any, _: Any, whole: Any, network: Network, sources: list[int], asked: Asked, options: SearchOptions
 ) -> list[Any]:
     with fake_cupy.Device(gang.rank):
-        facts = whole.parts[gang.rank], whole.delegates, whole.vertex_count
-        rank = NcclRank(gang, *facts, asked, options, connect_by=network.connect)
+        rank = NcclRank(gang, whole.of_rank(gang.rank), asked, options, connect_by=network.connect)
         found = [rank.run(source) for source in sources]
         rank.leave(gang)
         return found
@@ -192,8 +191,9 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
             communicators.append(network.connect(gang))
             return communicators[-1]
 
-        facts = whole.parts[gang.rank], whole.delegates, whole.vertex_count
-        rank = NcclRank(gang, *facts, Asked(symmetric=True), SearchOptions(), connect_by=connected)
+        rank = NcclRank(
+            gang, whole.of_rank(gang.rank), Asked(symmetric=True), SearchOptions(), connect_by=connected
+        )
         with pytest.raises(RuntimeError, match="given up"):
             rank.run(source)
         ended.append(communicators[0].closed)

@@ -29,8 +29,7 @@ PATIENT = SearchOptions(barrier_seconds=60.0)
 
 def search(gang: Any, whole: Any, sources: list[int], options: SearchOptions = PATIENT) -> list[Any]:
     with fake_cupy.Device(gang.rank):
-        part = whole.parts[gang.rank]
-        rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, Asked(symmetric=True), options)
+        rank = PeerRank(gang, whole.of_rank(gang.rank), Asked(symmetric=True), options)
         found = [rank.run(source) for source in sources]
         rank.leave(gang)
         return found
@@ -73,9 +72,8 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
 
     def one_is_late(gang: Any, _: Any) -> str:
         with fake_cupy.Device(gang.rank):
-            part = whole.parts[gang.rank]
             given = Asked(symmetric=True), SearchOptions(barrier_seconds=0.3)
-            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, *given)
+            rank = PeerRank(gang, whole.of_rank(gang.rank), *given)
             if gang.rank == 1:
                 rank._launch.start = lambda source, depth: (None, fake_cupy.Event())  # type: ignore[method-assign]
             with pytest.raises(RuntimeError) as given_up:

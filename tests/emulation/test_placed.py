@@ -115,8 +115,7 @@ def test_ranks_of_a_gang_place_their_own(skewed: Any) -> None:
     def search(gang: Any, _: Any, placing: Placing) -> Any:
         with fake_cupy.Device(gang.rank):
             given = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
-            facts = whole.parts[gang.rank], whole.delegates, whole.vertex_count
-            rank = PeerRank(gang, *facts, *given, placing=placing)
+            rank = PeerRank(gang, whole.of_rank(gang.rank), *given, placing=placing)
             found = rank.run(source)
             rank.leave(gang)
             return found

@@ -80,10 +80,10 @@ def test_ranks_of_a_gang() -> None:
     wanted = PartitionSearch(whole, Asked(symmetric=True)).run(3)
     packed = encoded(whole, "varint")
 
-    def search(gang: Any, part: Any) -> Any:
+    def search(gang: Any, _: Any) -> Any:
         with fake_cupy.Device(gang.rank):
             options = SearchOptions(predecessors="smallest", barrier_seconds=60.0)
-            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, Asked(symmetric=True), options)
+            rank = PeerRank(gang, packed.of_rank(gang.rank), Asked(symmetric=True), options)
             found = rank.run(3)
             rank.leave(gang)
             return found

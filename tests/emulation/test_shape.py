@@ -9,8 +9,8 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import choose_for_rows
-from gravel.kernels.bfs.cpu.shape import measure as measure_on_cpu
 from gravel.kernels.bfs.cuda import shape
+from gravel.kernels.bfs.shape import measure_on_host as measure_on_cpu
 from gravel.kernels.layouts import LAYOUTS, encode
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.conformance import csr_of

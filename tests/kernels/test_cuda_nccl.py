@@ -79,8 +79,9 @@ def test_options_of_one_rank(name: str) -> None:
 
 def search_as_rank(gang: Any, _: Any, whole: Any, sources: list[int], options: SearchOptions) -> list[Any]:
     with cupy.cuda.Device(gang.rank):
-        facts = whole.parts[gang.rank], whole.delegates, whole.vertex_count
-        rank = NcclRank(gang, *facts, Asked(symmetric=True), replace(options, barrier_seconds=5.0))
+        rank = NcclRank(
+            gang, whole.of_rank(gang.rank), Asked(symmetric=True), replace(options, barrier_seconds=5.0)
+        )
         answers = []
         for source in sources:
             gang.all_gather(None)
@@ -116,12 +117,10 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
 def search_on_device(gang: Any, _: Any, whole: Any, sources: list[int]) -> list[Any]:
     """Search a part that lies on the GPU, and take each search's labels from there before the next."""
     with cupy.cuda.Device(gang.rank):
-        part = on_device(whole.parts[gang.rank])
+        part = replace(whole.of_rank(gang.rank), graph=on_device(whole.parts[gang.rank]))
         rank = NcclRank(
             gang,
             part,
-            whole.delegates,
-            whole.vertex_count,
             Asked(symmetric=True),
             SearchOptions(barrier_seconds=5.0),
         )
@@ -159,8 +158,7 @@ def test_two_ranks_of_one_gpu_are_refused() -> None:
 
     def on_the_first(gang: Any, _: Any) -> None:
         with cupy.cuda.Device(0):
-            facts = whole.parts[gang.rank], whole.delegates, whole.vertex_count
-            NcclRank(gang, *facts, Asked(symmetric=True), SearchOptions())
+            NcclRank(gang, whole.of_rank(gang.rank), Asked(symmetric=True), SearchOptions())
 
     with pytest.raises(NcclMissing, match="are on the same GPU"):
         run_in_threads(on_the_first, [None] * 2)
@@ -176,9 +174,7 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
         with cupy.cuda.Device(gang.rank):
             rank = NcclRank(
                 gang,
-                whole.parts[gang.rank],
-                whole.delegates,
-                whole.vertex_count,
+                whole.of_rank(gang.rank),
                 Asked(symmetric=True),
                 SearchOptions(barrier_seconds=1.0),
             )

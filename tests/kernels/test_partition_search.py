@@ -182,10 +182,7 @@ def test_ranks_of_a_gang_find_the_same() -> None:
     for graph in ZOO[-9:]:
         whole = cut(graph, 3, 5)
         expected = PartitionSearch(whole, Asked(symmetric=True)).run(1)
-        states = [
-            RankSearch(part, whole.delegates, whole.vertex_count, 3, Asked(symmetric=True))
-            for part in whole.parts
-        ]
+        states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True)) for rank in range(3)]
         answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
         for rank, labels in enumerate(answers):
             assert numpy.array_equal(labels.distance, expected.distance[rank::3])
@@ -214,10 +211,7 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
         expected = PartitionSearch(whole, Asked(symmetric=True)).run(2)
         for seed in range(3):
             network = DisorderedNetwork(4, seed, hold=hold)
-            states = [
-                RankSearch(part, whole.delegates, whole.vertex_count, 4, Asked(symmetric=True), options)
-                for part in whole.parts
-            ]
+            states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True), options) for rank in range(4)]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
             for rank, labels in enumerate(answers):
                 assert numpy.array_equal(labels.distance, expected.distance[rank::4])

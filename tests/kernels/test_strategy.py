@@ -89,5 +89,5 @@ def test_a_strategy_that_does_not_run_here_says_so() -> None:
 
 def test_what_ran_has_defaults_and_what_was_given() -> None:
     ran = strategies_in("gravel.kernels.bfs")["top_down"].ran("cpu", {"serial_below": 9})
-    assert ran.function == "gravel.kernels.bfs.cpu.top_down:prepare"
+    assert ran.function == "gravel.kernels.bfs.cpu.search:top_down"
     assert ran.options == {"serial_below": 9, "threads": None}

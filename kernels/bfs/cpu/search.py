@@ -28,7 +28,7 @@ class CPUSearch:
     ----------
     rows : of a square graph, in any layout; bytes of encoded rows stand for arcs wherever those are weighed.
     pull : whether levels may be searched bottom-up, which needs a symmetric graph.
-    alpha, beta, serial_below : see `gravel.kernels.bfs.cpu.direction_optimizing.prepare`.
+    alpha, beta, serial_below : see `direction_optimizing`.
     threads : of this search's own team, so that no other search is affected; None for `thread_count`.
 
     """
@@ -112,6 +112,43 @@ class CPUSearch:
         directions = tuple(_NAMES[code] for code in self._directions[: state[levels.DEPTH]])
         labels = self._asked.wanted(self._distance, self._predecessor)
         return BFSResult(source, *labels, milliseconds, directions)
+
+
+def direction_optimizing(
+    rows: EncodedRows, asked: Asked, *, alpha: int = 15, beta: int = 18, serial_below: int = 4096
+) -> CPUSearch:
+    """Make a symmetric CSR graph ready for direction-optimising searches, its rows in any layout.
+
+    Top-down while the frontier is small, else bottom-up: Beamer, Asanovic, Patterson, Direction-Optimizing
+    Breadth-First Search, SC 2012, section V.
+
+    Parameters
+    ----------
+    rows : see `gravel.kernels.bfs.prepare_rows`; bytes of encoded rows stand for arcs.
+    alpha : go bottom-up when the frontier has more than 1/alpha of the unexplored arcs. 15 is the GAP
+        Benchmark Suite's value (Beamer, Asanovic, Patterson, arXiv 1508.03619); the paper has 14.
+    beta : go back when the frontier shrinks and has less than 1/beta of the vertices; 18 in GAP, 24 in the
+        paper.
+    serial_below : levels whose frontier has fewer arcs run on one thread; 4096 arcs take about 10 us.
+
+    Raises ValueError if the graph is not symmetric.
+
+    """
+    if not asked.symmetric:
+        raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
+    return CPUSearch(rows, asked, pull=True, alpha=alpha, beta=beta, serial_below=serial_below)
+
+
+def top_down(
+    rows: EncodedRows, asked: Asked, *, serial_below: int = 4096, threads: int | None = None
+) -> CPUSearch:
+    """Make a CSR graph, directed or not, ready for level-synchronous top-down searches along its arcs.
+
+    `serial_below` is as for `direction_optimizing`; `threads` is how many
+    share a search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many
+    as kernels may use. Raises ValueError for fewer than 1 thread.
+    """
+    return CPUSearch(rows, asked, pull=False, serial_below=serial_below, threads=threads)
 
 
 def _compile_marking(row_offsets: NDArray[Any], columns: Any, index: Any) -> None:

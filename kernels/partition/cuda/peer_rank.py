@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy
-from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering
@@ -19,7 +18,7 @@ from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from gravel.kernels.partition.layout import RankGraph, mask_words, widest
+from gravel.kernels.partition.layout import RankPart, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels
 
@@ -29,7 +28,7 @@ class PeerRank(GroupRank):
 
     Parameters
     ----------
-    part, delegates, vertex_count, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
+    whole, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.
@@ -39,14 +38,13 @@ class PeerRank(GroupRank):
     def __init__(
         self,
         gang: Gathering,
-        part: RankGraph,
-        delegates: NDArray[Any],
-        vertex_count: int,
+        whole: RankPart,
         asked: Asked,
         options: SearchOptions,
         *,
         placing: Placing | None = None,
     ) -> None:
+        part, delegates = whole.graph, whole.delegates
         self._staging = staging = Staging.of(options, gang.size)
         self._tree, self._depth = tree_of(options, asked), asked.depth
         self._words = 2 * mask_words(len(delegates))
@@ -63,16 +61,13 @@ class PeerRank(GroupRank):
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(numbers_by_degree(part) if gang.rank == 0 else None)[0]
-            found = compact_ids_of(part, delegates, vertex_count, gang.size) if asked.symmetric else None
+            found = compact_ids_of(whole) if asked.symmetric else None
             part = renumbered(part, numbers)
             if found is not None:
                 part, compaction = compacted(part, gang.all_gather(found))
                 ids = {gang.rank: found}
         self._memory = RankMemory(
-            part,
-            vertex_count=vertex_count,
-            delegates=in_order(delegates, numbers),
-            ranks=gang.size,
+            replace(whole, graph=part, delegates=in_order(delegates, numbers)),
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=self._tree,
             uniquify=options.uniquify,

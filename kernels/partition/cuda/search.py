@@ -21,7 +21,7 @@ from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from gravel.kernels.partition.layout import PartitionedGraph, mask_words, widest
+from gravel.kernels.partition.layout import PartitionedGraph, RankPart, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 
 WIDE = 1 << 32
@@ -77,8 +77,7 @@ class CudaPartitionSearch:
         if free and self._have_room(graph):
             self._numbers = self._devices.on(0, lambda: numbers_by_degree(graph.parts[0]))
             if asked.symmetric:
-                facts = graph.delegates, graph.vertex_count, graph.ranks
-                found = self._devices.each_rank(lambda rank: compact_ids_of(graph.parts[rank], *facts))
+                found = self._devices.each_rank(lambda rank: compact_ids_of(graph.of_rank(rank)))
                 self._ids = dict(enumerate(found))
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {**width_macros(graph.delegates.dtype, wide=wide), "TREE": self._tree}
@@ -102,9 +101,6 @@ class CudaPartitionSearch:
 
     def _load(self, graph: PartitionedGraph, offset_dtype: Any, placing: Placing | None) -> list[RankMemory]:
         facts = {
-            "vertex_count": graph.vertex_count,
-            "delegates": in_order(graph.delegates, self._numbers),
-            "ranks": graph.ranks,
             "offset_dtype": offset_dtype,
             "tree": self._tree,
             "uniquify": self.options.uniquify,
@@ -112,6 +108,7 @@ class CudaPartitionSearch:
             "placing": placing,
         }
 
+        delegates = in_order(graph.delegates, self._numbers)
         ids, staging = list(self._ids.values()), self._staging
         sent = None
         if staging is not None and staging.relays:
@@ -120,14 +117,14 @@ class CudaPartitionSearch:
             )
 
         def load(rank: int) -> RankMemory:
-            own, part = dict(facts), graph.parts[rank]
+            own, part = dict[str, Any](facts), graph.parts[rank]
             if staging is not None and sent is not None:
                 own["relay_starts"] = staging.relay_starts(sent, rank)
             ready = part if self._numbers is None else renumbered(part, self._numbers)
-            if not ids:
-                return RankMemory(ready, **own)
-            ready, compaction = compacted(ready, ids)
-            return RankMemory(ready, **own, compaction=compaction)
+            if ids:
+                ready, own["compaction"] = compacted(ready, ids)
+            whole = RankPart(ready, delegates, graph.vertex_count, graph.ranks)
+            return RankMemory(whole, **own)
 
         return self._devices.each_rank(load)
 

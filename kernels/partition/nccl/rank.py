@@ -14,7 +14,7 @@ from gravel.kernels.exchange import Gathering, Groups
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
 from gravel.kernels.partition.cuda.search import WIDE
-from gravel.kernels.partition.layout import RankGraph, widest
+from gravel.kernels.partition.layout import RankPart, widest
 from gravel.kernels.partition.nccl.clock import Clock, LevelEvents
 from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.launching import Kernels
@@ -44,7 +44,7 @@ class NcclRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
+    whole, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
     connect_by : makes the communicator; NCCL's by default.
 
     Raises ValueError for encoded rows and for groups that do not fit the ranks,
@@ -56,9 +56,7 @@ class NcclRank:
     def __init__(
         self,
         gang: Gathering,
-        part: RankGraph,
-        delegates: NDArray[Any],
-        vertex_count: int,
+        whole: RankPart,
         asked: Asked,
         options: SearchOptions,
         *,
@@ -66,7 +64,7 @@ class NcclRank:
     ) -> None:
         import cupy
 
-        rank, ranks = gang.rank, gang.size
+        rank, ranks, part, delegates = gang.rank, gang.size, whole.graph, whole.delegates
         groups = Groups.of(rank, ranks, options.groups) if options.groups else None
         if not hasattr(part.nn.column_indices, "nbytes"):
             raise ValueError("ranks over NCCL read columns, and those of this one are encoded; decode them")
@@ -74,10 +72,7 @@ class NcclRank:
         self._tree, self._depth, self._options = asked.tree, asked.depth, options
         wide = max(gang.all_gather(widest(part))) >= WIDE
         memory = RankMemory(
-            part,
-            vertex_count=vertex_count,
-            delegates=delegates,
-            ranks=ranks,
+            whole,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=SMALLEST if asked.tree else 0,
             uniquify=options.uniquify,

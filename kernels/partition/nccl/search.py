@@ -49,8 +49,7 @@ class NcclSearch:
             )
         self._asked, self._vertices = asked, graph.vertex_count
         self.labels: tuple[RankLabels, ...] = ()
-        facts = graph.parts[0], graph.delegates, graph.vertex_count
-        self._rank = NcclRank(Alone(), *facts, asked, options, connect_by=connect_by)
+        self._rank = NcclRank(Alone(), graph.of_rank(0), asked, options, connect_by=connect_by)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:

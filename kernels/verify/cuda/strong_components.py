@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
-from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.blocks import RowBlock, RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
 from gravel.kernels.verify.cuda.memory import LONG, Batch, fitting, graph_size, plan_strong_components
