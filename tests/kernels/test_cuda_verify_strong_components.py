@@ -10,13 +10,13 @@ import pytest
 from gravel.kernels.strong_components import strong_components
 from gravel.kernels.verify.cuda.memory import GraphSize, plan_strong_components
 from gravel.kernels.verify.strong_components import check_strong_components as check_on_host
-from tests.kernels.cuda_case import fast_csr, names, on_device, rmat
+from tests.kernels.cuda_case import fast_csr, names, rmat
 from tests.kernels.test_cuda_verify import _peak
 from tests.kernels.test_strong_components import chain_of_cycles, random_graphs
 from tests.kernels.verify_damage import HUBS, ZOO, damaged_components
 
 pytestmark = pytest.mark.gpu
-pytest.importorskip("cupy")
+cupy = pytest.importorskip("cupy")
 
 ROOM = 8 << 30
 
@@ -36,7 +36,7 @@ def check(rows: Any, *, place: Any = lambda array: array, seed: int = 0, **optio
 def test_every_damage_is_found_as_the_cpu_finds_it(graph: Any, index: Any) -> None:
     rows = fast_csr(graph, symmetric=False, index=index)
     check(rows)
-    check(rows, place=on_device)
+    check(rows, place=cupy.asarray)
 
 
 def test_random_graphs_and_cycles_in_a_chain() -> None:

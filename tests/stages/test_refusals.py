@@ -62,7 +62,7 @@ def refused(folder: Path, kind: str, parameters: str) -> str:
         load_workflow(path)
     (problem,) = caught.value.problems
     assert problem.location is not None
-    assert (Path(problem.location.file).name, problem.location.line) == ("w.yaml", 9)
+    assert (Path(problem.location.file).name, problem.location.line) == ("w.yaml", 8)
     return problem.message
 
 
