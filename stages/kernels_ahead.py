@@ -78,7 +78,7 @@ def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         return ()
     algorithms = {each.algorithm for stage, each in made_by if stage == "traverse"}
     if "strong_components" in algorithms:
-        return ()
+        return (("kernels/verify/cuda/strong_components.cu", U32),)
     if "components" in algorithms:
         return (("kernels/verify/cuda/components.cu", U32),)
     rows = ("kernels/verify/cuda/rows.cu", LABEL)
