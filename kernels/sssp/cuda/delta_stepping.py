@@ -79,7 +79,7 @@ class DeltaStepping:
         self._rows, self._predecessor = rows, predecessor
         self._width = rows.width(width)
         room = room_of(rows.column_indices.dtype.itemsize, rows.words.itemsize)
-        self._few = numpy.uint32(max(1, min(room, few_arcs / rows.mean_degree)))
+        self._few = numpy.uint64(min(room, few_arcs / rows.mean_degree))
         index = rows.column_indices.dtype
         module = load(
             SOURCE,
