@@ -32,7 +32,7 @@ enum { NEAR, FAR = 2, NEAREST = 4, ROUND = 6, HUBS, HUGES, FRONT, PILE, END, MOD
 constexpr u64 STATE = 24;
 
 // What is left, as whoever leads the grid saw it: all others may read counts while they still grow.
-enum { DONE, SMALL, LARGE };
+enum { DONE, SMALL, RELAX, SPLIT };
 
 struct Search {
     const i64* row_offsets;
@@ -90,7 +90,7 @@ __device__ __forceinline__ void go_on(const Search& s, u64 rounds, bool expanded
     const u64 near = now(&state[NEAR + front]), far = now(&state[FAR + pile]);
     const u64 few = s.few * gridDim.x;
     const bool small = !now(&state[WAITS]) && (near ? near <= few : far <= PILE_FACTOR * few);
-    state[MODE] = !near && !far ? DONE : small ? SMALL : LARGE;
+    state[MODE] = !near && !far ? DONE : small ? SMALL : near ? RELAX : SPLIT;
     state[WAITS] = state[DEEPEST] = 0;
 }
 
@@ -272,9 +272,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             rounds_alone(s, grid, alone, width);
             continue;
         }
-        const bool near = now(&state[NEAR + now(&state[FRONT])]);
-        // Nobody may count before all have read what was decided.
-        if (near) relax(s, grid);
+        if (mode == RELAX) relax(s, grid);
         else split(s, grid, width);
         if (grid.leads()) ++state[WIDE];
     }
