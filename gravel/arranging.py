@@ -75,7 +75,7 @@ def turned_round(graph: graphs.Graph, direction: str) -> Graph:
 
     Raises ValueError for a compressed graph, and `NotEnoughMemory`.
     """
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
     from gravel.memory import refuse, refuse_device
     from gravel.stages.symmetrize import device_bytes
     from gravel.stages.traversal.placing import extent_of
@@ -110,10 +110,9 @@ def plain_rows(graph: graphs.Graph) -> Graph:
         return stored
     import numpy
 
+    from gravel.kernels.arrays import backend_of, on_host
     from gravel.kernels.order import apply
-    from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.relabel import invert
-    from gravel.kernels.strategy import backend_of
     from gravel.stages.weights import reordered_weights
 
     permutation = on_host(stored.permutation)
@@ -153,8 +152,7 @@ def _refuse(graph: graphs.Graph, stage: Any, parameters: Any, stored: Any, what:
 def _to_host(stored: Any) -> Any:
     from dataclasses import fields, replace
 
-    from gravel.kernels.placement.device_copies import on_host
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of, on_host
 
     moved = {
         field.name: on_host(value)

@@ -74,8 +74,8 @@ def edge_betweenness(
     graph: Graph, k: int | None, seed: int, normalized: bool, progress: Progress | None
 ) -> EdgeMeasure:
     """Compute betweenness of edges; see `Graph.edge_betweenness`."""
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.betweenness.edges import sums_of_edges
-    from gravel.kernels.placement.device_copies import on_host
 
     started = time.perf_counter()
     found = _Sums(graph, "edge_betweenness", k, seed, progress, of_arcs=True)

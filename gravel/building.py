@@ -96,7 +96,7 @@ def _weighted(
 
 
 def _backend(backend: str, data: Any) -> str:
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if backend != "auto":
         if backend == "cuda":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.labels import Labelled, Labels
 from gravel.vertex_ids import Ids, vertex_of
 

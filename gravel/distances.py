@@ -62,7 +62,7 @@ def distances(graph: Graph, sources: Any, targets: Any, direction: Any) -> Dista
     """Compute distances between two sets; see `Graph.distances`."""
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
     from gravel.memory import refuse_need
     from gravel.stages.stage import Need
 

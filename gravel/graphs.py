@@ -108,7 +108,7 @@ class Graph(MeasuredGraph):
 
     def info(self) -> Info:
         """Say how large the graph is, where it lies, and what its ids are."""
-        from gravel.kernels.strategy import backend_of
+        from gravel.kernels.arrays import backend_of
 
         stored = self._stored
         packed = hasattr(stored, "stream")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
 
 if TYPE_CHECKING:

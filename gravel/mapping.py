@@ -15,7 +15,7 @@ class LabelMap:
 
     def back(self, distance: Any, predecessor: Any) -> tuple[Any, Any]:
         """Return new arrays of distances and predecessors, where they lie; None stays."""
-        from gravel.kernels.strategy import backend_of
+        from gravel.kernels.arrays import backend_of
 
         if "cuda" in (backend_of(distance), backend_of(predecessor)):
             return self._on_device(distance, predecessor)
@@ -58,7 +58,7 @@ class LabelMap:
 
 def copied(*labels: Any) -> list[Any]:
     """Return new arrays of labels in the order that they have, where they lie; None stays."""
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if any(backend_of(each) == "cuda" for each in labels):
         from gravel.kernels.bfs.cuda.taken import taken
@@ -69,7 +69,7 @@ def copied(*labels: Any) -> list[Any]:
 
 def components_back(permutation: Any, component: Any) -> Any:
     """Return labels that name the smallest vertex of each component in the order of the caller's ids."""
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if backend_of(component) == "cuda":
         from gravel.kernels.components.cuda.relabel import components_back as back_on_device

@@ -147,8 +147,8 @@ def _by_sources(
 def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> NDArray[Any]:
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.distances.eccentricity import eccentricities
-    from gravel.kernels.placement.device_copies import on_host
 
     rows, permutation, memory = plain_rows(graph, name)
     found = fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
@@ -178,7 +178,8 @@ def plain_rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
 
     Raises ValueError for rows that a GPU would read in host memory.
     """
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.memory import free_host_bytes, refuse_device
 
     machine = graph._machine
@@ -212,7 +213,7 @@ def drawn(
     """
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
     from gravel.stages.traversal.opening import draw_among
 
     if k is not None and k < 1:

@@ -38,7 +38,7 @@ def from_edges(converted: Edges, directed: bool, machine: Machine, host_memory: 
 
     Raises `NotEnoughMemory` where they do not fit.
     """
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
     from gravel.stages.symmetrize import WORKING_BYTES, symmetrize
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
@@ -68,8 +68,8 @@ def _on_device(converted: Edges, directed: bool, machine: Machine) -> Graph:
     """Build rows of edges that are there already."""
     import numpy
 
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.csr import build
-    from gravel.kernels.index import index_dtype
     from gravel.memory import refuse_device
     from gravel.stages.symmetrize import device_bytes
 

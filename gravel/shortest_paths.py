@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.labels import Labelled, Labels
 from gravel.searches import path_back
 from gravel.vertex_ids import Ids, vertex_of

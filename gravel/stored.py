@@ -16,7 +16,7 @@ def in_memory(stored: Any) -> Any:
     """Return an artifact with its arrays read, each whole."""
     import numpy
 
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     read = {}
     for field in fields(stored):

@@ -73,7 +73,7 @@ def _of_networkx(data: Any, attribute: Any) -> tuple[Edges, Any]:
 
     from gravel.conversion.networkx import is_range, nodes_of
     from gravel.encoded_ids import Integers
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
     from gravel.vertex_ids import Objects
 
     attribute = "weight" if attribute is True else attribute

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from gravel.kernels.index import index_dtype
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of, index_dtype
 
 __all__ = ["CSR", "array", "csr", "edges", "is_symmetric", "sides"]
 

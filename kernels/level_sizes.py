@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of
 
 
 def level_sizes(distance: Any) -> list[int]:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 GIVEN = (
-    *("row_offsets", "column_indices", "rows", "output", "symmetric", "max_depth", "statistics"),
-    *("weighted", "predecessor", "asked", "back_offsets", "back_columns"),
+    *("row_offsets", "column_indices", "rows", "asked", "symmetric"),
+    *("weighted", "predecessor", "back_offsets", "back_columns"),
 )
 """Parameters of an implementation that are no constants of the strategy."""
 
@@ -100,8 +100,3 @@ def strategies_in(package: str, layout: str = COLUMNS) -> dict[str, Strategy]:
     listed: Mapping[str, Strategy] = importlib.import_module(f"{package}.strategies").STRATEGIES
     on_layout = {name: each.on(layout) for name, each in listed.items()}
     return {name: each for name, each in on_layout.items() if each.cpu or each.cuda}
-
-
-def backend_of(array: Any) -> str:
-    """`cuda` for a CuPy array, else `cpu`, without importing CuPy."""
-    return "cuda" if type(array).__module__.split(".")[0] == "cupy" else "cpu"

@@ -184,7 +184,7 @@ def _is_taken(context: Context, columns: Any) -> bool:
     """Whether columns can be the bytes that are asked for, where they are."""
     import numpy
 
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if backend_of(columns) == "cuda":
         return context.keeps_device_arrays
@@ -196,7 +196,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
     if parameters.advice is None:
         return None
     from gravel.kernels.advice.decide import advise_layout
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
     from gravel.stages.compressing.reading import Parts
     from gravel.stages.errors import StageError
 

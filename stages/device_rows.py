@@ -16,8 +16,8 @@ def refusal(what: str, needed: int, free: int) -> str:
 
 def bytes_there(*arrays: Any) -> int:
     """Count the bytes of arrays that the device has already."""
+    from gravel.kernels.arrays import backend_of
     from gravel.kernels.placement.device_copies import where_it_is
-    from gravel.kernels.strategy import backend_of
 
     there = [where_it_is(array) for array in arrays]
     return sum(int(array.nbytes) for array in there if backend_of(array) == "cuda")

@@ -27,7 +27,7 @@ class EdgeParts:
     """
 
     def __init__(self, context: Context, edges: EdgeList, *, direction: str, keep_loops: bool) -> None:
-        from gravel.kernels.index import index_dtype
+        from gravel.kernels.arrays import index_dtype
 
         self._context = context
         self._edges = edges

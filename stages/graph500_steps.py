@@ -155,8 +155,8 @@ def _search_all(
     preparing: Preparing, ends: tuple[Any, Any], keys: list[int], each: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Search, list[str]]:
     """Search from one key after another (kernel 2), and validate each; the first of all is not measured."""
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.cuda.wake import wake
-    from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.verify.edge_list import check_with_list
     from gravel.stages.traversal.records import reached
     from gravel.stages.verifying.checks import count_passed, refuse_broken

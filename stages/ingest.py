@@ -56,8 +56,8 @@ def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
 
 
 def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[EdgeList, VertexIds]:
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.generate import generate, size
-    from gravel.kernels.index import index_dtype
 
     made = size(source.name, **source.arguments())
     vertices, dtype = made.vertices, index_dtype(made.vertices)

@@ -78,13 +78,13 @@ def graph(given: Any, *, symmetric: bool | None = None) -> Graph:
 
 
 def _here(array: Any) -> NDArray[Any]:
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     here: NDArray[Any] = array.get() if backend_of(array) == "cuda" else array
     return here
 
 
 def _indices(array: NDArray[Any], vertex_count: int) -> NDArray[Any]:
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
 
     return array.astype(index_dtype(vertex_count), copy=False)

@@ -109,6 +109,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         around.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
     # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
     tree = {"TREE": "0" if asked.output == "distance" else "32"}
+    shape = ("kernels/bfs/shape.cu", {"LAYOUT": layout, **U32})
     if encoded:
         file = "kernels/bfs/direction_optimizing_encoded.cu"
         search = (file, {**reading, **tree, "ONE_LANE": "0"})
@@ -118,8 +119,8 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     far, none = ((file, {**U32, **tree, "DEFER_ROWS": each}) for each in ("1", "0"))
     # First neighbours by degree, of distances in another order than by degree.
     by_degree: list[Kernel] = [("kernels/bfs/by_degree.cu", U32)] if asked.output == "distance" else []
-    shape = (("kernels/bfs/shape.cu", U32),) if asked.strategy == "auto" else ()
-    return (far, *shape, ("kernels/bfs/deferred_rows.cu", U32), *by_degree, *around, none, *named(SHAPE))
+    measured = (shape,) if asked.strategy == "auto" else ()
+    return (far, *measured, ("kernels/bfs/deferred_rows.cu", U32), *by_degree, *around, none, *named(SHAPE))
 
 
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:

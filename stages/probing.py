@@ -89,7 +89,7 @@ def probe_all(
 
 
 def _on_host(array: Any) -> NDArray[Any]:
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     found: NDArray[Any] = array.get() if backend_of(array) == "cuda" else array
     return found

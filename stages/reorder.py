@@ -106,8 +106,8 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     """
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.order import OrderStatistics
-    from gravel.kernels.placement.device_copies import on_host
     from gravel.kernels.threads import set_threads
     from gravel.stages.ordering.finding import find_order
     from gravel.stages.ordering.rows import renumbered
@@ -181,7 +181,7 @@ def _advised(
     if parameters.advice is None:
         return None
     from gravel.kernels.advice.decide import advise_order
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     advice = advise_order(
         offsets,

@@ -32,9 +32,8 @@ def turned(stored: Graph, direction: str) -> Graph:
     """
     if direction_in(stored, direction) == "out":
         return stored
+    from gravel.kernels.arrays import backend_of, on_host
     from gravel.kernels.csr.reversed import reversed_rows
-    from gravel.kernels.placement.device_copies import on_host
-    from gravel.kernels.strategy import backend_of
 
     rows: tuple[Any, Any] = stored.row_offsets, stored.column_indices
     if stored.weights is not None or backend_of(rows[1]) == "cpu":
@@ -73,7 +72,7 @@ def turned_on_host(stored: Graph, direction: str) -> Graph:
     """Turn a graph as `turned` does, on the host, where statements have room for it."""
     if direction_in(stored, direction) == "out":
         return stored
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     rows = {name: on_host(getattr(stored, name)) for name in ("row_offsets", "column_indices")}
     return turned(replace(stored, **rows), direction)
@@ -84,9 +83,9 @@ def backward_rows(offsets: Any, columns: Any, weights: Any = None) -> tuple[Any,
 
     They are made on the host, so that a GPU has room for no more than the result.
     """
+    from gravel.kernels.arrays import backend_of, on_host
     from gravel.kernels.csr.reversed import reversed_rows
-    from gravel.kernels.placement.device_copies import on_device, on_host
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.placement.device_copies import on_device
 
     made = reversed_rows(*map(on_host, (offsets, columns, weights)))
     if backend_of(columns) == "cpu":

@@ -146,8 +146,8 @@ def reordered_weights(graph: Graph, permutation: NDArray[Any]) -> NDArray[Any] |
         return None
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.csr.weighted import build_weighted
-    from gravel.kernels.placement.device_copies import on_host
 
     offsets, columns = on_host(graph.row_offsets), on_host(graph.column_indices)
     new = permutation.astype(numpy.uint32, copy=False)

@@ -26,7 +26,7 @@ def from_arrays(data: Any, machine: Machine | None = None) -> Edges:
     source, target = _ends(data)
     if len(source) != len(target):
         raise ValueError(f"{len(source):,} sources and {len(target):,} targets make no edges")
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if "cuda" in (backend_of(source), backend_of(target)):
         from gravel.conversion.cupy import from_device

@@ -18,9 +18,8 @@ def from_device(source: Any, target: Any) -> Edges:
     """
     import numpy
 
+    from gravel.kernels.arrays import backend_of, index_dtype
     from gravel.kernels.ids.cuda import BITS, Bitmap, Table, shifted
-    from gravel.kernels.index import index_dtype
-    from gravel.kernels.strategy import backend_of
 
     for name, each in (("sources", source), ("targets", target)):
         if backend_of(each) != "cuda":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 
 SPARSE = 16
 """Integers per node up to which a table of all integers between the nodes is worth its memory."""

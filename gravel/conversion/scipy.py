@@ -19,7 +19,7 @@ def from_sparse(data: Any, *, directed: bool) -> Edges | Rows:
     Values are not looked at: entries that are stored as zeros count. Raises ValueError for a matrix that is
     not square or whose indices make no graph.
     """
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.inputs import csr
 
     if directed:

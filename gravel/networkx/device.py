@@ -64,8 +64,8 @@ def rows_on_gpu(G: GravelGraph, *, backward: bool = False) -> Rows:
 
 def distances(G: GravelGraph, vertex: int, *, backward: bool = False) -> NDArray[Any]:
     """Search from a vertex on the GPU; returns the distances in host memory, -1 for unreached."""
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.bfs import prepare
-    from gravel.kernels.placement.device_copies import on_host
 
     key = "search backward" if backward and G.directed else "search"
     if key not in G.kept:
@@ -77,7 +77,7 @@ def distances(G: GravelGraph, vertex: int, *, backward: bool = False) -> NDArray
 
 def strong_component_count(G: GravelGraph) -> int:
     """Find the strongly connected components on the GPU, and count them."""
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.strong_components import strong_components
 
     component = on_host(strong_components(*rows_on_gpu(G), *rows_on_gpu(G, backward=True)).component)
@@ -89,7 +89,8 @@ def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
 
     None for weights that its kernel would round: it takes those of int32 and float32.
     """
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.sssp import prepare
 
     key = "lengths", weight

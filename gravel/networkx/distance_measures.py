@@ -9,9 +9,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
+from gravel.kernels.arrays import on_host
 from gravel.kernels.distances.eccentricity import eccentricities
 from gravel.kernels.distances.many import aggregate
-from gravel.kernels.placement.device_copies import on_host
 from gravel.networkx.device import many_on_gpu, rows_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import nodes_in

@@ -99,8 +99,8 @@ class GravelGraph:
     @cached_property
     def component(self) -> NDArray[Any]:
         """For each vertex the smallest vertex of its component, without regard to directions."""
+        from gravel.kernels.arrays import on_host
         from gravel.kernels.components import components
-        from gravel.kernels.placement.device_copies import on_host
         from gravel.networkx.device import everything_on_gpu, rows_on_gpu
 
         rows = rows_on_gpu(self) if everything_on_gpu() else self.ascending

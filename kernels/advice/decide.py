@@ -15,9 +15,9 @@ from gravel.kernels.advice.model import Estimate, Features, Workload, estimate, 
 from gravel.kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
 from gravel.kernels.advice.sample import some_rows
 from gravel.kernels.advice.search import grow, looked_at
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.bfs.choice import SHALLOW
-from gravel.kernels.bfs.cpu.shape import measure
-from gravel.kernels.index import index_dtype
+from gravel.kernels.bfs.shape import measure_on_host
 from gravel.kernels.layouts import registry
 from gravel.kernels.order import METHODS
 
@@ -124,7 +124,7 @@ def _features(
     row_offsets: NDArray[numpy.int64], columns: NDArray[Any], symmetric: bool
 ) -> tuple[Features, str]:
     vertices, arcs = len(row_offsets) - 1, int(row_offsets[-1])
-    shape = measure(row_offsets, columns, symmetric=symmetric)
+    shape = measure_on_host(row_offsets, columns, symmetric=symmetric)
     growth = grow(row_offsets, columns)
     levels = growth.levels(arcs)
     about = "has" if growth.complete else "has about"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.order.renumber import Renumbering
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.betweenness.interface import Rows, Sums
-from gravel.kernels.strategy import backend_of
 
 Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""

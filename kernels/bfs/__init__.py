@@ -6,19 +6,21 @@ and kept nowhere. `gravel.kernels.bfs.strategies` is the table of strategies.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.asked import check_output
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.choice import Choice, choose, choose_for_rows
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
-from gravel.kernels.strategy import Strategy, backend_of, strategies_in
+from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.kernels.tuned import Applied, applied
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 __all__ = [
+    "Asked",
     "BFSResult",
     "BatchResult",
     "BatchSearch",
@@ -52,15 +54,12 @@ def prepare(
     column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending. Arrays of other libraries and
         other integers are taken as `gravel.kernels.inputs.sides` does.
     strategy : a registered name, "auto", or what `choose` returned for this graph.
-    output : "distance", "predecessor" or "both".
-    symmetric : whether every arc has its reverse.
-    max_depth : do not expand beyond this distance.
-    statistics : count the arcs that every level gathers, where the strategy can (`Strategy.counts`).
+    output, symmetric, max_depth, statistics : as for `Asked`.
     tuning : the strategy's own constants, for example `alpha` and `beta`. Others are as this machine measured
         them (`gravel.kernels.tuned`), else by default.
 
     """
-    check_output(output)
+    asked = Asked(output=output, symmetric=symmetric, max_depth=max_depth, statistics=statistics)
     choice = strategy
     # Rows that are streamed may be anything that can be sliced.
     if "streamed" not in (choice, getattr(choice, "strategy", None)):
@@ -71,28 +70,18 @@ def prepare(
     if isinstance(choice, str):
         choice = choose(row_offsets, column_indices, symmetric=symmetric, strategy=choice)
     chosen = strategies_in("gravel.kernels.bfs")[choice.strategy]
-    if statistics and backend in chosen.counts:
-        tuning["statistics"] = True
     graph: tuple[Any, ...] = row_offsets, column_indices
     if chosen.encoded:
         from gravel.kernels.layouts import columns_as_rows
 
         graph = (columns_as_rows(row_offsets, column_indices),)
-    given = {"output": output, "symmetric": symmetric, "max_depth": max_depth}
-    search = _prepared(chosen, backend, choice, graph, given, tuning, applied(choice.strategy, backend))
+    search = _prepared(chosen, backend, choice, (*graph, asked), tuning, applied(choice.strategy, backend))
     search.prepare_milliseconds += choice.milliseconds
     return search
 
 
 def prepare_rows(
-    rows: EncodedRows,
-    *,
-    strategy: str | Choice = "auto",
-    output: str = "both",
-    symmetric: bool,
-    max_depth: int | None = None,
-    statistics: bool = False,
-    **tuning: Any,
+    rows: EncodedRows, *, strategy: str | Choice = "auto", symmetric: bool, **options: Any
 ) -> Search:
     """Make rows ready for searches with one strategy, as they are stored.
 
@@ -101,25 +90,25 @@ def prepare_rows(
     rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; the result lives where its arrays do, on
         the device if any of them is CuPy's.
     strategy : a strategy that reads encoded rows, "auto", or what `choose_for_rows` returned.
-    output, symmetric, max_depth, statistics, tuning : as for `prepare`.
+    symmetric, options : as for `prepare`: the other fields of what is asked, and the strategy's constants.
 
     Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
 
     """
-    check_output(output)
     from gravel.kernels.layouts import side_of
     from gravel.kernels.layouts.units import check_columns
 
+    others = {each.name: options.pop(each.name) for each in fields(Asked) if each.name in options}
+    asked = Asked(symmetric=symmetric, **others)
     choice = strategy
     if isinstance(choice, str):
-        choice = choose_for_rows(symmetric=symmetric, strategy=choice)
+        choice = choose_for_rows(rows, symmetric=symmetric, strategy=choice)
     chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
     check_columns(rows)
-    if statistics and side in chosen.counts:
-        tuning["statistics"] = True
-    given = {"output": output, "symmetric": symmetric, "max_depth": max_depth}
     # Constants were measured on columns.
-    return _prepared(chosen, side, choice, (rows,), given, tuning, Applied())
+    search = _prepared(chosen, side, choice, (rows, asked), options, Applied())
+    search.prepare_milliseconds += choice.milliseconds
+    return search
 
 
 def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
@@ -136,13 +125,12 @@ def _prepared(
     chosen: Strategy,
     side: str,
     choice: Choice,
-    graph: tuple[Any, ...],
-    given: dict[str, Any],
+    given: tuple[Any, ...],
     tuning: dict[str, Any],
     measured: Applied,
 ) -> Search:
     constants = {**measured.values, **tuning}
-    search: Search = chosen.load(side)(*graph, **given, **constants)
+    search: Search = chosen.load(side)(*given, **constants)
     search.strategy, search.reason = choice.strategy, choice.reason
     search.ran = replace(chosen.ran(side, constants, search), tuned=measured.record(tuning))
     return search

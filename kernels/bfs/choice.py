@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.shape import Shape
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.bfs.shape import Shape, measure_on_host
 from gravel.kernels.cuda import multiprocessors
-from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
+from gravel.kernels.strategy import ENCODED, strategies_in
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 # Chosen on an H200, where the named graphs lie on either side; `python -m tests.benchmarks.choice` measures.
 MEASURED_PROCESSORS = 132
@@ -65,17 +69,30 @@ def choose(row_offsets: Any, column_indices: Any, *, symmetric: bool, strategy: 
     return Choice(name, reason, shape.milliseconds)
 
 
-def choose_for_rows(*, symmetric: bool, strategy: str = "auto") -> Choice:
+def choose_for_rows(rows: EncodedRows, *, symmetric: bool, strategy: str = "auto") -> Choice:
     """Name the strategy that `auto` stands for on encoded rows, and why; a given name is checked and kept.
+
+    On a GPU rows are measured that may be those of a deep graph (`may_be_deep`).
 
     Raises ValueError for a name that does not search encoded rows, or not those of a directed graph.
     """
     known = strategies_in("gravel.kernels.bfs", ENCODED)
     if strategy == "auto":
+        from gravel.kernels.layouts import side_of
+
+        milliseconds = 0.0
+        if side_of(rows) == "cuda" and may_be_deep(rows.vertex_count, rows.arc_count):
+            from gravel.kernels.bfs.cuda.shape import measure_rows
+
+            shape = measure_rows(rows, symmetric=symmetric)
+            milliseconds = shape.milliseconds
+            name, reason = on_device(shape, multiprocessors())
+            if name == "persistent":
+                return Choice(name, reason, milliseconds)
         if symmetric:
             reason = "the graph is symmetric, so levels that pay for it may be searched bottom-up"
-            return Choice("direction_optimizing", reason, 0.0)
-        return Choice("top_down", "the graph is directed, so only out-neighbours are known", 0.0)
+            return Choice("direction_optimizing", reason, milliseconds)
+        return Choice("top_down", "the graph is directed, so only out-neighbours are known", milliseconds)
     if strategy not in known:
         raise ValueError(
             f"strategy {strategy!r} does not search encoded rows; there are {', '.join(sorted(known))}"
@@ -83,6 +100,11 @@ def choose_for_rows(*, symmetric: bool, strategy: str = "auto") -> Choice:
     if not symmetric and not known[strategy].directed:
         raise ValueError(f"strategy {strategy!r} needs a symmetric graph")
     return Choice(strategy, "asked for", 0.0)
+
+
+def may_be_deep(vertices: int, arcs: int) -> bool:
+    """Say whether a graph of this size may have rows as short as those of a deep one."""
+    return arcs <= THIN * vertices
 
 
 def on_host(shape: Shape) -> tuple[str, str]:
@@ -132,6 +154,4 @@ def measure(row_offsets: Any, column_indices: Any, *, symmetric: bool) -> Shape:
         from gravel.kernels.bfs.cuda.shape import measure as on_device
 
         return on_device(row_offsets, column_indices, symmetric=symmetric)
-    from gravel.kernels.bfs.cpu.shape import measure as on_host
-
-    return on_host(row_offsets, column_indices, symmetric=symmetric)
+    return measure_on_host(row_offsets, column_indices, symmetric=symmetric)

@@ -3,20 +3,23 @@
 //
 // `spread`: for each power of two, the vertices whose degree has that many bits and their arcs; and the
 // vertex of most arcs, as degree << 33 | vertex (degrees from 2^31 on count as 2^31 - 1).
-// `probe`: a top-down search that stops early. Of a row, the source's apart, at most ROW arcs are read, since
+// `probe`: a top-down search that stops early. Of a row, the source's apart, about ROW arcs are read at most, since
 // a warp reads each.
 //
-// Contract. row_offsets i64 (vertices + 1), columns VERTEX. spread: histogram u64 (2, BINS), zeroed; hub u64
+// Contract. row_offsets i64 (vertices + 1): neighbours of each row, summed up; rows in any layout. spread: histogram u64 (2, BINS), zeroed; hub u64
 // (1), zeroed. probe: visited u32 (vertices / 32, rounded up), zeroed; queue VERTEX (min(vertices, most_arcs +
 // 1)); tails u64 (2), zeroed; log u64 (2 + 2 * most_levels). Block: a multiple of 32.
 //
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 
 #include "kernels/cuda/grid_barrier.cuh"
+#include "kernels/layouts/rows.cuh"
 
 constexpr u32 BINS = 64;
 constexpr u32 HUB_SHIFT = 33;
-constexpr i64 ROW = 4096;
+constexpr u64 ROW = 4096;
+constexpr u64 MOST_UNITS = ROW / MOST_IN_UNIT + 1;
 
 extern "C" __global__ void spread(const i64* row_offsets, u64 vertices, u64* histogram, u64* hub) {
     __shared__ u64 counts[2 * BINS];
@@ -54,44 +57,44 @@ extern "C" __global__ void spread(const i64* row_offsets, u64 vertices, u64* his
 }
 
 // Log: levels searched, whether nothing is left; then for each level its vertices and their arcs.
-extern "C" __global__ void probe(const i64* row_offsets, const VERTEX* columns, u32* visited, VERTEX* queue, u64* tails,
+extern "C" __global__ void probe(const i64* row_offsets, ROWS_PARAMETERS, u32* visited, VERTEX* queue, u64* tails,
                                  u64* log, u64* arrivals, u64 source, u64 most_levels, u64 most_arcs) {
-    i64 first_arc = row_offsets[source], last_arc = row_offsets[source + 1];
+    Rows rows = make_rows(ROWS_ARGUMENTS);
+    u64 first_arcs = u64(row_offsets[source + 1] - row_offsets[source]);
     if (global_thread() == 0) {
         visited[source >> 5] = 1u << (source & 31);
         log[2] = 1;
-        log[3] = u64(last_arc - first_arc);
+        log[3] = first_arcs;
     }
     grid_barrier(arrivals);
-    u64 begin = 0, end = 0, arcs = u64(last_arc - first_arc), read = arcs;
+    u64 begin = 0, end = 0, arcs = first_arcs, read = arcs;
     u32 level = 0;
     while (read <= most_arcs && level < most_levels && arcs) {
         u64 new_arcs = 0;
-        u64 warps = global_threads() / WARP, warp = global_thread() / WARP;
-        for (u64 i = level ? begin + warp : warp; level ? i < end : i < warps; i += warps) {
-            // All warps share the source's row.
-            i64 at = level ? row_offsets[queue[i]] : first_arc + i64(warp * WARP);
-            i64 stop = level ? row_offsets[u64(queue[i]) + 1] : last_arc;
-            i64 stride = level ? WARP : i64(warps * WARP);
-            if (level && stop - at > ROW) stop = at + ROW;
-            for (; at < stop; at += stride) {
-                bool fresh = false;
-                VERTEX vertex = 0;
-                if (at + lane_id() < stop) {
-                    vertex = columns[at + lane_id()];
-                    u32 bit = 1u << (vertex & 31);
-                    fresh = !(visited[vertex >> 5] & bit) && !(atomicOr(&visited[vertex >> 5], bit) & bit);
-                }
-                u32 lanes = __ballot_sync(ALL_LANES, fresh);
-                if (!lanes) continue;
-                u64 place = 0;
-                if (lane_id() == 0) place = atomicAdd(&tails[0], u64(__popc(lanes)));
-                place = __shfl_sync(ALL_LANES, place, 0) + __popc(lanes & lanes_below());
-                if (fresh) {
-                    queue[place] = vertex;
-                    new_arcs += u64(row_offsets[u64(vertex) + 1] - row_offsets[vertex]);
-                }
+        auto enqueue = [&](VERTEX vertex, bool valid) {
+            bool fresh = false;
+            if (valid) {
+                u32 bit = 1u << (vertex & 31);
+                fresh = !(visited[vertex >> 5] & bit) && !(atomicOr(&visited[vertex >> 5], bit) & bit);
             }
+            u32 lanes = __ballot_sync(ALL_LANES, fresh);
+            u64 place = 0;
+            if (lanes && lane_id() == 0) place = atomicAdd(&tails[0], u64(__popc(lanes)));
+            place = __shfl_sync(ALL_LANES, place, 0) + __popc(lanes & lanes_below());
+            if (fresh) {
+                queue[place] = vertex;
+                new_arcs += u64(row_offsets[u64(vertex) + 1] - row_offsets[vertex]);
+            }
+            return true;
+        };
+        u64 warps = global_threads() / WARP, warp = global_thread() / WARP;
+        // All warps share the source's row, as if it were the rows of a level.
+        u64 items = level ? end - begin : row_units(rows, source);
+        for (u64 i = warp; i < items; i += warps) {
+            u64 vertex = level ? u64(queue[begin + i]) : source, unit = level ? 0 : i;
+            u64 units = level ? row_units(rows, vertex) : i + 1;
+            if (level && units > MOST_UNITS) units = MOST_UNITS;
+            for (; unit < units; ++unit) visit_unit(rows, vertex, unit, enqueue);
         }
         new_arcs = warp_sum(new_arcs);
         if (lane_id() == 0 && new_arcs) atomicAdd(&tails[1], new_arcs);
@@ -102,7 +105,7 @@ extern "C" __global__ void probe(const i64* row_offsets, const VERTEX* columns, 
         ++level;
         begin = end;
         end = all;
-        arcs = all_arcs + u64(last_arc - first_arc) - read;
+        arcs = all_arcs + first_arcs - read;
         read += arcs;
         if (global_thread() == 0 && level < most_levels) {
             log[2 + 2 * level] = end - begin;

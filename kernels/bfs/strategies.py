@@ -18,7 +18,7 @@ STRATEGIES = table(
     Strategy(
         name="top_down",
         about="Searches every level from the frontier to its neighbours.",
-        cpu="gravel.kernels.bfs.cpu.top_down:prepare",
+        cpu="gravel.kernels.bfs.cpu.search:top_down",
         cuda="gravel.kernels.bfs.cuda.top_down:prepare",
         encoded=True,
         automatic=("cpu",),
@@ -27,7 +27,7 @@ STRATEGIES = table(
         name="direction_optimizing",
         about="Searches top-down while the frontier is small and bottom-up while it is large.",
         source="Beamer, Asanovic, Patterson, SC 2012, sections IV and V; on encoded rows: gravel",
-        cpu="gravel.kernels.bfs.cpu.direction_optimizing:prepare",
+        cpu="gravel.kernels.bfs.cpu.search:direction_optimizing",
         cuda="gravel.kernels.bfs.cuda.direction_optimizing:prepare",
         encoded=True,
         directed=False,

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gravel.kernels.strategy import ENCODED, backend_of, strategies_in
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.strategy import ENCODED, strategies_in
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of
 
 __all__ = ["DIRECTIONS", "Choice", "Rows", "build", "degrees"]
 

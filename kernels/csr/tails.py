@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.index import index_dtype
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of, index_dtype
 
 
 def tails_of(row_offsets: Any, arcs: int) -> Any:

@@ -44,8 +44,8 @@ def distances_between(
     batch : searches at once, 1 to 64.
 
     """
-    from gravel.kernels.placement.device_copies import on_device, on_host
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of, on_host
+    from gravel.kernels.placement.device_copies import on_device
 
     search: Any = prepare(
         row_offsets,

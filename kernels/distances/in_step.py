@@ -26,7 +26,7 @@ def in_step(
 
     The graph is symmetric. Equal sources stay in order.
     """
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     if len(sources) < FEWEST:
         return None

@@ -17,10 +17,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.in_step import in_step
 from gravel.kernels.distances.interface import Searches
-from gravel.kernels.strategy import backend_of
 
 NO_LIMIT = (1 << 31) - 1
 

@@ -19,13 +19,11 @@ apart. A wire has to deliver every parcel once, and nothing else is asked of it.
 
 from __future__ import annotations
 
-from gravel.kernels.exchange.endpoint import Endpoint, Program, Ticket, Wire, drive
+from gravel.kernels.exchange.endpoint import Endpoint, Program, Stopwatch, Ticket, Wire, drive, gather, swap
 from gravel.kernels.exchange.gang import Gang, Gathering
 from gravel.kernels.exchange.groups import Groups
 from gravel.kernels.exchange.lock_step import Stuck, run_in_lock_step
 from gravel.kernels.exchange.pieces import Posted, post_arrays, take_arrays
-from gravel.kernels.exchange.stopwatch import Stopwatch
-from gravel.kernels.exchange.verbs import gather, swap
 
 __all__ = [
     "Endpoint",

@@ -1,7 +1,8 @@
-"""One rank's end of the exchange, what it waits for, and the driver of one rank over a real wire."""
+"""One rank's end of the exchange: what programs post, wait for and do together, and one rank's driver."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -85,3 +86,27 @@ def drive(program: Program[Result], wire: Wire) -> Result:
     except StopIteration as end:
         result: Result = end.value
         return result
+
+
+def gather(end: Endpoint, value: Any) -> Generator[Ticket, dict[int, Any], list[Any]]:
+    """Give every rank the values of all ranks, in rank order."""
+    answers = yield end.post(dict.fromkeys(end.others, value), end.others)
+    return [value if rank == end.rank else answers[rank] for rank in range(end.size)]
+
+
+def swap(end: Endpoint, parcels: Mapping[int, Any]) -> Generator[Ticket, dict[int, Any], dict[int, Any]]:
+    """Send every other rank its parcel; returns what each of them sent here, in rank order."""
+    answers = yield end.post(parcels, end.others)
+    return {rank: answers[rank] for rank in end.others}
+
+
+class Stopwatch:
+    """Tells the milliseconds since it was asked before, or made."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter()
+
+    def lap(self) -> float:
+        """Tell them, and begin anew."""
+        before, self._since = self._since, time.perf_counter()
+        return (self._since - before) * 1e3

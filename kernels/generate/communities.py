@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.generate.communities_tables import community_tables
 from gravel.kernels.generate.rmat import edge_constants
 from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, communities_size, part_size
-from gravel.kernels.index import index_bits
 
 
 def communities(

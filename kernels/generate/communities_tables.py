@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.generate.counter import MASK, draw
-from gravel.kernels.index import index_bits
 
 BUNDLE = 8
 """Edges of a bundle: a byte each of one draw tells where runs go on."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.generate.counter import draw
 from gravel.kernels.generate.lattice import box_edges, star_offsets
 from gravel.kernels.generate.sizes import HUB_DEGREE, HUB_SHARE, part_size, size
 from gravel.kernels.generate.uniform import random_targets
-from gravel.kernels.index import index_dtype
 
 HUB_STREAM = 5
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
-from gravel.kernels.index import index_dtype
 
 MOST_BLOCKS = 1 << 20
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.generate.sizes import part_size, size
-from gravel.kernels.index import index_dtype
 
 Edges = tuple[NDArray[Any], NDArray[Any]]
 """Source and target (count,), uint32 below 2^32 vertices, else uint64."""

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.layouts.alignment import ALIGNMENT
-from gravel.kernels.layouts.layout import EncodedRows
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.layouts.layout import ALIGNMENT, EncodedRows, columns_as_rows, side_of
 from gravel.kernels.layouts.registry import layout_of, layouts
-from gravel.kernels.strategy import backend_of
 
 __all__ = [
     "ALIGNMENT",
@@ -38,17 +37,6 @@ __all__ = [
 
 LAYOUTS = tuple(layouts())
 """Those that come with gravel."""
-
-
-def columns_as_rows(row_offsets: Any, column_indices: Any) -> EncodedRows:
-    """Take columns for rows of the layout `csr`; nothing is checked or copied."""
-    arrays = {"row_offsets": row_offsets, "column_indices": column_indices}
-    return EncodedRows("csr", len(row_offsets) - 1, len(column_indices), column_indices.dtype, arrays)
-
-
-def side_of(rows: EncodedRows) -> str:
-    """`cuda` where an array of the rows is CuPy's, else `cpu`."""
-    return "cuda" if any(backend_of(array) == "cuda" for array in rows.arrays.values()) else "cpu"
 
 
 def _codec(layout: str, array: Any) -> Any:

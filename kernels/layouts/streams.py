@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.layouts.alignment import array_module, padded
+from gravel.kernels.arrays import array_module
+from gravel.kernels.layouts.layout import padded
 from gravel.kernels.placement.pinned import pinnable
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 

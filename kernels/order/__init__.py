@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.order.measured import OrderStatistics
 from gravel.kernels.order.methods import METHODS, Method
-from gravel.kernels.strategy import backend_of
 
 __all__ = ["METHODS", "Method", "OrderStatistics", "apply", "permutation", "statistics"]
 

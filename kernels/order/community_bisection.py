@@ -19,8 +19,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.atomics import fetch_add
-from gravel.kernels.index import index_bits
 from gravel.kernels.jit import serial
 from gravel.kernels.order.renumber import apply
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
-from gravel.kernels.index import index_bits
 from gravel.kernels.order.community_bisection import ROUNDS, SMALLEST, gain_bits, gain_table
 from gravel.kernels.order.community_ranges_cuda import on_host
 from gravel.kernels.order.renumber_cuda import apply

@@ -14,10 +14,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
-from gravel.kernels.index import index_bits
 from gravel.kernels.order.clusters_cuda import ClusterKernels
 from gravel.kernels.placement.pinned import buffer, pin
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.generate.counter import STEP, draw
 from gravel.kernels.generate.draws import mix
-from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.index import index_bits, index_dtype
+from gravel.kernels.arrays import index_bits, index_dtype
 from gravel.kernels.order.clusters_cuda import ClusterKernels
 from gravel.kernels.order.community_ranges_cuda import contracted as ranges
 from gravel.kernels.order.community_ranges_cuda import on_host, range_bytes_per_arc

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import index_bits, index_dtype
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
-from gravel.kernels.index import index_bits, index_dtype
 from gravel.kernels.order.groups import above_mean, eight_groups
 
 SOURCE = "kernels/order/renumber.cu"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.jit import serial
 
 DONE = 2  # mark of a numbered vertex; 0 and 1 alternate between searches

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.order.community_tree import grouped
 from gravel.kernels.order.rcm import by_component

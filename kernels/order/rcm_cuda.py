@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import index_bits, index_dtype
 from gravel.kernels.components import components
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
-from gravel.kernels.index import index_bits, index_dtype
 from gravel.kernels.order.rcm_levels_cuda import MOST_BLOCKS, NOWHERE, Frontier, Levels
 
 ENDS = "kernels/order/rcm_ends.cu"

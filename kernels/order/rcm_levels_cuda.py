@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.cuda import load, multiprocessors, resident_blocks, vertex_macro
 from gravel.kernels.cuda.launch import Kernels
-from gravel.kernels.index import index_bits
 
 NARROW = "kernels/order/rcm.cu"
 WIDE = "kernels/order/rcm_wide.cu"

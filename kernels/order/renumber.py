@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.csr.sort import LONG_ROW, sort_piece
-from gravel.kernels.index import index_bits
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 

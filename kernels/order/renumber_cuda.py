@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import index_bits
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.cuda.room import give_free_blocks_back
-from gravel.kernels.index import index_bits
 
 SOURCE = "kernels/order/renumber.cu"
 LONG_ROW = 1024  # arcs from which a block copies a row, not a warp

@@ -168,8 +168,8 @@ def components(graph: PartitionedGraph, *, symmetric: bool) -> ComponentsResult:
     Returns labels in the dtype of the delegate list, with the time of all rounds.
 
     """
-    n, p = graph.vertex_count, graph.ranks
-    ranks = [ComponentsRank(part, graph.delegates, n, p, symmetric=symmetric) for part in graph.parts]
+    p = graph.ranks
+    ranks = [ComponentsRank(graph.of_rank(rank), symmetric=symmetric) for rank in range(p)]
     started = time.perf_counter()
     found = run_in_lock_step(lambda end: components_program(end, ranks[end.rank]), p)
     return joined(found, (time.perf_counter() - started) * 1e3)

@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
+from gravel.kernels.partition.layout import RankPart, row_lengths
 from gravel.kernels.partition.visits import smallest_each
 
 UNSENT = numpy.iinfo(numpy.int64).max
@@ -58,21 +58,19 @@ class ComponentsRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, ranks : as `gravel.kernels.partition.rank_search.RankSearch` takes them.
     symmetric : whether every arc has its reverse. Without it a rank also asks for the labels of the other
         ends of its nn arcs; `wanted(r)` are those of rank r.
 
     """
 
-    def __init__(
-        self, part: RankGraph, delegates: NDArray[Any], vertex_count: int, ranks: int, *, symmetric: bool
-    ) -> None:
+    def __init__(self, whole: RankPart, *, symmetric: bool) -> None:
+        part, delegates, ranks = whole.graph, whole.delegates, whole.ranks
         self.part, self.rank, self.ranks, self.symmetric = part, part.rank, ranks, symmetric
         self.vertex_dtype = delegates.dtype
         self.own = numpy.flatnonzero(delegates % ranks == part.rank)
         self.delegates = delegates.astype(numpy.int64)
         self.own_places = self.delegates[self.own] // ranks
-        self._local = local_count(vertex_count, ranks, part.rank)
+        self._local = whole.local
         columns = part.nn.column_indices
         owners = (columns % columns.dtype.type(ranks)).astype(numpy.uint16)
         order = numpy.argsort(owners, kind="stable")

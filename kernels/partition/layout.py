@@ -51,6 +51,25 @@ class PartitionedGraph:
     delegates: NDArray[Any]  # (delegates,) vertices, ascending
     parts: tuple[RankGraph, ...]
 
+    def of_rank(self, rank: int) -> RankPart:
+        """Give what one rank searches."""
+        return RankPart(self.parts[rank], self.delegates, self.vertex_count, self.ranks)
+
+
+@dataclass(frozen=True)
+class RankPart:
+    """What one rank searches: its share, and what all ranks know of the whole graph."""
+
+    graph: RankGraph
+    delegates: NDArray[Any]  # (delegates,) vertices, ascending
+    vertex_count: int
+    ranks: int
+
+    @property
+    def local(self) -> int:
+        """Vertices of this rank, delegates included."""
+        return local_count(self.vertex_count, self.ranks, self.graph.rank)
+
 
 def local_count(vertex_count: int, ranks: int, rank: int) -> int:
     """Count the vertices v with v mod ranks == rank, delegates included."""

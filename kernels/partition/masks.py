@@ -49,12 +49,7 @@ class Reduction:
     """
 
     def __init__(
-        self,
-        end: Endpoint,
-        *,
-        changed_only: bool,
-        algorithm: Algorithm = "all_gather",
-        groups: int = 0,
+        self, end: Endpoint, *, changed_only: bool, algorithm: Algorithm = "all_gather", groups: int = 0
     ) -> None:
         self._end = end
         self._changed_only = changed_only

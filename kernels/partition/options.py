@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm
-from gravel.kernels.partition.waiting import BARRIER_SECONDS, check_barrier_seconds
 
 OPTIMIZED = ("nd", "dn", "dd")
 """Subgraphs whose direction a rank decides; nn is expanded forward.
 
 On GPUs that read each other's memory nn has a direction too, the same for all ranks: backward where the
 frontier has more vertices with nn arcs than what is not seen."""
+
+
+BARRIER_SECONDS = 20.0
+"""Ranks wait at most for a level of the slowest one. One that reads 140 GB of columns over a link of 51 GB/s
+takes 3 s; the rest is for a host that is busy."""
+
+MOST_BARRIER_SECONDS = 3600.0
+"""A GPU that waits keeps all its multiprocessors busy: nobody wants that for longer than an hour."""
 
 
 @dataclass(frozen=True)
@@ -92,3 +99,21 @@ class SearchOptions:
         """Give the factor under which a subgraph is visited forward again."""
         factor: float = getattr(self, f"{name}_forward")
         return factor
+
+
+def check_barrier_seconds(seconds: float) -> None:
+    """Raise ValueError for a limit that cannot be."""
+    if not 0 < seconds <= MOST_BARRIER_SECONDS:
+        raise ValueError(
+            f"barrier_seconds is {seconds}; it is above 0 and at most {MOST_BARRIER_SECONDS:g}, and "
+            f"{BARRIER_SECONDS:g} by default"
+        )
+
+
+def given_up(seconds: float) -> str:
+    """Say that ranks gave up after so many seconds, and what to do."""
+    return (
+        f"a rank waited for the others at a barrier for {seconds:g} s, and the search was given up: if they "
+        "are only slow, as under a debugger, allow more by tuning: {barrier_seconds: SECONDS}; else a GPU or "
+        "its process has failed, which its log says"
+    )

@@ -55,14 +55,12 @@ class RankLabels:
     link_bytes: int | None = None  # read over the link to host memory
 
 
-def search_program(
-    end: Endpoint, state: RankSearch, source: int, *, max_depth: int | None = None, tree: bool = True
-) -> Program[RankLabels]:
+def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[RankLabels]:
     """Search from one vertex as one rank; every rank runs this with its own state.
 
     Raises ValueError where the options' groups do not fit the number of ranks.
     """
-    options = state.options
+    options, tree = state.options, state.asked.tree
     groups = Groups.of(end.rank, end.size, options.groups) if options.groups else None
     route: Direct | LocalAllToAll
     if options.local_all_to_all and groups is not None:
@@ -80,7 +78,7 @@ def search_program(
     records = []
     normal, delegates = state.frontier_sizes
     frontier, level = 1, 0
-    while frontier and (max_depth is None or level < max_depth):
+    while frontier and level < state.asked.depth:
         backward = tuple(name for name, turned in state.backward.items() if turned)
         sent = reduction.sent_bytes, route.sent_bytes, route.local_bytes, route.local_milliseconds
         clock = Stopwatch()

@@ -15,8 +15,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.directions import Ends, is_backward
-from gravel.kernels.partition.layout import RankGraph, find_delegate, local_count, mask_words
+from gravel.kernels.partition.layout import RankPart, find_delegate, mask_words
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.visits import (
     NOBODY,
@@ -57,21 +58,15 @@ class RankSearch:
 
     def __init__(
         self,
-        part: RankGraph,
-        delegates: NDArray[Any],
-        vertex_count: int,
-        ranks: int,
-        *,
-        symmetric: bool = False,
-        options: SearchOptions | None = None,
+        whole: RankPart,
+        asked: Asked = Asked(),
+        options: SearchOptions = SearchOptions(),
     ) -> None:
-        self.part = part
+        self.part, self.delegates, self.ranks = whole.graph, whole.delegates, whole.ranks
+        part, delegates, local = whole.graph, whole.delegates, whole.local
         self.rank = part.rank
-        self.ranks = ranks
-        self.delegates = delegates
-        self.options = options or SearchOptions()
-        self.optimized = symmetric and self.options.direction_optimized
-        local = local_count(vertex_count, ranks, part.rank)
+        self.asked, self.options = asked, options
+        self.optimized = asked.symmetric and options.direction_optimized
         self.distance = numpy.empty(local, numpy.int32)
         self.predecessor = numpy.empty(local, numpy.int64)
         self.nn_predecessor = numpy.empty(local, numpy.int64)

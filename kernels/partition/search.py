@@ -13,11 +13,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
-from gravel.kernels.partition.layout import PartitionedGraph, RankGraph
+from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.program import RankLabels, search_program
 from gravel.kernels.partition.rank_search import RankSearch
@@ -31,9 +31,7 @@ def directions_of(labels: Sequence[Any]) -> tuple[str, ...]:
 
 
 def put_together(
-    labels: Sequence[Any],
-    distance: NDArray[Any] | None,
-    predecessor: NDArray[Any] | None,
+    labels: Sequence[Any], distance: NDArray[Any] | None, predecessor: NDArray[Any] | None
 ) -> None:
     """Write the ranks' labels into arrays of all vertices."""
     ranks = len(labels)
@@ -53,17 +51,12 @@ class LockStepSearch:
     strategy: str
     reason: str
 
-    def __init__(
-        self, graph: PartitionedGraph, make: Callable[[RankGraph], Any], *, output: str, max_depth: int | None
-    ) -> None:
+    def __init__(self, graph: PartitionedGraph, asked: Asked, make: Callable[[int], Any]) -> None:
         started = time.perf_counter()
-        check_output(output)
-        self.graph, self.output, self.max_depth = graph, output, max_depth
+        self.graph = graph
         self.labels: tuple[Any, ...] = ()
-        n = graph.vertex_count
-        self._ranks = [make(part) for part in graph.parts]
-        self._distance = numpy.empty(n, numpy.int32) if output != "predecessor" else None
-        self._predecessor = numpy.empty(n, predecessor_dtype(n)) if output != "distance" else None
+        self._ranks = [make(rank) for rank in range(graph.ranks)]
+        self._distance, self._predecessor = asked.wanted(*asked.allocate(graph.vertex_count, numpy))
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def _program(self, end: Endpoint, source: int) -> Any:
@@ -86,40 +79,21 @@ class PartitionSearch(LockStepSearch):
     Results are in the numbering that was partitioned; predecessors as `gravel.kernels.partition.rank_search`
     says.
 
-    Parameters
-    ----------
-    output : "distance", "predecessor" or "both".
-    max_depth : do not expand beyond this distance.
-    symmetric : whether every arc has its reverse; only then may a direction turn.
-    options : what else can be chosen; raises ValueError where its groups do not fit the ranks.
-
+    Raises ValueError where the options' groups do not fit the ranks.
     """
 
     strategy = "partition"
     reason = "the graph is partitioned by degree separation"
 
     def __init__(
-        self,
-        graph: PartitionedGraph,
-        *,
-        output: str = "both",
-        max_depth: int | None = None,
-        symmetric: bool = False,
-        options: SearchOptions | None = None,
+        self, graph: PartitionedGraph, asked: Asked = Asked(), options: SearchOptions = SearchOptions()
     ) -> None:
-        def make(part: RankGraph) -> RankSearch:
-            facts = graph.delegates, graph.vertex_count, graph.ranks
-            return RankSearch(part, *facts, symmetric=symmetric, options=options)
-
-        super().__init__(graph, make, output=output, max_depth=max_depth)
+        super().__init__(graph, asked, lambda rank: RankSearch(graph.of_rank(rank), asked, options))
 
     def _program(self, end: Endpoint, source: int) -> Any:
-        tree = self.output != "distance"
-        return search_program(end, self._ranks[end.rank], source, max_depth=self.max_depth, tree=tree)
+        return search_program(end, self._ranks[end.rank], source)
 
 
-def search_rank(
-    wire: Wire, state: RankSearch, source: int, *, max_depth: int | None = None, tree: bool = True
-) -> RankLabels:
+def search_rank(wire: Wire, state: RankSearch, source: int) -> RankLabels:
     """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
-    return drive(search_program(Endpoint(wire), state, source, max_depth=max_depth, tree=tree), wire)
+    return drive(search_program(Endpoint(wire), state, source), wire)

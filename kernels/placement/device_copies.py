@@ -73,23 +73,12 @@ def where_it_is(array: Any) -> Any:
     return array if there is None else there
 
 
-def on_host(array: Any) -> Any:
-    """Return an array in host memory, or None: copied from a GPU, or read whole where it is stored."""
-    import numpy
-
-    from gravel.kernels.strategy import backend_of
-
-    if array is None:
-        return None
-    return array.get() if backend_of(array) == "cuda" else numpy.asarray(array)
-
-
 def part_on_device(array: Any, first: int, last: int) -> Any:
     """Return `array[first:last]` on the device: of the copy that is there, or read and copied in pieces."""
     import cupy
     import numpy
 
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     found = where_it_is(array)
     if backend_of(found) == "cuda":

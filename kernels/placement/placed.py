@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.placement.pinned import (
     LEAST_IN_PLACE,
     Host,
@@ -17,7 +18,6 @@ from gravel.kernels.placement.pinned import (
     pin,
 )
 from gravel.kernels.placement.plan import Limits, Plan, Sizes, on_gpu
-from gravel.kernels.strategy import backend_of
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,7 @@ class Placed:
 
 
 def place(
-    arrays: dict[str, Any],
-    plan: Plan,
-    sizes: Sizes,
-    limits: Limits,
-    *,
-    host: Host | None = None,
+    arrays: dict[str, Any], plan: Plan, sizes: Sizes, limits: Limits, *, host: Host | None = None
 ) -> Placed:
     """Place the rows of a graph: the columns, or the stream of encoded rows.
 

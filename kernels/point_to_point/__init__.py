@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.point_to_point.interface import PairQueries
 from gravel.kernels.sssp.weights import WeightedRows, checked
-from gravel.kernels.strategy import backend_of
 
 __all__ = ["WIDTH", "prepare"]
 

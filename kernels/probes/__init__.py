@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.bfs.cuda.parts import GATHERS, LOOKUPS
 from gravel.kernels.cuda import refuse_block
 from gravel.kernels.probes.timed import Probes
-from gravel.kernels.strategy import backend_of
 
 if TYPE_CHECKING:
     from gravel.kernels.probes.levels import Levels

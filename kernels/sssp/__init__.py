@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gravel.kernels.strategy import Ran, backend_of, strategies_in
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.strategy import Ran, strategies_in
 
 __all__ = ["SSSPResult", "ShortestPaths", "prepare", "sssp"]
 

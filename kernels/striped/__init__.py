@@ -9,7 +9,7 @@ What to call::
 
     graph = stripe(row_offsets, column_indices, ranks=4)              # -> PartitionedGraph
     graph = from_arrays(arrays, ranks=..., vertex_count=..., arc_count=...)
-    search = StripedSearch(graph, output="distance", options=StripedOptions(bitmask=False))
+    search = StripedSearch(graph, Asked(output="distance"), StripedOptions(bitmask=False))
     result = search.run(source)                                       # -> gravel.kernels.bfs.BFSResult
 
 Arrays are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`, as those of a partition all of whose

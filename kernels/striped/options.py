@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gravel.kernels.bfs.cuda.parts import gather_number
-from gravel.kernels.partition.waiting import BARRIER_SECONDS, check_barrier_seconds
+from gravel.kernels.partition.options import BARRIER_SECONDS, check_barrier_seconds
 
 
 @dataclass(frozen=True)

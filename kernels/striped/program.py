@@ -47,15 +47,13 @@ class RankLabels:
     levels: tuple[LevelRecord, ...] = field(default=())
 
 
-def search_program(
-    end: Endpoint, state: StripedRankSearch, source: int, *, max_depth: int | None = None
-) -> Program[RankLabels]:
+def search_program(end: Endpoint, state: StripedRankSearch, source: int) -> Program[RankLabels]:
     """Search from one vertex as one rank; every rank runs this with its own state."""
     started = time.perf_counter()
     state.start(source)
     records = []
     level = 0
-    while max_depth is None or level < max_depth:
+    while level < state.asked.depth:
         clock, own = Stopwatch(), state.frontier_size
         bins = state.expand()
         expand = clock.lap()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 from gravel.kernels.striped.options import StripedOptions
@@ -57,19 +58,17 @@ class StripedRankSearch:
         part: RankGraph,
         vertex_count: int,
         ranks: int,
-        *,
-        tree: bool = True,
-        options: StripedOptions | None = None,
+        asked: Asked = Asked(),
+        options: StripedOptions = StripedOptions(),
     ) -> None:
         self._rows = part.nn
         self.rank = part.rank
         self.ranks = ranks
-        self.tree = tree
-        self.options = options or StripedOptions()
+        self.asked, self.options, self.tree = asked, options, asked.tree
         counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
         local = counts[self.rank]
         self.distance = numpy.empty(local, numpy.int32)
-        self.predecessor = numpy.empty(local if tree else 0, numpy.int64)
+        self.predecessor = numpy.empty(local if self.tree else 0, numpy.int64)
         self.level = 0
         self._word_starts = numpy.zeros(ranks + 1, numpy.int64)
         self._word_starts[1:] = numpy.cumsum([(count + 63) // 64 for count in counts])

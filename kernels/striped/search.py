@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Wire, drive
 from gravel.kernels.exchange.endpoint import Endpoint
-from gravel.kernels.partition.layout import PartitionedGraph, RankGraph
+from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.search import LockStepSearch
 from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
@@ -19,40 +20,24 @@ class StripedSearch(LockStepSearch):
 
     Results are in the numbering that was striped; predecessors are the smallest possible, as those of every
     search of a graph in one piece.
-
-    Parameters
-    ----------
-    output : "distance", "predecessor" or "both".
-    max_depth : do not expand beyond this distance.
-    options : what is dropped before it is sent.
-
     """
 
     strategy = "striped"
     reason = "the graph is striped over ranks"
 
     def __init__(
-        self,
-        graph: PartitionedGraph,
-        *,
-        output: str = "both",
-        max_depth: int | None = None,
-        options: StripedOptions | None = None,
+        self, graph: PartitionedGraph, asked: Asked = Asked(), options: StripedOptions = StripedOptions()
     ) -> None:
         check_stripes(graph)
-        facts, tree = (graph.vertex_count, graph.ranks), output != "distance"
-
-        def make(part: RankGraph) -> StripedRankSearch:
-            return StripedRankSearch(part, *facts, tree=tree, options=options)
-
-        super().__init__(graph, make, output=output, max_depth=max_depth)
+        facts = graph.vertex_count, graph.ranks
+        super().__init__(
+            graph, asked, lambda rank: StripedRankSearch(graph.parts[rank], *facts, asked, options)
+        )
 
     def _program(self, end: Endpoint, source: int) -> Any:
-        return search_program(end, self._ranks[end.rank], source, max_depth=self.max_depth)
+        return search_program(end, self._ranks[end.rank], source)
 
 
-def search_rank(
-    wire: Wire, state: StripedRankSearch, source: int, *, max_depth: int | None = None
-) -> RankLabels:
+def search_rank(wire: Wire, state: StripedRankSearch, source: int) -> RankLabels:
     """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
-    return drive(search_program(Endpoint(wire), state, source, max_depth=max_depth), wire)
+    return drive(search_program(Endpoint(wire), state, source), wire)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.components import ComponentsResult
-from gravel.kernels.strategy import backend_of, strategies_in
+from gravel.kernels.strategy import strategies_in
 
 __all__ = ["PACKAGE", "default_on", "strong_components"]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.verify.result import NAMED, Check
 
 EDGES_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 25}

@@ -75,8 +75,8 @@ def read_only(artifact: Artifact) -> Artifact:
 
 def in_host_memory(artifact: Artifact) -> Artifact:
     """Return an artifact whose arrays are in host memory; the device keeps those that it made, if it can."""
+    from gravel.kernels.arrays import backend_of
     from gravel.kernels.placement.device_copies import to_host
-    from gravel.kernels.strategy import backend_of
 
     return _mapped(artifact, lambda array: to_host(array) if backend_of(array) == "cuda" else array)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.stages.artifacts import CompressedGraph, Graph, Partition
 from gravel.stages.compressing.weights import unpacked_weights
 
@@ -40,7 +40,7 @@ def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, b
             raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
         return byte_offsets // dtype.itemsize, stream.view(dtype)
     from gravel.kernels.layouts import EncodedRows, decode
-    from gravel.kernels.layouts.alignment import pad
+    from gravel.kernels.layouts.layout import pad
 
     if len(byte_offsets) == 0 or int(byte_offsets[-1]) != len(stream):
         raise ValueError(f"byte_offsets must ascend from 0 to {len(stream)}, the number of bytes")
@@ -49,7 +49,7 @@ def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, b
 
 
 def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
 
     n = compressed.vertex_count
     byte_offsets, stream = compressed.byte_offsets, compressed.stream
@@ -78,7 +78,7 @@ def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
 def _decompress_partition(compressed: CompressedGraph) -> Partition:
     import numpy
 
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.partition.layout import Subgraph, column_bound, make_rank, to_arrays
 
     if compressed.ranks is None or compressed.threshold is None or compressed.delegates is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 
 
 class Parts:

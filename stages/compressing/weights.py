@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.stages.compressing.writing import ARCS_AT_ONCE
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def smallest_dtype(weights: Any) -> numpy.dtype[Any]:
 
 def unpacked_weights(weights: Any | None) -> Any | None:
     """Return packed weights as a graph has them: uint32, int32 or float32, where they lie."""
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if weights is None:
         return None

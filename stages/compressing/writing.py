@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 
 if TYPE_CHECKING:
     import numpy
@@ -60,7 +60,7 @@ class Writer:
         """Let columns in memory be their own bytes, without a copy."""
         import numpy
 
-        from gravel.kernels.strategy import backend_of
+        from gravel.kernels.arrays import backend_of
 
         if backend_of(columns) == "cpu":
             columns = numpy.ascontiguousarray(columns.astype(columns.dtype.newbyteorder("<"), copy=False))

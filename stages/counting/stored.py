@@ -48,7 +48,7 @@ def read_stored(folder: Path) -> Graph | CompressedGraph:
 def _write(path: Path, array: Any) -> None:
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     dtype: numpy.dtype[Any] = numpy.dtype(array.dtype)
     if not len(array):

@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
 
 def _labels(result: BFSResult) -> NDArray[Any]:
     """Return distances, or which vertices were reached where a search has none, since trees may differ."""
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     if result.distance is not None:
         distance: NDArray[Any] = on_host(result.distance)

@@ -114,8 +114,8 @@ def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> F
     """
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.distances.eccentricity import eccentricities
-    from gravel.kernels.placement.device_copies import on_host
 
     checkpoint, batches = context.checkpoint(), Batches(context, graph.vertex_count, "vertices")
     found = checkpoint.load()
@@ -162,9 +162,9 @@ def all_betweenness(
     """
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.betweenness.edges import sums_of_edges
     from gravel.kernels.betweenness.sums import arranged, scale
-    from gravel.kernels.placement.device_copies import on_host
 
     of_arcs = parameters.measure == "edge_betweenness"
     batches, form = Batches(context, len(sources)), "none"

@@ -23,8 +23,8 @@ def find_order(
     """Find the order; returns it, the columns where the device reads them, if it does, and where that was."""
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.order import METHODS, permutation
-    from gravel.kernels.placement.device_copies import on_host
 
     method = METHODS[name]
     row_offsets, columns = offsets, graph.column_indices if method.reads_columns else None
@@ -87,10 +87,9 @@ def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
     """Build the rows of a directed graph and its reverse together, from parts of its rows."""
     import numpy
 
+    from gravel.kernels.arrays import index_dtype, on_host
     from gravel.kernels.csr import degrees
     from gravel.kernels.csr.rows import RowBuilder
-    from gravel.kernels.index import index_dtype
-    from gravel.kernels.placement.device_copies import on_host
 
     dtype = index_dtype(graph.vertex_count)
 

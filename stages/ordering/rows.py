@@ -63,9 +63,8 @@ def renumbered(
     `held` has the graph's columns where the device reads them, if they are there already. Where the system
     pins no memory, the host makes the rows and the log says so.
     """
+    from gravel.kernels.arrays import backend_of, on_host
     from gravel.kernels.order import statistics
-    from gravel.kernels.placement.device_copies import on_host
-    from gravel.kernels.strategy import backend_of
 
     if method == "original":
         if context.keeps_device_arrays and backend_of(graph.column_indices) == "cuda":
@@ -97,8 +96,8 @@ def uploaded(columns: Any) -> Any:
     import cupy
     import numpy
 
+    from gravel.kernels.arrays import backend_of
     from gravel.kernels.placement.device_copies import where_it_is
-    from gravel.kernels.strategy import backend_of
 
     found = where_it_is(columns)
     if backend_of(found) == "cuda":

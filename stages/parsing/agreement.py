@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

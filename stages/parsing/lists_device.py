@@ -32,7 +32,7 @@ def read_lists_on_device(
 
     Raises StageError naming the first bad line. Arrays of the host are reused for the next chunk.
     """
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.text.lists_cuda import ListParser
 
     parser = ListParser(

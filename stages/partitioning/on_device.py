@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.stages.device_rows import bytes_there, free_bytes, lacking, tried
 from gravel.stages.partitioning.device_memory import ARCS_PER_ROW, DOWNLOAD_BYTES, LEAST_ARCS, PIECE_ROWS
 from gravel.stages.partitioning.ranges import Rows, ranges

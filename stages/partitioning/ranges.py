@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.stages.threads import map_threads
 
 if TYPE_CHECKING:

@@ -146,8 +146,8 @@ def _held_rank(preferred: int, recipe: Recipe) -> int | None:
 
 def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
     """Make one rank of a graph, all ranks of the gang at the same time."""
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.index import index_dtype
     from gravel.kernels.partition.distributor import EdgeSource, distribute_program
     from gravel.kernels.partition.distributor.program import PART_EDGES, PART_EDGES_CUDA
 
@@ -199,7 +199,7 @@ def moved(share: RankShare, backend: str) -> RankShare:
 
         there: Callable[[Any], Any] = cupy.asarray
     else:
-        from gravel.kernels.placement.device_copies import on_host
+        from gravel.kernels.arrays import on_host
 
         there = on_host
     part = share.part

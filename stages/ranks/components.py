@@ -15,7 +15,7 @@ from gravel.stages.traversal.strategy import barrier_limit
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
     from gravel.kernels.partition.components import RankComponents
-    from gravel.kernels.partition.layout import RankGraph
+    from gravel.kernels.partition.layout import RankPart
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
     from gravel.stages.traversal.graph import SearchedGraph
@@ -93,8 +93,8 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a group, so many times."""
     import numpy
 
-    from gravel.kernels.partition.layout import rank_from_arrays
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.partition.layout import RankPart, rank_from_arrays
     from gravel.kernels.threads import set_threads
 
     if task.backend == "cpu":
@@ -105,9 +105,12 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
 
     return find_together(
         gang,
-        rank_from_arrays(task.arrays, task.rank),
-        numpy.asarray(task.delegates),
-        task.vertex_count,
+        RankPart(
+            rank_from_arrays(task.arrays, task.rank),
+            numpy.asarray(task.delegates),
+            task.vertex_count,
+            task.ranks,
+        ),
         symmetric=task.symmetric,
         backend=task.backend,
         runs=task.runs,
@@ -118,9 +121,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
 
 def find_together(
     gang: RankContext,
-    part: RankGraph,
-    delegates: Any,
-    vertex_count: int,
+    part: RankPart,
     *,
     symmetric: bool,
     backend: str,
@@ -135,9 +136,9 @@ def find_together(
     other's memory.
     """
     if backend == "cuda":
-        rank: Any = _peer_components(gang, part, delegates, vertex_count, symmetric, barrier_seconds)
+        rank: Any = _peer_components(gang, part, symmetric, barrier_seconds)
     else:
-        rank = _CpuComponents(gang, part, delegates, vertex_count, symmetric)
+        rank = _CpuComponents(gang, part, symmetric)
     times = []
     try:
         for _ in range(runs):
@@ -163,13 +164,11 @@ def find_together(
 class _CpuComponents:
     """As `gravel.kernels.partition.cuda.components.PeerComponents`, on the CPU."""
 
-    def __init__(
-        self, gang: RankContext, part: RankGraph, delegates: Any, vertex_count: int, symmetric: bool
-    ) -> None:
+    def __init__(self, gang: RankContext, part: RankPart, symmetric: bool) -> None:
         from gravel.kernels.partition.components_rank import ComponentsRank
 
         self._gang = gang
-        self._state = ComponentsRank(part, delegates, vertex_count, gang.size, symmetric=symmetric)
+        self._state = ComponentsRank(part, symmetric=symmetric)
 
     def run(self, *, on_device: bool) -> RankComponents:
         from gravel.kernels.partition import components_of_rank
@@ -177,14 +176,7 @@ class _CpuComponents:
         return components_of_rank(self._gang, self._state)
 
 
-def _peer_components(
-    gang: RankContext,
-    part: RankGraph,
-    delegates: Any,
-    vertex_count: int,
-    symmetric: bool,
-    time_limit: float,
-) -> Any:
+def _peer_components(gang: RankContext, part: RankPart, symmetric: bool, time_limit: float) -> Any:
     import cupy
 
     from gravel.kernels.partition.cuda.components import PeerComponents
@@ -199,7 +191,7 @@ def _peer_components(
     # What others map is allocated beside the pool, where earlier searches may have left theirs.
     cupy.get_default_memory_pool().free_all_blocks()
     try:
-        return PeerComponents(gang, part, delegates, vertex_count, symmetric=symmetric, time_limit=time_limit)
+        return PeerComponents(gang, part, symmetric=symmetric, time_limit=time_limit)
     except ValueError as error:
         raise StageError(str(error), hint="split the graph over more ranks") from None
 

@@ -134,6 +134,7 @@ def described(graph: DistributedGraph) -> dict[str, Any]:
 def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[RankTask, list[str]]:
+    from gravel.kernels.bfs.asked import Asked
     from gravel.stages.ranks.rank import check_nccl_options
     from gravel.stages.ranks.searches import search_options
     from gravel.stages.traversal.strategy import backend_of_search
@@ -146,13 +147,13 @@ def _task_of(
     if parameters.transport != "auto" and backend == "cpu":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
     checks = parameters.output == "checks"
+    output = "both" if checks else parameters.output
     task = RankTask(
         recipe=Recipe.of(graph),
         backend=backend,
         threads=min(context.machine.threads, parameters.threads or context.machine.threads),
+        asked=Asked(output=output, symmetric=True, max_depth=parameters.max_depth),
         options=options,
-        max_depth=parameters.max_depth,
-        tree=parameters.output != "distance",
         transport=parameters.transport,
         check=checks,
         labels=not checks,

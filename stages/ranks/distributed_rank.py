@@ -11,6 +11,7 @@ from gravel.stages.ranks.rank import make_rank
 from gravel.stages.verifying.ranks import check_labels, checker_of
 
 if TYPE_CHECKING:
+    from gravel.kernels.bfs.asked import Asked
     from gravel.kernels.partition import SearchOptions
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.program import RankLabels
@@ -26,9 +27,8 @@ class RankTask:
     recipe: Recipe
     backend: str
     threads: int
+    asked: Asked
     options: SearchOptions
-    max_depth: int | None
-    tree: bool
     transport: str = "auto"
     check: bool = False
     labels: bool = True
@@ -96,7 +96,7 @@ def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankA
         checks: list[Check] = []
         if task.check:
             found = labels.distance, labels.predecessor
-            checks = drive(check_program(end, checker, source, *found, max_depth=task.max_depth), wire)
+            checks = drive(check_program(end, checker, source, *found, max_depth=task.asked.max_depth), wire)
     return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
 
 
@@ -106,7 +106,8 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
     Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
     reach each other as was asked.
     """
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankGroupBroken
 
     share = held.share
@@ -114,13 +115,9 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
         if "searcher" not in held.kept:
             held.kept["searcher"] = make_rank(
                 gang,
-                share.part,
-                on_host(share.delegates),
-                share.vertex_count,
-                symmetric=True,
-                options=task.options,
-                tree=task.tree,
-                max_depth=task.max_depth,
+                RankPart(share.part, on_host(share.delegates), share.vertex_count, gang.size),
+                task.asked,
+                task.options,
                 backend=task.backend,
                 transport=task.transport,
             )
@@ -142,7 +139,7 @@ def _told(labels: RankLabels, wanted: bool) -> RankLabels:
     """Bring labels to the host, or leave them behind."""
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     if not wanted:
         return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
@@ -176,6 +173,7 @@ class ComponentsAnswer:
 
 def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
+    from gravel.kernels.partition.layout import RankPart
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
@@ -185,9 +183,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     share = held.share
     return find_together(
         named,
-        share.part,
-        share.delegates,
-        share.vertex_count,
+        RankPart(share.part, share.delegates, share.vertex_count, gang.size),
         symmetric=True,
         backend=task.backend,
         runs=task.runs,
@@ -201,7 +197,7 @@ def _answer(
 ) -> ComponentsAnswer:
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     component = found.component
     named = _named(gang, component, held.backend)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.stages.artifacts import CompressedGraph, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.encoded import COLUMNS, DECODED
@@ -124,9 +124,9 @@ class EncodedRank:
         """Read the rank's rows as they are stored; raises ValueError where they are damaged."""
         import numpy
 
-        from gravel.kernels.index import index_dtype
+        from gravel.kernels.arrays import index_dtype
         from gravel.kernels.layouts import EncodedRows
-        from gravel.kernels.layouts.alignment import pad
+        from gravel.kernels.layouts.layout import pad
         from gravel.kernels.partition.encoded import encoded_subgraph
         from gravel.kernels.partition.layout import column_bound, make_rank
 

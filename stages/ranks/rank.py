@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
+    from gravel.kernels.bfs.asked import Asked
     from gravel.kernels.partition.cuda.placing import Placing
+    from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankContext
     from gravel.stages.ranks.partition import EncodedRank
 
@@ -25,13 +27,11 @@ class RankTask:
     rank: int
     ranks: int
     vertex_count: int
-    symmetric: bool
     striped: bool
     delegates: Any
     arrays: Mapping[str, Any]
+    asked: Asked
     options: Any
-    max_depth: int | None
-    tree: bool
     threads: int
     sources: tuple[int, ...] = ()
     backend: str = "cpu"
@@ -151,17 +151,18 @@ def _read_rank(gang: RankContext, task: RankTask) -> Rank:
 
     if task.striped:
         return _read_stripe(gang, task)
-    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.layout import RankPart, rank_from_arrays
 
     made: Rank = make_rank(
         gang,
-        task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
-        numpy.asarray(task.delegates),
-        task.vertex_count,
-        symmetric=task.symmetric,
-        options=task.options,
-        tree=task.tree,
-        max_depth=task.max_depth,
+        RankPart(
+            task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
+            numpy.asarray(task.delegates),
+            task.vertex_count,
+            task.ranks,
+        ),
+        task.asked,
+        task.options,
         backend=task.backend,
         transport=task.transport,
         placing=task.placing,
@@ -171,40 +172,33 @@ def _read_rank(gang: RankContext, task: RankTask) -> Rank:
 
 def make_rank(
     gang: RankContext,
-    part: Any,
-    delegates: Any,
-    vertex_count: int,
-    *,
-    symmetric: bool,
+    part: RankPart,
+    asked: Asked,
     options: Any,
-    tree: bool,
-    max_depth: int | None,
+    *,
     backend: str,
     transport: str = "auto",
     placing: Placing | None = None,
 ) -> Any:
     """Make one rank of a partition by degree ready where it searches.
 
-    `part` and `delegates` are as `gravel.kernels.partition` has them. Raises `StageError` where GPUs cannot
-    reach each other as is asked.
+    Raises `StageError` where GPUs cannot reach each other as is asked.
     """
-    given = {"symmetric": symmetric, "options": options}
     if backend == "cpu":
         from gravel.kernels.partition import search_rank
         from gravel.kernels.partition.rank_search import RankSearch
 
-        state = RankSearch(part, delegates, vertex_count, gang.size, **given)
-        return CpuRank(lambda wire, source: search_rank(wire, state, source, max_depth=max_depth, tree=tree))
-    given |= {"tree": tree, "max_depth": max_depth}
+        state = RankSearch(part, asked, options)
+        return CpuRank(lambda wire, source: search_rank(wire, state, source))
     if not over_nccl(gang, transport, placed=placing is not None):
         from gravel.kernels.partition.cuda.peer_rank import PeerRank
 
-        return PeerRank(gang, part, delegates, vertex_count, placing=placing, **given)
+        return PeerRank(gang, part, asked, options, placing=placing)
     from gravel.kernels.partition.nccl import NcclRank
 
     check_nccl_options(options)
     try:
-        return NcclRank(gang, part, delegates, vertex_count, **given)
+        return NcclRank(gang, part, asked, options)
     except ValueError as error:
         raise StageError(f"rank {gang.rank}: {error}", hint="use transport: peer") from None
 
@@ -216,18 +210,11 @@ def _read_stripe(gang: RankContext, task: RankTask) -> Rank:
     if task.backend == "cpu":
         from gravel.kernels.striped.rank import StripedRankSearch
 
-        state = StripedRankSearch(part, task.vertex_count, task.ranks, tree=task.tree, options=task.options)
-        return CpuRank(lambda wire, source: search_rank(wire, state, source, max_depth=task.max_depth))
+        state = StripedRankSearch(part, task.vertex_count, task.ranks, task.asked, task.options)
+        return CpuRank(lambda wire, source: search_rank(wire, state, source))
     from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
 
-    return PeerStripe(
-        gang,
-        part,
-        task.vertex_count,
-        output="both" if task.tree else "distance",
-        options=task.options,
-        max_depth=task.max_depth,
-    )
+    return PeerStripe(gang, part, task.vertex_count, task.asked, task.options)
 
 
 def check_nccl_options(options: Any) -> None:

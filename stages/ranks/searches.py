@@ -28,6 +28,7 @@ from gravel.stages.traversal.records import told_on_gpu, with_options
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import BFSResult, Search
+    from gravel.kernels.bfs.asked import Asked
     from gravel.kernels.partition import PartitionedGraph, SearchOptions
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
@@ -113,6 +114,13 @@ def prepare_ranks(
         notes.append(f"{ranks} {workers} were not there at once, so {turns}")
     search = _prepare_here(graph.partition, graph, parameters, options, plan)
     return with_options(search, options), notes
+
+
+def asked_of(graph: SearchedGraph, parameters: TraverseParameters) -> Asked:
+    """Give what the parameters ask of a search of this graph."""
+    from gravel.kernels.bfs.asked import Asked
+
+    return Asked(output=parameters.output, symmetric=graph.symmetric, max_depth=parameters.max_depth)
 
 
 def plan_partition(
@@ -222,38 +230,33 @@ def _prepare_here(
     plan: RankPlan | None,
 ) -> Any:
     """Return a search of all ranks in this process, or with a plan on its GPU."""
-    given: dict[str, Any] = {
-        "output": parameters.output,
-        "max_depth": parameters.max_depth,
-        "options": options,
-    }
+    given = partition, asked_of(graph, parameters), options
     if graph.striped:
         if plan is None:
             from gravel.kernels.striped import StripedSearch
 
-            return StripedSearch(partition, **given)
+            return StripedSearch(*given)
         from gravel.kernels.striped.cuda import CudaStripedSearch
 
-        return SearchOnGpu(_refused(CudaStripedSearch, partition, **given))
-    given["symmetric"] = graph.symmetric
+        return SearchOnGpu(_refused(CudaStripedSearch, *given))
     if plan is None:
         from gravel.kernels.partition.search import PartitionSearch
 
-        return PartitionSearch(partition, **given)
+        return PartitionSearch(*given)
     if parameters.transport == "nccl":
         from gravel.kernels.partition.nccl import NcclSearch
 
-        return SearchOnGpu(_refused(NcclSearch, partition, hint="use transport: peer", **given), plan)
+        return SearchOnGpu(_refused(NcclSearch, *given, hint="use transport: peer"), plan)
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    given["placing"] = plan.placing(partition.ranks)
-    return SearchOnGpu(_refused(CudaPartitionSearch, partition, **given), plan)
+    placing = plan.placing(partition.ranks)
+    return SearchOnGpu(_refused(CudaPartitionSearch, *given, placing=placing), plan)
 
 
-def _refused(prepare: Any, parts: Any, *, hint: str = "", **given: Any) -> Any:
+def _refused(prepare: Any, *given: Any, hint: str = "", **more: Any) -> Any:
     """Prepare a search; raises `StageError` for what the GPU's refuses."""
     try:
-        return prepare(parts, **given)
+        return prepare(*given, **more)
     except ValueError as error:
         raise StageError(str(error), hint=hint) from None
 
@@ -273,8 +276,8 @@ class SearchOnGpu:
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex."""
+        from gravel.kernels.arrays import on_host
         from gravel.kernels.cuda.wake import wake
-        from gravel.kernels.placement.device_copies import on_host
 
         # Labels were copied to the host in between, and an idle GPU lowers its clocks.
         getattr(self._search, "wake", wake)()
@@ -303,7 +306,7 @@ class GangSearch:
             self.placement = plan.placement
         self.strategy = "striped" if graph.striped else "partition"
         self.labels: Sequence[Any] = ()
-        self._context, self._graph, self._output = context, graph, parameters.output
+        self._context, self._graph, self._asked = context, graph, asked_of(graph, parameters)
         ranks = graph.partition.ranks
         how = "striped" if graph.striped else "partitioned by degree"
         self.reason = f"the graph is {how}; each of {ranks} ranks on its own worker"
@@ -316,13 +319,11 @@ class GangSearch:
                 rank=rank,
                 ranks=ranks,
                 vertex_count=graph.vertex_count,
-                symmetric=graph.symmetric,
                 striped=graph.striped,
                 delegates=graph.partition.delegates if graph.stored is None else graph.stored.delegates,
                 arrays={name: array for name, array in arrays.items() if name.startswith(f"rank{rank}/")},
+                asked=self._asked,
                 options=options,
-                max_depth=parameters.max_depth,
-                tree=parameters.output != "distance",
                 threads=context.machine.threads,
                 backend=self.backend,
                 transport=parameters.transport,
@@ -354,12 +355,10 @@ class GangSearch:
         import numpy
 
         from gravel.kernels.bfs import BFSResult
-        from gravel.kernels.bfs.asked import predecessor_dtype
         from gravel.kernels.partition.search import directions_of, put_together
 
-        n = self._graph.vertex_count
-        distance = numpy.empty(n, numpy.int32) if self._output != "predecessor" else None
-        predecessor = numpy.empty(n, predecessor_dtype(n)) if self._output != "distance" else None
+        asked = self._asked
+        distance, predecessor = asked.wanted(*asked.allocate(self._graph.vertex_count, numpy))
         put_together(labels, distance, predecessor)
         self.labels = labels
         milliseconds = max(rank.milliseconds for rank in labels)

@@ -190,7 +190,7 @@ def _choice(graph: SearchedGraph, parameters: TraverseParameters) -> Choice:
     if graph.placed is not None and strategy == "auto":
         return bfs.Choice("host_rows", graph.placed.plan.reason, 0.0)
     if graph.rows is not None:
-        return bfs.choose_for_rows(symmetric=graph.symmetric, strategy=strategy)
+        return bfs.choose_for_rows(graph.rows, symmetric=graph.symmetric, strategy=strategy)
     return bfs.choose(graph.row_offsets, graph.columns, symmetric=graph.symmetric, strategy=strategy)
 
 

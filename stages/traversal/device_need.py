@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gravel.kernels.bfs.choice import may_be_deep
 from gravel.kernels.bfs.strategies import STRATEGIES
 from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
 from gravel.stages.stage import Extent, Machine, Need
@@ -200,6 +201,10 @@ def encoded_search_bytes(
 ) -> int:
     """Count what a search of encoded rows takes beside them; parameters as for `search_bytes`."""
     n = vertices
+    if strategy == "auto" and may_be_deep(n, arcs):
+        sizes = {"width": width, "labels": labels}
+        names = "persistent", "direction_optimizing"
+        return max(encoded_search_bytes(name, n, arcs, stream, **sizes) for name in names)
     # Entries of a row's units, and checkpoints of the units; the rest is as for columns.
     units = 8 * n + stream // 8
     if strategy == "multi_source":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.algorithms import strategies_for
-from gravel.kernels.placement.device_copies import on_host
-from gravel.kernels.strategy import ENCODED, backend_of
+from gravel.kernels.arrays import backend_of, on_host
+from gravel.kernels.strategy import ENCODED
 from gravel.stages.errors import StageError
 from gravel.stages.traversal import placing as places
 from gravel.stages.traversal.graph import SearchedGraph, extra_ends, first_offsets, has_loops_or_duplicates
@@ -120,9 +120,9 @@ def read_rows(stored: CompressedGraph) -> EncodedRows:
     """
     import numpy
 
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.layouts import EncodedRows
-    from gravel.kernels.layouts.alignment import padded
+    from gravel.kernels.layouts.layout import padded
     from gravel.kernels.placement.pinned import fill, pinnable
 
     offsets = on_host(stored.byte_offsets)
@@ -149,11 +149,10 @@ def rows_on_device(stored: CompressedGraph) -> EncodedRows | None:
     import cupy
     import numpy
 
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import backend_of, index_dtype
     from gravel.kernels.layouts import EncodedRows
-    from gravel.kernels.layouts.alignment import pad
+    from gravel.kernels.layouts.layout import pad
     from gravel.kernels.placement.device_copies import on_device as to_device
-    from gravel.kernels.strategy import backend_of
 
     if backend_of(stored.stream) != "cuda" and not isinstance(stored.stream, numpy.ndarray):
         return None
@@ -173,7 +172,7 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     """
     import numpy
 
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.layouts.parts import host_offsets
 
@@ -222,7 +221,7 @@ def row_offsets_of(rows: EncodedRows, *, in_parts: bool = False) -> Any:
     A stream that is stored is read `in_parts`, once, a range of rows at a time. Raises ValueError for bytes
     that are no rows, or not as many neighbours as the graph has arcs.
     """
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if not in_parts and backend_of(rows.arrays["byte_offsets"]) == "cuda":
         from gravel.kernels.layouts.counting import row_offsets
@@ -298,7 +297,7 @@ def _several(rows: EncodedRows, first: int, offsets: NDArray[Any]) -> EncodedRow
     """Rows from `first` on, whose offsets are these, in memory; how many arcs they have is not known."""
     from dataclasses import replace
 
-    from gravel.kernels.layouts.alignment import pad
+    from gravel.kernels.layouts.layout import pad
 
     begin, end = int(offsets[0]), int(offsets[-1])
     if rows.layout == "csr":

@@ -56,7 +56,7 @@ def _out_of_range(name: str, value: Any) -> str | None:
     """Say why ranks cannot wait for so long; None for another constant."""
     if name != BARRIER_SECONDS:
         return None
-    from gravel.kernels.partition.waiting import check_barrier_seconds
+    from gravel.kernels.partition.options import check_barrier_seconds
 
     try:
         check_barrier_seconds(float(value))

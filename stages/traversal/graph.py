@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of, on_host
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.placing import COLUMNS, COUNTED_AT_ONCE, place_columns
@@ -265,7 +264,7 @@ def columns_as_stored(stored: CompressedGraph) -> Graph:
     """
     import numpy
 
-    from gravel.kernels.index import index_dtype
+    from gravel.kernels.arrays import index_dtype
 
     n, dtype = stored.vertex_count, numpy.dtype(index_dtype(stored.vertex_count))
     byte_offsets = on_host(stored.byte_offsets)

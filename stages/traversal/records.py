@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.kernels.strategy import Ran, strategies_in
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.traversal.encoded import columns_on_host
@@ -124,7 +124,7 @@ def reached(
     """Count what a search reached; source and labels are in `symmetrize`'s numbering."""
     import numpy
 
-    from gravel.kernels.strategy import backend_of
+    from gravel.kernels.arrays import backend_of
 
     if distance is None:
         from gravel.kernels.level_statistics import distances_of_tree

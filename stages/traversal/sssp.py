@@ -103,7 +103,8 @@ def prepare_paths(
     """Make a graph that was read ready, with the weights of its arcs, wherever they are; and sentences."""
     import numpy
 
-    from gravel.kernels.placement.device_copies import on_device, on_host
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.sssp import prepare
 
     if graph.placed is not None:
@@ -170,7 +171,7 @@ class _Labels:
 
 def on_this_side(array: Any) -> Any:
     """Return an array on the host."""
-    from gravel.kernels.placement.device_copies import on_host
+    from gravel.kernels.arrays import on_host
 
     return on_host(array)
 

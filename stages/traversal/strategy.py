@@ -255,11 +255,11 @@ def machine_name(machine: Machine, backend: str, threads: int | None = None) -> 
 
 def barrier_limit(tuning: Mapping[str, Any]) -> float:
     """Read how long ranks wait for each other; raises `StageError` for a limit that cannot be."""
-    from gravel.kernels.partition import waiting
+    from gravel.kernels.partition import options
 
-    seconds = float(tuning.get(BARRIER_SECONDS, waiting.BARRIER_SECONDS))
+    seconds = float(tuning.get(BARRIER_SECONDS, options.BARRIER_SECONDS))
     try:
-        waiting.check_barrier_seconds(seconds)
+        options.check_barrier_seconds(seconds)
     except ValueError as error:
         raise StageError(str(error)) from None
     return seconds

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.placement.device_copies import on_host, where_it_is
+from gravel.kernels.arrays import on_host
+from gravel.kernels.placement.device_copies import where_it_is
 from gravel.stages.verifying.checks import verified_components, verified_searches
 from gravel.stages.verifying.need import Checked, too_large
 

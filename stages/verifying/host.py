@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gravel.kernels.placement.device_copies import on_host
+from gravel.kernels.arrays import on_host
 from gravel.stages.verifying.checks import verified_components, verified_searches
 from gravel.stages.verifying.sssp import checked_paths
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda.room import is_out_of_memory
-from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import EdgeList
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import pyarrow
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.stages.texts import Texts, TextSet
 
 ROWS = 1 << 18

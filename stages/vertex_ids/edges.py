@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.readers import Digested
 from gravel.stages.vertex_ids.ids import IdSet

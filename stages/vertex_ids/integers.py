@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
 from gravel.kernels.ids.hashed import EMPTY, ranked
-from gravel.kernels.index import index_dtype
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 SPARSE = 64

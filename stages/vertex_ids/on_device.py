@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of, index_dtype
 from gravel.kernels.cuda.room import is_out_of_memory
 from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
-from gravel.kernels.index import index_dtype
-from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 from gravel.stages.readers import Chunk

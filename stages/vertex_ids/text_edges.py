@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.readers import Chunk, TextChunk
 from gravel.stages.vertex_ids.edges import written

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.bfs import prepare_rows
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.layouts import encode
-from gravel.kernels.strategy import backend_of
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""

@@ -7,12 +7,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 
@@ -44,7 +45,7 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
     import cupy
 
     from gravel.kernels.cuda.wake import wake
-    from gravel.kernels.partition.layout import rank_from_arrays
+    from gravel.kernels.partition.layout import RankPart, rank_from_arrays
     from gravel.kernels.partition.nccl import NcclRank
 
     folder = Path(task.folder)
@@ -56,16 +57,13 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
     with cupy.cuda.Device(task.rank):
         for name, options in task.options.items():
             began = time.perf_counter()
-            part = rank_from_arrays(arrays, task.rank)
+            delegates = numpy.asarray(arrays["delegates"])
+            part = RankPart(rank_from_arrays(arrays, task.rank), delegates, task.vertex_count, gang.size)
             rank = NcclRank(
                 gang,
                 part,
-                numpy.asarray(arrays["delegates"]),
-                task.vertex_count,
-                symmetric=True,
-                options=options,
-                tree=False,
-                time_limit=task.time_limit,
+                Asked(output="distance", symmetric=True),
+                replace(options, barrier_seconds=task.time_limit),
             )
             prepared = time.perf_counter() - began
             taken: list[float] = []

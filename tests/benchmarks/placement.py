@@ -25,6 +25,7 @@ from pydantic import ByteSize, TypeAdapter
 
 from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare, prepare_rows
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.streamed import StreamedSearch
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
@@ -100,7 +101,7 @@ class Bench:
         kept = f"{plan.heads} heads, {search.kept_bytes / 1e6:.0f} MB kept"
         yield f"split, {kept}", search
         if "streamed" in only:
-            yield "streamed", StreamedSearch(columns_as_rows(self.offsets, self.held), **options)
+            yield "streamed", StreamedSearch(columns_as_rows(self.offsets, self.held), Asked(**options))
         for layout, rows in self.encoded.items():
             yield f"{layout} pinned", prepare_rows(rows, strategy="host_rows", **options)
             yield (

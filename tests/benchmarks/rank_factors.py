@@ -17,6 +17,7 @@ import numpy
 
 from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare as prepare_single
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.partition import SearchOptions, partition
@@ -55,7 +56,7 @@ def main() -> None:
                 turns = {f"{name}_backward": factor for name in OPTIMIZED}
                 turns |= {f"{name}_forward": factor / 10 for name in OPTIMIZED}
                 search = CudaPartitionSearch(
-                    whole, output="distance", symmetric=True, options=SearchOptions(**turns)
+                    whole, Asked(output="distance", symmetric=True), SearchOptions(**turns)
                 )
                 for each, right in zip(sources, expected, strict=False):
                     assert bool((search.run(each).distance == right).all()), "distances differ"

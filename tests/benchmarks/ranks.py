@@ -25,7 +25,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from gravel.kernels.bfs.asked import Asked
 
 BEGAN = time.perf_counter()
 
@@ -175,7 +178,10 @@ class Bench:
         for name, choice in options.items():
             say(f"peer, {name}: preparing")
             search = CudaPartitionSearch(
-                whole, devices=devices, output=self.output, symmetric=True, options=choice, time_limit=5.0
+                whole,
+                Asked(output=self.output, symmetric=True),
+                replace(choice, barrier_seconds=5.0),
+                devices=devices,
             )
             say(f"peer, {name}: compiling and checking")
             for source, expected in zip(self.sources, self.expected, strict=False):

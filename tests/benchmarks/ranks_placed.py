@@ -22,6 +22,7 @@ import numpy
 
 from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.partition import SearchOptions, partition, suggest_threshold
@@ -72,11 +73,9 @@ class Bench:
                 began = time.perf_counter()
                 search = CudaPartitionSearch(
                     whole,
+                    Asked(output="distance", symmetric=True),
+                    replace(choice, barrier_seconds=10.0),
                     devices=devices,
-                    output="distance",
-                    symmetric=True,
-                    options=choice,
-                    time_limit=10.0,
                     placing=placing,
                 )
                 taken = time.perf_counter() - began
@@ -96,11 +95,9 @@ class Bench:
             for name, choice in options.items():
                 search = CudaPartitionSearch(
                     packed,
+                    Asked(output="distance", symmetric=True),
+                    replace(choice, barrier_seconds=10.0),
                     devices=devices,
-                    output="distance",
-                    symmetric=True,
-                    options=choice,
-                    time_limit=10.0,
                 )
                 self.time(search, f"{ranks} ranks, {layout} ({size / plain:.2f} of the bytes), {name}")
                 del search

@@ -16,8 +16,8 @@ from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.devices import make_peers
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.masks import Reduction
+from gravel.kernels.partition.options import BARRIER_SECONDS, given_up
 from gravel.kernels.partition.reductions import Algorithm, reduction_rounds
-from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
 
 BLOCK = 512
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from dataclasses import replace
 from typing import Any
 
 import cupy
@@ -21,6 +22,7 @@ import numpy
 
 from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.generate.rmat import rmat
 from gravel.kernels.partition import PartitionedGraph
@@ -80,7 +82,9 @@ class Bench:
 
     def check(self, whole: PartitionedGraph, devices: range) -> None:
         """Compare distances, and every tree's distances with those of its predecessors."""
-        search = CudaStripedSearch(whole, devices=devices, output="both", time_limit=5.0)
+        search = CudaStripedSearch(
+            whole, Asked(output="both"), StripedOptions(barrier_seconds=5.0), devices=devices
+        )
         for source, expected in zip(self.sources, self.expected, strict=False):
             found = search.run(source)
             assert bool((found.distance == expected).all()), f"distances differ from {source}"
@@ -98,7 +102,7 @@ class Bench:
         for name, choice in options.items():
             for output in ("distance", "predecessor") if name == "as chosen" else ("distance",):
                 search = CudaStripedSearch(
-                    whole, devices=devices, output=output, options=choice, time_limit=5.0
+                    whole, Asked(output=output), replace(choice, barrier_seconds=5.0), devices=devices
                 )
                 for source, expected in zip(self.sources, self.expected, strict=False):
                     found = search.run(source)

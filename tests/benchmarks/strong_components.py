@@ -31,7 +31,7 @@ def rows_of(name: str) -> Any:
     if name.startswith("rmat"):
         scale, factor = map(int, name.removeprefix("rmat").split(":"))
         return build(*rmat(scale, factor, 1, backend="cpu"), 1 << scale, direction="as_given")
-    edges = read_edges(Path(name))
+    edges, _ = read_edges(Path(name))
     return build(edges.source, edges.target, edges.vertex_count, direction="as_given")
 
 

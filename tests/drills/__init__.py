@@ -35,5 +35,6 @@ skipped and said. GRAVEL_TINY_GRAPHS names a folder of more files for the fuzzed
 
 The other files drill one thing each: test_damaged.py says which messages damage leads to, test_edits.py what
 an edit makes run again, test_schedules.py services and clocks, test_store_cut.py a line to an object store
-that is cut, test_two_runs.py that two runs share the work. layout_readers.py and sanitizers.py are programs.
+that is cut, test_two_runs.py that two runs share the work. sanitizers.py, which runs families.py and
+layout_readers.py, is a program.
 """

@@ -1,7 +1,9 @@
-"""Runs every CUDA search and the readers of all layouts under NVIDIA's compute-sanitizer, over a reduced zoo.
+"""Runs every family of CUDA kernels under NVIDIA's compute-sanitizer, over a reduced zoo.
 
     python -m tests.drills.sanitizers memcheck racecheck initcheck synccheck --strategy two_phase
-    python -m tests.drills.sanitizers memcheck --strategy layout:blocks
+    python -m tests.drills.sanitizers memcheck --strategy layout:blocks family:sssp family:varint-persistent
+
+Families are searches of each strategy, readers of each layout (`layout:`), and the rest (`family:`).
 
 memcheck finds accesses outside of allocations, initcheck reads of device memory that nothing wrote, and
 synccheck barriers that not all threads reach. racecheck sees shared memory alone: what blocks do to one
@@ -30,6 +32,7 @@ GRID = 8
 MARK = "## strategy "
 CUPY = "cupy_"  # before the name of a kernel that CuPy brings
 LAYOUT = "layout:"  # before the name of a layout, in the place of a strategy
+FAMILY = "family:"  # before the name of a run of `tests.drills.families`
 REPORT = re.compile(r"^========= +(Error|Warning|Invalid|Uninitialized|Barrier error|Program hit)\b")
 PLACE = re.compile(r"\bat (\w+)[(+](?:.*\.cu:(\d+))?")
 ENDED = re.compile(r"^========= .*SUMMARY: (.*)")
@@ -112,7 +115,7 @@ class Report:
         """Texts of the lines it is in, as far as they are known."""
         from gravel.kernels.cuda.source import read_source
 
-        if self.strategy in TOOLS or self.strategy.startswith(LAYOUT):
+        if self.strategy in TOOLS or self.strategy.startswith((LAYOUT, FAMILY)):
             return [f"line {line}" for _, line in self.places]
         text = read_source(f"kernels/bfs/{self.strategy}.cu").splitlines()
         return [
@@ -158,6 +161,11 @@ def search_all(strategies: list[str]) -> None:
             from tests.drills.layout_readers import read_layout
 
             read_layout(name.removeprefix(LAYOUT))
+            continue
+        if name.startswith(FAMILY):
+            from tests.drills.families import FAMILIES
+
+            FAMILIES[name.removeprefix(FAMILY)]()
             continue
         for graph in GRAPHS:
             symmetric = not known[name].directed or graph != "many_duplicates"
@@ -210,14 +218,16 @@ def main() -> int:
     """Run what is asked for; returns 1 if something is left to explain."""
     from gravel.kernels.layouts import LAYOUTS
     from gravel.kernels.strategy import strategies_in
+    from tests.drills.families import FAMILIES
 
     every = [name for name, each in sorted(strategies_in("gravel.kernels.bfs").items()) if each.cuda]
     every += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
+    every += [f"{FAMILY}{family}" for family in FAMILIES]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("tools", nargs="*", help=f"of {', '.join(TOOLS)} (default: all)")
-    parser.add_argument("--strategy", action="append", help="may be given more than once (default: all)")
+    parser.add_argument("--strategy", action="extend", nargs="+", help="one or several (default: all)")
     parser.add_argument("--inside", nargs="+", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.inside:

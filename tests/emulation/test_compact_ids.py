@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.compact_ids import (
@@ -63,7 +64,7 @@ def test_compact_ids_ascend_with_their_vertices() -> None:
 def test_rows_and_columns_go_by_compact_ids(ranks: int) -> None:
     graph, _ = half_empty(9)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
-    ids = [compact_ids_of(part, whole.delegates, whole.vertex_count, ranks) for part in whole.parts]
+    ids = [compact_ids_of(whole.of_rank(rank)) for rank in range(ranks)]
     kept = [numpy.asarray(locals_of(each)).astype(numpy.int64) for each in ids]
     assert 0.4 < sum(map(len, kept)) / whole.vertex_count < 0.6
     for part, own in zip(whole.parts, kept, strict=True):
@@ -88,11 +89,11 @@ def test_rows_and_columns_go_by_compact_ids(ranks: int) -> None:
 def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int, digits: int) -> None:
     graph, sources = half_empty(tail)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
-    choices: dict[str, Any] = {"symmetric": True, "devices": range(devices), "time_limit": 60.0}
-    on_cpu = PartitionSearch(whole, symmetric=True)
+    choices: dict[str, Any] = {"options": SearchOptions(barrier_seconds=60.0), "devices": range(devices)}
+    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
     of_distances, of_any = (
-        CudaPartitionSearch(whole, output="distance", **choices),
-        CudaPartitionSearch(whole, **choices),
+        CudaPartitionSearch(whole, Asked(symmetric=True, output="distance"), **choices),
+        CudaPartitionSearch(whole, Asked(symmetric=True), **choices),
     )
     depth = 0
     for source in sources:
@@ -112,15 +113,17 @@ def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int,
 def test_warps_that_commit_several_words_at_a_time() -> None:
     graph, sources = half_empty(2, 26_000)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=1, threshold=12)
-    search = CudaPartitionSearch(whole, symmetric=True, output="distance", time_limit=60.0)
-    wanted = PartitionSearch(whole, symmetric=True).run(sources[0])
+    search = CudaPartitionSearch(
+        whole, Asked(symmetric=True, output="distance"), SearchOptions(barrier_seconds=60.0)
+    )
+    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(sources[0])
     assert numpy.array_equal(search.run(sources[0]).distance, wanted.distance)
 
 
 def test_directed_graphs_keep_all_ids() -> None:
     graph, sources = half_empty(3)
     whole = partition(*fast_csr(graph, symmetric=False), ranks=2, threshold=12)
-    search = CudaPartitionSearch(whole, devices=(0, 1), time_limit=60.0)
+    search = CudaPartitionSearch(whole, options=SearchOptions(barrier_seconds=60.0), devices=(0, 1))
     assert not search._ids
     for source in sources:
         wanted = PartitionSearch(whole).run(source)
@@ -136,7 +139,7 @@ def test_a_rank_takes_no_more_than_is_stated(output: str, predecessors: Any) -> 
     graph, _ = half_empty(3, n)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     options = SearchOptions(predecessors=predecessors)
-    search = CudaPartitionSearch(whole, symmetric=True, output=output, options=options)
+    search = CudaPartitionSearch(whole, Asked(symmetric=True, output=output), options)
     for part, memory in zip(whole.parts, search._memory, strict=True):
         subgraphs = sum(
             sum(array.nbytes for array in part.subgraph(name)) for name in ("nn", "nd", "dn", "dd")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.layouts import decode
-from gravel.kernels.strategy import backend_of
 from gravel.stages.artifacts import Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
 from gravel.stages.compressing import memory, writing

@@ -6,6 +6,7 @@ import sys
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.deferred_rows import DeferredRows, find_deferred_rows
 from gravel.kernels.bfs.cuda.direction_optimizing import prepare
 from gravel.kernels.csr import build
@@ -54,7 +55,7 @@ def on_cpu(monkeypatch) -> None:
 def search(csr, output, **constants):
     placed = (strict_cupy.on_device(array) for array in csr)
     constants = {"block": grid_kernels.THREADS} | constants
-    made = prepare(columns_as_rows(*placed), symmetric=True, output=output, **constants)
+    made = prepare(columns_as_rows(*placed), Asked(symmetric=True, output=output), **constants)
     for source in sources_of(len(csr[0]) - 1, 2):
         check(made.run(source), csr, source, output)
     return made

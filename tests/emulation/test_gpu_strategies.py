@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.strategy import strategies_in
@@ -98,7 +99,12 @@ def test_full_queues_lose_no_vertex(strategy: str, output: str) -> None:
     kind = {"edges": False, "stage": STAGE} if strategy == "expand_contract" else {}
     small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
     made = small(
-        *map(strict_cupy.on_device, csr), output=output, claim="racing", least=1, block=64, **NO_CULLING
+        *map(strict_cupy.on_device, csr),
+        Asked(output=output),
+        claim="racing",
+        least=1,
+        block=64,
+        **NO_CULLING,
     )
     check(made.run(0), csr, 0, output, statistics=False)
 

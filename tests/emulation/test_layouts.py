@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
-from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.layout import padded
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.emulation.warp_kernels import WarpKernels
 

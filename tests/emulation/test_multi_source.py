@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda import kernel_rows, multi_source
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
@@ -35,7 +36,7 @@ def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **cons
     rows = encode(layout, *csr)
     arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
     placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
-    made = multi_source.MultiSource(placed, output=output, symmetric=symmetric, block=64, **constants)
+    made = multi_source.MultiSource(placed, Asked(output=output, symmetric=symmetric), block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]
     check_batch(made, csr, sources, output=output)
@@ -75,8 +76,3 @@ def test_directed_graphs_and_wide_vertices(monkeypatch: pytest.MonkeyPatch, layo
 def test_wide_predecessors(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor")
-
-
-def test_a_depth_below_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="max_depth is -1; it must be 0 or more"):
-        search(csr_of("one_edge", True), "csr", "both", max_depth=-1)

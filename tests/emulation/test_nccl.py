@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.source import waits_for_the_grid
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.nccl import NcclSearch
@@ -52,25 +53,33 @@ def lazy(monkeypatch: pytest.MonkeyPatch) -> Any:
     return use
 
 
-def search(gang: Any, _: Any, whole: Any, network: Network, sources: list[int], **facts: Any) -> list[Any]:
+def search(
+    gang: Any, _: Any, whole: Any, network: Network, sources: list[int], asked: Asked, options: SearchOptions
+) -> list[Any]:
     with fake_cupy.Device(gang.rank):
-        given = {"symmetric": True, "options": SearchOptions(), "tree": True, **facts}
-        part = whole.parts[gang.rank]
-        rank = NcclRank(gang, part, whole.delegates, whole.vertex_count, connect_by=network.connect, **given)
+        rank = NcclRank(gang, whole.of_rank(gang.rank), asked, options, connect_by=network.connect)
         found = [rank.run(source) for source in sources]
         rank.leave(gang)
         return found
 
 
-def searched(whole: Any, sources: list[int], network: Network | None = None, **facts: Any) -> list[Any]:
+def searched(
+    whole: Any,
+    sources: list[int],
+    network: Network | None = None,
+    asked: Asked = Asked(symmetric=True),
+    options: SearchOptions = SearchOptions(),
+) -> list[Any]:
     network = network or Network(whole.ranks)
-    run = functools.partial(search, whole=whole, network=network, sources=sources, **facts)
+    run = functools.partial(
+        search, whole=whole, network=network, sources=sources, asked=asked, options=options
+    )
     return run_in_threads(run, [None] * whole.ranks, time_limit=60.0)  # type: ignore[return-value]
 
 
 def check(whole: Any, sources: list[int], options: SearchOptions, symmetric: bool = True) -> None:
-    answers = searched(whole, sources, symmetric=symmetric, options=options)
-    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
+    answers = searched(whole, sources, asked=Asked(symmetric=symmetric), options=options)
+    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
     for place, source in enumerate(sources):
         wanted = on_cpu.run(source)
         for rank in range(whole.ranks):
@@ -131,15 +140,17 @@ def test_outputs_depth_and_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     source = int(numpy.argmax(numpy.diff(offsets)))
     whole = partition(offsets, columns, ranks=2, threshold=20)
     for depth in (0, 1, 2):
-        wanted = PartitionSearch(whole, symmetric=True, max_depth=depth).run(source)
-        answers = searched(whole, [source, source], tree=False, max_depth=depth)
+        wanted = PartitionSearch(whole, Asked(symmetric=True, max_depth=depth)).run(source)
+        answers = searched(
+            whole, [source, source], asked=Asked(output="distance", symmetric=True, max_depth=depth)
+        )
         for rank, found in enumerate(answers):
             assert found[1].predecessor is None
             assert len(found[1].levels) == min(depth, len(wanted.directions))
             assert numpy.array_equal(found[1].distance, wanted.distance[rank::2])
     alone = partition(offsets, columns, ranks=1, threshold=20)
-    search_alone = NcclSearch(alone, symmetric=True, connect_by=Network(1).connect)
-    found, wanted = search_alone.run(source), PartitionSearch(alone, symmetric=True).run(source)
+    search_alone = NcclSearch(alone, Asked(symmetric=True), connect_by=Network(1).connect)
+    found, wanted = search_alone.run(source), PartitionSearch(alone, Asked(symmetric=True)).run(source)
     assert numpy.array_equal(found.distance, wanted.distance)
     assert numpy.array_equal(found.predecessor, wanted.predecessor)
     assert found.predecessor is not None
@@ -180,9 +191,9 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
             communicators.append(network.connect(gang))
             return communicators[-1]
 
-        part = whole.parts[gang.rank]
-        facts = {"symmetric": True, "options": SearchOptions(), "tree": True}
-        rank = NcclRank(gang, part, whole.delegates, whole.vertex_count, connect_by=connected, **facts)
+        rank = NcclRank(
+            gang, whole.of_rank(gang.rank), Asked(symmetric=True), SearchOptions(), connect_by=connected
+        )
         with pytest.raises(RuntimeError, match="given up"):
             rank.run(source)
         ended.append(communicators[0].closed)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.source import read_source
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
@@ -43,13 +44,13 @@ def same(search: Any, on_cpu: Any, source: int, whole: Any = None) -> None:
 def check(
     whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
 ) -> None:
-    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
-    choices = {"devices": range(devices), "symmetric": symmetric, "time_limit": 60.0}
-    smallest = CudaPartitionSearch(whole, options=replace(options, predecessors="smallest"), **choices)
-    choices["options"] = options
+    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
+    asked, given = Asked(symmetric=symmetric), {"devices": range(devices)}
+    patient = replace(options, barrier_seconds=60.0)
+    smallest = CudaPartitionSearch(whole, asked, replace(patient, predecessors="smallest"), **given)
     search, of_distances = (
-        CudaPartitionSearch(whole, **choices),
-        CudaPartitionSearch(whole, output="distance", **choices),
+        CudaPartitionSearch(whole, each, patient, **given)
+        for each in (asked, replace(asked, output="distance"))
     )
     for source in sources:
         same(smallest, on_cpu, source, whole if options.uniquify else None)
@@ -106,8 +107,8 @@ def test_rows_longer_than_a_byte_are_counted_whole() -> None:
             ("dn_forward", "dd_forward"), 1.0
         )
         options = SearchOptions(nd_backward=factor, nd_forward=1.0, **never)
-        search = CudaPartitionSearch(whole, symmetric=True, options=options, output="distance")
-        same_distances = PartitionSearch(whole, symmetric=True, options=options).run(500)
+        search = CudaPartitionSearch(whole, Asked(symmetric=True, output="distance"), options)
+        same_distances = PartitionSearch(whole, Asked(symmetric=True), options).run(500)
         found = search.run(500)
         assert numpy.array_equal(found.distance, same_distances.distance)
         assert found.directions == same_distances.directions
@@ -152,21 +153,21 @@ def test_outputs_and_depth() -> None:
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     for depth in (0, 1, 2):
-        wanted = PartitionSearch(whole, symmetric=True, max_depth=depth).run(source)
-        choices = {"symmetric": True, "max_depth": depth, "output": "distance", "devices": (0, 1)}
-        found = CudaPartitionSearch(whole, **choices).run(source)
+        wanted = PartitionSearch(whole, Asked(symmetric=True, max_depth=depth)).run(source)
+        asked = Asked(symmetric=True, max_depth=depth, output="distance")
+        found = CudaPartitionSearch(whole, asked, devices=(0, 1)).run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance, wanted.distance)
-        found = CudaPartitionSearch(whole, **(choices | {"output": "both"})).run(source)
+        found = CudaPartitionSearch(whole, replace(asked, output="both"), devices=(0, 1)).run(source)
         assert numpy.array_equal(found.distance, wanted.distance)
         check_tree(whole, source, found.distance, found.predecessor)
-    assert CudaPartitionSearch(whole, output="predecessor").run(source).distance is None
+    assert CudaPartitionSearch(whole, Asked(output="predecessor")).run(source).distance is None
 
 
 def test_any_predecessors_of_many_vertices_are_wide() -> None:
     """From 2^31 vertices on, of which keys of 32 bits still are the vertices."""
     offsets, columns = fast_csr(rmat(7), symmetric=True)
-    search = CudaPartitionSearch(partition(offsets, columns, ranks=1, threshold=20), symmetric=True)
+    search = CudaPartitionSearch(partition(offsets, columns, ranks=1, threshold=20), Asked(symmetric=True))
     (memory,) = search._memory
     narrow = search.run(1).predecessor
     assert memory.predecessors().dtype == numpy.int32
@@ -182,8 +183,8 @@ def test_levels_are_told_by_each_device() -> None:
     whole = partition(offsets, columns, ranks=4, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     search, on_cpu = (
-        CudaPartitionSearch(whole, symmetric=True, devices=(0, 1)),
-        PartitionSearch(whole, symmetric=True),
+        CudaPartitionSearch(whole, Asked(symmetric=True), devices=(0, 1)),
+        PartitionSearch(whole, Asked(symmetric=True)),
     )
     same(search, on_cpu, source, whole)
     turned = set()
@@ -212,7 +213,9 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with monkeypatch.context() as lost:
         lost.setattr(DeviceBarrier, "described", with_a_stranger)
-        search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, time_limit=0.3)
+        search = CudaPartitionSearch(
+            whole, Asked(symmetric=True), SearchOptions(barrier_seconds=0.3), devices=(0, 1)
+        )
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
@@ -222,7 +225,9 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    search = CudaPartitionSearch(whole, devices=(0, 1), symmetric=True, time_limit=0.5)
+    search = CudaPartitionSearch(
+        whole, Asked(symmetric=True), SearchOptions(barrier_seconds=0.5), devices=(0, 1)
+    )
     launch = fake_cupy.Kernel.__call__
 
     def only_the_first(self: Any, grid: Any, block: Any, arguments: Any) -> None:
@@ -233,4 +238,4 @@ def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -
         lost.setattr(fake_cupy.Kernel, "__call__", only_the_first)
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
-    same(search, PartitionSearch(whole, symmetric=True), 1, whole)
+    same(search, PartitionSearch(whole, Asked(symmetric=True)), 1, whole)

@@ -91,8 +91,7 @@ def test_ranks_of_a_gang_find_their_parts(ranks: int, monkeypatch: pytest.Monkey
 
     def find(gang: Any, _: Any) -> Any:
         with fake_cupy.Device(gang.rank):
-            part, n = whole.parts[gang.rank], whole.vertex_count
-            rank = PeerComponents(gang, part, whole.delegates, n, symmetric=True, time_limit=60.0)
+            rank = PeerComponents(gang, whole.of_rank(gang.rank), symmetric=True, time_limit=60.0)
             found = [rank.run(), rank.run()]
             rank.leave(gang)
             return found
@@ -109,8 +108,7 @@ def test_a_rank_that_does_not_come_is_given_up_by_all() -> None:
 
     def one_is_late(gang: Any, _: Any) -> str:
         with fake_cupy.Device(gang.rank):
-            part = whole.parts[gang.rank]
-            rank = PeerComponents(gang, part, whole.delegates, 128, symmetric=True, time_limit=0.3)
+            rank = PeerComponents(gang, whole.of_rank(gang.rank), symmetric=True, time_limit=0.3)
             if gang.rank == 1:
                 rank._launch.start = lambda: (None, fake_cupy.Event())  # type: ignore[method-assign]
             with pytest.raises(RuntimeError) as given_up:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -23,13 +24,12 @@ from tests.zoo import zoo
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 BY_NAME = {graph.name: graph for graph in zoo()}
-FACTS = {"symmetric": True, "options": SearchOptions(), "tree": True, "time_limit": 60.0}
+PATIENT = SearchOptions(barrier_seconds=60.0)
 
 
-def search(gang: Any, whole: Any, sources: list[int], **facts: Any) -> list[Any]:
+def search(gang: Any, whole: Any, sources: list[int], options: SearchOptions = PATIENT) -> list[Any]:
     with fake_cupy.Device(gang.rank):
-        part = whole.parts[gang.rank]
-        rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **{**FACTS, **facts})
+        rank = PeerRank(gang, whole.of_rank(gang.rank), Asked(symmetric=True), options)
         found = [rank.run(source) for source in sources]
         rank.leave(gang)
         return found
@@ -43,7 +43,7 @@ def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.
     for offsets, columns in (fast_csr(rmat(8), symmetric=True), BY_NAME["tail_on_clique"].csr()):
         whole = partition(offsets, columns, ranks=ranks, threshold=12)
         sources = [int(numpy.argmax(numpy.diff(offsets))), 3]
-        on_cpu = PartitionSearch(whole, symmetric=True)
+        on_cpu = PartitionSearch(whole, Asked(symmetric=True))
         answers = run_in_threads(functools.partial(search, sources=sources), [whole] * ranks)
         for place, source in enumerate(sources):
             wanted, tree = on_cpu.run(source), numpy.empty(whole.vertex_count, numpy.int64)
@@ -72,9 +72,8 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
 
     def one_is_late(gang: Any, _: Any) -> str:
         with fake_cupy.Device(gang.rank):
-            part = whole.parts[gang.rank]
-            facts = {**FACTS, "time_limit": None, "options": SearchOptions(barrier_seconds=0.3)}
-            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **facts)
+            given = Asked(symmetric=True), SearchOptions(barrier_seconds=0.3)
+            rank = PeerRank(gang, whole.of_rank(gang.rank), *given)
             if gang.rank == 1:
                 rank._launch.start = lambda source, depth: (None, fake_cupy.Event())  # type: ignore[method-assign]
             with pytest.raises(RuntimeError) as given_up:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -63,11 +65,11 @@ def test_placements_change_nothing_but_what_is_read(skewed: Any, optimized: bool
     source = int(numpy.argmax(numpy.diff(offsets)))
     # Who takes any predecessor reads more or less, as others are faster or slower.
     options = SearchOptions(direction_optimized=optimized, predecessors="smallest")
-    on_cpu = PartitionSearch(whole, symmetric=True, options=options)
+    on_cpu = PartitionSearch(whole, Asked(symmetric=True), options)
     read = {}
     for name, placing in placings(whole).items():
-        facts = {"symmetric": True, "options": options, "time_limit": 60.0, "placing": placing}
-        search = CudaPartitionSearch(whole, devices=(0, 1), **facts)
+        given = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
+        search = CudaPartitionSearch(whole, *given, devices=(0, 1), placing=placing)
         same(search, on_cpu, 3)
         wanted, found = on_cpu.run(source), search.run(source)
         assert numpy.array_equal(found.predecessor, wanted.predecessor)
@@ -85,10 +87,14 @@ def test_shapes(name: str) -> None:
     offsets, columns = BY_NAME[name].csr()
     for threshold in (0, 3):
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
-        on_cpu = PartitionSearch(whole, symmetric=True)
+        on_cpu = PartitionSearch(whole, Asked(symmetric=True))
         for placing in (Placing("pinned"), Placing("split", 400)):
             search = CudaPartitionSearch(
-                whole, devices=(0, 1), symmetric=True, time_limit=60.0, placing=placing
+                whole,
+                Asked(symmetric=True),
+                SearchOptions(barrier_seconds=60.0),
+                devices=(0, 1),
+                placing=placing,
             )
             same(search, on_cpu, 0, whole)
 
@@ -96,26 +102,25 @@ def test_shapes(name: str) -> None:
 def test_wide_vertices() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    search = CudaPartitionSearch(whole, symmetric=True, placing=Placing("split", 3000))
-    same(search, PartitionSearch(whole, symmetric=True), 7, whole)
+    search = CudaPartitionSearch(whole, Asked(symmetric=True), placing=Placing("split", 3000))
+    same(search, PartitionSearch(whole, Asked(symmetric=True)), 7, whole)
 
 
 def test_ranks_of_a_gang_place_their_own(skewed: Any) -> None:
     offsets, whole = skewed
     source = int(numpy.argmax(numpy.diff(offsets)))
-    wanted = PartitionSearch(whole, symmetric=True).run(source)
+    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(source)
     options = SearchOptions(predecessors="smallest")
 
     def search(gang: Any, _: Any, placing: Placing) -> Any:
         with fake_cupy.Device(gang.rank):
-            facts = {"symmetric": True, "options": options, "tree": True, "time_limit": 60.0}
-            part = whole.parts[gang.rank]
-            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, placing=placing, **facts)
+            given = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
+            rank = PeerRank(gang, whole.of_rank(gang.rank), *given, placing=placing)
             found = rank.run(source)
             rank.leave(gang)
             return found
 
-    alone = CudaPartitionSearch(whole, symmetric=True, options=options, placing=Placing("pinned")).run(source)
+    alone = CudaPartitionSearch(whole, Asked(symmetric=True), options, placing=Placing("pinned")).run(source)
     answers = run_in_threads(functools.partial(search, placing=Placing("pinned")), [None] * 3)
     for rank, found in enumerate(answers):
         assert numpy.array_equal(found.distance, wanted.distance[rank::3])
@@ -129,6 +134,6 @@ def test_memory_that_is_not_pinned_is_said(skewed: Any, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
     with pytest.raises(ValueError, match=r"refuses pinned memory .operation not supported"):
-        CudaPartitionSearch(skewed[1], symmetric=True, placing=Placing("pinned"))
+        CudaPartitionSearch(skewed[1], Asked(symmetric=True), placing=Placing("pinned"))
     with pytest.raises(ValueError, match="placement is 'streamed'; ranks have device, split, pinned"):
         Placing("streamed")

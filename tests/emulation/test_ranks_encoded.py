@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -30,10 +32,10 @@ LAYOUTS = [
 ]
 
 
-def check(whole: Any, layout: str, sources: list[int], **choices: Any) -> None:
-    on_cpu = PartitionSearch(whole, symmetric=True, **choices)
-    facts = {"devices": (0, 1), "symmetric": True, "time_limit": 60.0, **choices}
-    search = CudaPartitionSearch(encoded(whole, layout), **facts)
+def check(whole: Any, layout: str, sources: list[int], options: SearchOptions = SearchOptions()) -> None:
+    asked, patient = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
+    on_cpu = PartitionSearch(whole, asked, options)
+    search = CudaPartitionSearch(encoded(whole, layout), asked, patient, devices=(0, 1))
     for source in sources:
         same(search, on_cpu, source, whole)
 
@@ -75,14 +77,13 @@ def test_shapes(name: str) -> None:
 def test_ranks_of_a_gang() -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    wanted = PartitionSearch(whole, symmetric=True).run(3)
+    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(3)
     packed = encoded(whole, "varint")
 
-    def search(gang: Any, part: Any) -> Any:
+    def search(gang: Any, _: Any) -> Any:
         with fake_cupy.Device(gang.rank):
-            options = SearchOptions(predecessors="smallest")
-            facts = {"symmetric": True, "options": options, "tree": True, "time_limit": 60.0}
-            rank = PeerRank(gang, part, whole.delegates, whole.vertex_count, **facts)
+            options = SearchOptions(predecessors="smallest", barrier_seconds=60.0)
+            rank = PeerRank(gang, packed.of_rank(gang.rank), Asked(symmetric=True), options)
             found = rank.run(3)
             rank.leave(gang)
             return found
@@ -96,8 +97,8 @@ def test_what_is_not_taken() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with pytest.raises(ValueError, match=r"2\^32 vertices and more"):
-        CudaPartitionSearch(encoded(whole, "varint"), symmetric=True)
+        CudaPartitionSearch(encoded(whole, "varint"), Asked(symmetric=True))
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with pytest.raises(ValueError, match="placement pinned is for columns"):
-        CudaPartitionSearch(encoded(whole, "varint"), symmetric=True, placing=Placing("pinned"))
+        CudaPartitionSearch(encoded(whole, "varint"), Asked(symmetric=True), placing=Placing("pinned"))

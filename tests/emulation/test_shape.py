@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy
 import pytest
 
-from gravel.kernels.bfs.cpu.shape import measure as measure_on_cpu
+from gravel.kernels.bfs import choose_for_rows
 from gravel.kernels.bfs.cuda import shape
+from gravel.kernels.bfs.shape import measure_on_host as measure_on_cpu
+from gravel.kernels.layouts import LAYOUTS, encode
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.conformance import csr_of
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -22,8 +25,27 @@ SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_graph.install(monkeypatch)
-    monkeypatch.setattr(shape, "load", strict_cupy.load)
+    strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
     monkeypatch.setattr(shape, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
+
+
+def test_auto_searches_encoded_rows_of_a_deep_graph_by_hops() -> None:
+    for name, strategy in (("grid_13x17", "persistent"), ("star_300", "direction_optimizing")):
+        rows = encode("varint", *csr_of(name, True))
+        arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
+        assert choose_for_rows(replace(rows, arrays=arrays), symmetric=True).strategy == strategy
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_encoded_rows_are_measured_as_columns_are(layout: str) -> None:
+    for csr in (*(csr_of(name, True) for name in SMALL), fast_csr(rmat(8, 8), symmetric=True)):
+        placed = [strict_cupy.on_device(array) for array in csr]
+        columns = shape.measure(*placed, symmetric=True)
+        rows = encode(layout, *csr)
+        arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
+        placed_rows = replace(rows, arrays=arrays)
+        found = shape.measure_rows(placed_rows, symmetric=True)
+        assert replace(found, milliseconds=0) == replace(columns, milliseconds=0)
 
 
 def test_a_gpu_measures_what_the_cpu_does() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.components import components
 from tests.emulation import strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
@@ -54,7 +55,7 @@ def test_searches(output: str) -> None:
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
         for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
             rows = columns_as_rows(strict_cupy.on_device(csr[0]), Sliced(csr[1]))
-            made = streamed(rows, output=output, symmetric=True, **constants)
+            made = streamed(rows, Asked(output=output, symmetric=True), **constants)
             for source in sources_of(len(csr[0]) - 1, 2):
                 check(made.run(source), csr, source, output)
 

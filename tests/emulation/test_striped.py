@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
@@ -76,8 +78,8 @@ def check(
 ) -> None:
     whole = stripe(*graph, ranks=ranks)
     on_cpu = StripedSearch(whole, options=options)
-    facts = {"devices": range(devices), "options": options, "time_limit": 60.0, **constants}
-    search = CudaStripedSearch(whole, **facts)
+    patient = replace(options, barrier_seconds=60.0)
+    search = CudaStripedSearch(whole, options=patient, devices=range(devices), **constants)
     for source in sources:
         wanted, found = on_cpu.run(source), search.run(source)
         same(found, wanted, graph, source, exact=not options.bitmask)
@@ -119,12 +121,14 @@ def test_outputs_and_depth() -> None:
     whole = stripe(*graph, ranks=2)
     source = int(numpy.argmax(numpy.diff(graph[0])))
     for depth in (0, 1, 2):
-        wanted = StripedSearch(whole, max_depth=depth).run(source)
-        found = CudaStripedSearch(whole, max_depth=depth, output="distance", devices=(0, 1)).run(source)
+        wanted = StripedSearch(whole, Asked(max_depth=depth)).run(source)
+        found = CudaStripedSearch(whole, Asked(max_depth=depth, output="distance"), devices=(0, 1)).run(
+            source
+        )
         assert found.predecessor is None
         assert numpy.array_equal(found.distance, wanted.distance)
         assert found.directions == wanted.directions
-    assert CudaStripedSearch(whole, output="predecessor").run(source).distance is None
+    assert CudaStripedSearch(whole, Asked(output="predecessor")).run(source).distance is None
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -147,7 +151,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     whole = stripe(*graph, ranks=2)
     with monkeypatch.context() as lost:
         lost.setattr(DeviceBarrier, "described", with_a_stranger)
-        search = CudaStripedSearch(whole, devices=(0, 1), time_limit=0.3)
+        search = CudaStripedSearch(whole, options=StripedOptions(barrier_seconds=0.3), devices=(0, 1))
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
@@ -156,8 +160,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
 def search_as_peer(gang: Any, part: Any, vertices: int, sources: list[int]) -> list[Any]:
     with fake_cupy.Device(gang.rank):
-        facts = {"output": "both", "options": StripedOptions(), "time_limit": 60.0}
-        rank = PeerStripe(gang, part, vertices, **facts)
+        rank = PeerStripe(gang, part, vertices, Asked(), StripedOptions(barrier_seconds=60.0))
         found = [rank.run(source) for source in sources]
         rank.leave(gang)
         return found

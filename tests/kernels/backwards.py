@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import array_module
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.alignment import array_module, pad
-from gravel.kernels.layouts.layout import EncodingMemory, Layout
+from gravel.kernels.layouts.layout import EncodingMemory, Layout, pad
 from gravel.kernels.layouts.readers import StreamRows
 from gravel.kernels.layouts.registry import register, unregister
 from gravel.kernels.layouts.streams import BROKEN, FITS, OUT_OF_RANGE, check_offsets, check_stream, refuse

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from functools import cache
 import numpy
 import pytest
 
-from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs import Asked, prepare
 from gravel.kernels.threads import thread_count
 from tests.kernels.cuda_case import ZOO, fast_csr, on_device, rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances
@@ -146,7 +146,7 @@ def test_unfit_constants_are_refused(strategy, options, message) -> None:
 
     with pytest.raises(ValueError, match=message):
         strategies_in("gravel.kernels.bfs")[strategy].load("cuda")(
-            None, None, output="both", symmetric=True, **options
+            None, None, Asked(symmetric=True), **options
         )
 
 

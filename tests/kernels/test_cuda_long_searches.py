@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_whole
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.striped import StripedSearch, stripe
 from tests.kernels.cuda_case import path
@@ -22,7 +23,10 @@ def test_every_level_of_ranks_on_one_gpu_has_a_clock(ranks: int, levels: int) ->
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
     whole = partition(*path(levels), ranks=ranks, threshold=10**6)
-    search, on_cpu = CudaPartitionSearch(whole, symmetric=True), PartitionSearch(whole, symmetric=True)
+    search, on_cpu = (
+        CudaPartitionSearch(whole, Asked(symmetric=True)),
+        PartitionSearch(whole, Asked(symmetric=True)),
+    )
     for source in (levels // 2, 0, 0):
         found, wanted = search.run(source), on_cpu.run(source)
         assert numpy.array_equal(cupy.asnumpy(found.distance), wanted.distance)
@@ -46,8 +50,8 @@ def test_every_level_of_a_rank_that_sends_has_a_clock(reduction: str) -> None:
     if (problem := why_not()) is not None:
         pytest.skip(problem)
     whole = partition(*path(700), ranks=1, threshold=10**6)
-    search = NcclSearch(whole, symmetric=True, options=SearchOptions(reduction=reduction))
-    on_cpu = PartitionSearch(whole, symmetric=True)
+    search = NcclSearch(whole, Asked(symmetric=True), SearchOptions(reduction=reduction))
+    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
     for source in (0, 350, 0):
         found, wanted = search.run(source), on_cpu.run(source)
         assert found.directions == wanted.directions

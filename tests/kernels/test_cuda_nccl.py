@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.nccl import NcclMissing, NcclRank, NcclSearch, why_not
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
@@ -45,7 +47,10 @@ def test_one_rank_finds_what_the_cpu_does(graph: Any) -> None:
     for symmetric, threshold in ((True, 3), (False, 0)):
         offsets, columns = graph.csr(symmetric=symmetric)
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
-        search, on_cpu = NcclSearch(whole, symmetric=symmetric), PartitionSearch(whole, symmetric=symmetric)
+        search, on_cpu = (
+            NcclSearch(whole, Asked(symmetric=symmetric)),
+            PartitionSearch(whole, Asked(symmetric=symmetric)),
+        )
         for source in sorted({0, n - 1}):
             wanted, found = on_cpu.run(source), search.run(source)
             same(found, wanted, SearchOptions())
@@ -61,7 +66,7 @@ def test_options_of_one_rank(name: str) -> None:
     for threshold in (0, 12, 200):
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
         search, on_cpu = (
-            make(whole, symmetric=True, options=options) for make in (NcclSearch, PartitionSearch)
+            make(whole, Asked(symmetric=True), options) for make in (NcclSearch, PartitionSearch)
         )
         for source in sources:
             wanted, found = on_cpu.run(source), search.run(source)
@@ -74,8 +79,9 @@ def test_options_of_one_rank(name: str) -> None:
 
 def search_as_rank(gang: Any, _: Any, whole: Any, sources: list[int], options: SearchOptions) -> list[Any]:
     with cupy.cuda.Device(gang.rank):
-        facts: dict[str, Any] = {"symmetric": True, "options": options, "tree": True, "time_limit": 5.0}
-        rank = NcclRank(gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, **facts)
+        rank = NcclRank(
+            gang, whole.of_rank(gang.rank), Asked(symmetric=True), replace(options, barrier_seconds=5.0)
+        )
         answers = []
         for source in sources:
             gang.all_gather(None)
@@ -96,7 +102,7 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
         run = functools.partial(search_as_rank, whole=whole, sources=sources, options=options)
         answers = run_in_threads(run, [None] * 2)
-        on_cpu = PartitionSearch(whole, symmetric=True, options=options)
+        on_cpu = PartitionSearch(whole, Asked(symmetric=True), options)
         for place, source in enumerate(sources):
             wanted: Any = on_cpu.run(source)
             for rank in range(2):
@@ -111,8 +117,13 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
 def search_on_device(gang: Any, _: Any, whole: Any, sources: list[int]) -> list[Any]:
     """Search a part that lies on the GPU, and take each search's labels from there before the next."""
     with cupy.cuda.Device(gang.rank):
-        part, facts = on_device(whole.parts[gang.rank]), {"symmetric": True, "options": SearchOptions()}
-        rank = NcclRank(gang, part, whole.delegates, whole.vertex_count, tree=True, time_limit=5.0, **facts)
+        part = replace(whole.of_rank(gang.rank), graph=on_device(whole.parts[gang.rank]))
+        rank = NcclRank(
+            gang,
+            part,
+            Asked(symmetric=True),
+            SearchOptions(barrier_seconds=5.0),
+        )
         answers = []
         for source in sources:
             gang.all_gather(None)
@@ -132,7 +143,7 @@ def test_labels_may_stay_on_the_gpus(ranks: int) -> None:
     whole = partition(offsets, columns, ranks=ranks, threshold=40)
     run = functools.partial(search_on_device, whole=whole, sources=sources)
     answers = run_in_threads(run, [None] * ranks)
-    on_cpu = PartitionSearch(whole, symmetric=True)
+    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
     for place, source in enumerate(sources):
         wanted: Any = on_cpu.run(source)
         for rank in range(ranks):
@@ -147,8 +158,7 @@ def test_two_ranks_of_one_gpu_are_refused() -> None:
 
     def on_the_first(gang: Any, _: Any) -> None:
         with cupy.cuda.Device(0):
-            facts: dict[str, Any] = {"symmetric": True, "options": SearchOptions(), "tree": True}
-            NcclRank(gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, **facts)
+            NcclRank(gang, whole.of_rank(gang.rank), Asked(symmetric=True), SearchOptions())
 
     with pytest.raises(NcclMissing, match="are on the same GPU"):
         run_in_threads(on_the_first, [None] * 2)
@@ -162,9 +172,11 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
 
     def only_the_first(gang: Any, _: Any) -> None:
         with cupy.cuda.Device(gang.rank):
-            facts: dict[str, Any] = {"symmetric": True, "options": SearchOptions(), "tree": True}
             rank = NcclRank(
-                gang, whole.parts[gang.rank], whole.delegates, whole.vertex_count, time_limit=1.0, **facts
+                gang,
+                whole.of_rank(gang.rank),
+                Asked(symmetric=True),
+                SearchOptions(barrier_seconds=1.0),
             )
             if gang.rank == 0:
                 with pytest.raises(RuntimeError, match=r"given up|NCCL lost"):
@@ -178,5 +190,5 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
         answers = run_in_threads(run, [None] * 2)
     except RankGroupBroken as error:
         pytest.fail(str(error))
-    wanted: Any = PartitionSearch(whole, symmetric=True).run(1)
+    wanted: Any = PartitionSearch(whole, Asked(symmetric=True)).run(1)
     assert numpy.array_equal(answers[0][0].distance, wanted.distance[0::2])

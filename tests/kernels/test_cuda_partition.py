@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
@@ -21,10 +22,10 @@ cupy = pytest.importorskip("cupy")
 RANKS = (1, 2, 3, 4)
 
 
-def search_of(whole: Any, **choices: Any) -> Any:
+def search_of(whole: Any, *given: Any, **choices: Any) -> Any:
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    return CudaPartitionSearch(whole, **choices)
+    return CudaPartitionSearch(whole, *given, **choices)
 
 
 def check(
@@ -38,10 +39,11 @@ def check(
 ) -> None:
     """Compare searches of `graph`, which is `whole` unless its rows are encoded, with the CPU's."""
     graph = whole if graph is None else graph
-    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
-    choices = {"symmetric": symmetric, "options": options, "time_limit": 5.0, **given}
-    of_any, of_distances = search_of(graph, **choices), search_of(graph, output="distance", **choices)
-    of_smallest = search_of(graph, **{**choices, "options": replace(options, predecessors="smallest")})
+    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
+    asked, options = Asked(symmetric=symmetric), replace(options, barrier_seconds=5.0)
+    of_any = search_of(graph, asked, options, **given)
+    of_distances = search_of(graph, replace(asked, output="distance"), options, **given)
+    of_smallest = search_of(graph, asked, replace(options, predecessors="smallest"), **given)
     for source in sources:
         wanted = on_cpu.run(source)
         # Delegates have other numbers where the smallest is not asked for.
@@ -98,16 +100,16 @@ def test_outputs_and_depth() -> None:
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     for depth in (0, 1, 2):
-        wanted = PartitionSearch(whole, symmetric=True, max_depth=depth).run(source)
-        found = search_of(whole, symmetric=True, max_depth=depth, output="distance").run(source)
+        wanted = PartitionSearch(whole, Asked(symmetric=True, max_depth=depth)).run(source)
+        found = search_of(whole, Asked(symmetric=True, max_depth=depth, output="distance")).run(source)
         assert found.predecessor is None
         assert numpy.array_equal(found.distance.get(), wanted.distance)
-    assert search_of(whole, output="predecessor").run(source).distance is None
+    assert search_of(whole, Asked(output="predecessor")).run(source).distance is None
     with pytest.raises(ValueError, match="source 2048 is not a vertex"):
         search_of(whole).run(2048)
-    grouped = search_of(whole, symmetric=True, options=SearchOptions(groups=2)).run(source)
+    grouped = search_of(whole, Asked(symmetric=True), SearchOptions(groups=2)).run(source)
     assert numpy.array_equal(
-        grouped.distance.get(), PartitionSearch(whole, symmetric=True).run(source).distance
+        grouped.distance.get(), PartitionSearch(whole, Asked(symmetric=True)).run(source).distance
     )
 
 
@@ -115,7 +117,7 @@ def test_levels_are_told() -> None:
     offsets, columns = fast_csr(rmat(12), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search, on_cpu = search_of(whole, symmetric=True), PartitionSearch(whole, symmetric=True)
+    search, on_cpu = search_of(whole, Asked(symmetric=True)), PartitionSearch(whole, Asked(symmetric=True))
     result, wanted = search.run(source), on_cpu.run(source)
     assert len(search.levels[0]) == len(result.directions) == len(wanted.directions)
     for place, level in enumerate(search.levels[0]):
@@ -139,7 +141,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     offsets, columns = fast_csr(rmat(10), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
-    search = search_of(whole, time_limit=0.2)
+    search = search_of(whole, options=SearchOptions(barrier_seconds=0.2))
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.trees import check_tree
@@ -35,11 +37,11 @@ def check(
     """Compare with the CPU; returns what was read over the link for each placing."""
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
+    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
     read = []
     for placing in placings(whole).values():
         search = CudaPartitionSearch(
-            whole, symmetric=symmetric, time_limit=5.0, placing=placing, options=options
+            whole, Asked(symmetric=symmetric), replace(options, barrier_seconds=5.0), placing=placing
         )
         total = 0
         for source in sources:
@@ -79,6 +81,6 @@ def test_a_skewed_graph(optimized: bool, index: type, predecessors: Any) -> None
         if optimized:
             continue
         # Every arc of what is reached is read once, 8 of 32 bits in a sector at most.
-        reached = PartitionSearch(whole, symmetric=True).run(sources[0]).distance >= 0
+        reached = PartitionSearch(whole, Asked(symmetric=True)).run(sources[0]).distance >= 0
         arcs = len(sources) * int(degrees[reached].sum())
         assert 4 * arcs <= read[3] <= 32 * arcs

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.test_partition_encoded import encoded
@@ -21,8 +24,10 @@ LAYOUTS = ["varint", "blocks", "elias_fano"]
 def check(whole, layout: str, sources: list[int], *, symmetric: bool = True, options=ANY) -> None:
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    on_cpu = PartitionSearch(whole, symmetric=symmetric, options=options)
-    search = CudaPartitionSearch(encoded(whole, layout), symmetric=symmetric, time_limit=5.0, options=options)
+    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
+    search = CudaPartitionSearch(
+        encoded(whole, layout), Asked(symmetric=symmetric), replace(options, barrier_seconds=5.0)
+    )
     for source in sources:
         wanted, found = on_cpu.run(source), search.run(source)
         assert numpy.array_equal(found.distance.get(), wanted.distance)

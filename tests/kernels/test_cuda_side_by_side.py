@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from tests.directions import without_nn
@@ -56,9 +58,11 @@ def test_hundreds_of_levels_and_again_and_again() -> None:
     with sharing(3) as shared:
         check(whole, ENDS_OF_PATH, symmetric=True, options=ANY, devices=shared)
     whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
-    on_cpu = PartitionSearch(whole, symmetric=True)
+    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
     with sharing(2) as shared:
-        search = CudaPartitionSearch(whole, symmetric=True, devices=shared, time_limit=5.0)
+        search = CudaPartitionSearch(
+            whole, Asked(symmetric=True), SearchOptions(barrier_seconds=5.0), devices=shared
+        )
         for source in numpy.flatnonzero(on_cpu.run(1).distance >= 0)[:200].tolist():
             found = search.run(source)
             assert numpy.array_equal(found.distance.get(), on_cpu.run(source).distance)
@@ -122,7 +126,9 @@ def test_stripes(ranks: int, devices: int) -> None:
         for options in (StripedOptions(), StripedOptions(bitmask=False)):
             on_cpu = StripedSearch(whole, options=options)
             with sharing(devices) as shared:
-                search = CudaStripedSearch(whole, options=options, devices=shared, time_limit=5.0)
+                search = CudaStripedSearch(
+                    whole, options=replace(options, barrier_seconds=5.0), devices=shared
+                )
                 for source in (0, graph.vertex_count - 1):
                     found, wanted = search.run(source), on_cpu.run(source)
                     assert numpy.array_equal(found.distance.get(), wanted.distance)
@@ -135,9 +141,11 @@ def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch:
     from gravel.kernels.partition.cuda.launch import Launch
 
     whole = partition(*fast_csr(rmat(12), symmetric=True), ranks=2, threshold=20)
-    wanted = PartitionSearch(whole, symmetric=True).run(7).distance
+    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(7).distance
     with sharing(2) as shared:
-        search = CudaPartitionSearch(whole, symmetric=True, devices=shared, time_limit=0.2)
+        search = CudaPartitionSearch(
+            whole, Asked(symmetric=True), SearchOptions(barrier_seconds=0.2), devices=shared
+        )
         start = Launch.start
 
         def first_alone(self: Any, source: int, depth: int | None) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 
@@ -41,7 +43,7 @@ def check(graph: Any, sources: list[int], ranks: int, options: StripedOptions, *
 
     whole = stripe(*graph, ranks=ranks)
     on_cpu = StripedSearch(whole, options=options)
-    on_gpu = CudaStripedSearch(whole, options=options, time_limit=5.0, **constants)
+    on_gpu = CudaStripedSearch(whole, options=replace(options, barrier_seconds=5.0), **constants)
     for source in sources:
         wanted, found = on_cpu.run(source), on_gpu.run(source)
         distance, predecessor = found.distance.get(), found.predecessor.get()
@@ -94,11 +96,13 @@ def test_outputs_depth_and_devices() -> None:
     source = int(numpy.argmax(numpy.diff(graph[0])))
     devices = range(min(2, cupy.cuda.runtime.getDeviceCount()))
     for depth in (0, 1, 2):
-        wanted = StripedSearch(whole, max_depth=depth).run(source)
-        found = CudaStripedSearch(whole, max_depth=depth, output="distance", devices=devices).run(source)
+        wanted = StripedSearch(whole, Asked(max_depth=depth)).run(source)
+        found = CudaStripedSearch(whole, Asked(max_depth=depth, output="distance"), devices=devices).run(
+            source
+        )
         assert found.predecessor is None
         assert numpy.array_equal(found.distance.get(), wanted.distance)
-    search = CudaStripedSearch(whole, output="predecessor", devices=devices)
+    search = CudaStripedSearch(whole, Asked(output="predecessor"), devices=devices)
     distance = StripedSearch(whole).run(source).distance
     found = search.run(source)
     assert found.distance is None
@@ -116,7 +120,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
     whole = stripe(*fast_csr(rmat(10), symmetric=True), ranks=2)
     monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
-    search = CudaStripedSearch(whole, time_limit=0.2)
+    search = CudaStripedSearch(whole, options=StripedOptions(barrier_seconds=0.2))
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)

@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 from gravel.kernels.layouts import EncodedRows, decode, encode
-from gravel.kernels.layouts.alignment import pad
+from gravel.kernels.layouts.layout import pad
 from gravel.kernels.layouts.varint.cuda import VarintCodec
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.kernels.visits import SerialCodec

@@ -133,3 +133,16 @@ def test_few_searches_find_the_radius_of_a_tree(seed):
     found = eccentricities(*rows, "radius", progress=lambda done, total: steps.append(done))
     assert (steps[-1], found.min()) == (20_000, eccentricities(*rows).min())
     assert len(steps) <= 6
+
+
+@pytest.mark.parametrize("goal", ["diameter", "periphery"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_middle_of_a_long_path_decides_almost_all(seed, goal):
+    n, random = 3000, numpy.random.default_rng(seed)
+    child = numpy.arange(1, n)
+    parent = random.integers(numpy.maximum(0, child - 40), child)
+    rows = build(child.astype(numpy.uint32), parent.astype(numpy.uint32), n)[:2]
+    searches = []
+    found = eccentricities(*rows, goal, progress=lambda *done: searches.append(done))
+    assert found.max() == eccentricities(*rows).max()
+    assert len(searches) <= 5

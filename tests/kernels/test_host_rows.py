@@ -4,6 +4,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.kept_lines import shortest_kept
 from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.layouts import columns_as_rows
@@ -173,7 +174,7 @@ class Sliced:
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
-def streamed(backend, offsets, columns, **options):
+def streamed(backend, offsets, columns, output="both", **options):
     if backend == "cpu":
         from gravel.kernels.bfs.cpu.streamed import StreamedSearch
     else:
@@ -182,9 +183,7 @@ def streamed(backend, offsets, columns, **options):
         from gravel.kernels.bfs.cuda.streamed import StreamedSearch
 
         offsets = cupy.asarray(offsets)
-    return StreamedSearch(
-        columns_as_rows(offsets, columns), **({"output": "both", "symmetric": True} | options)
-    )
+    return StreamedSearch(columns_as_rows(offsets, columns), Asked(output=output, symmetric=True), **options)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
 from gravel.kernels.strategy import strategies_in
@@ -124,8 +125,7 @@ def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
     small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
     search = small(
         *on_device(offsets, columns),
-        output=output,
-        statistics=True,
+        Asked(output=output, statistics=True),
         gather=gather,
         claim="racing",
         least=1,

@@ -21,8 +21,7 @@ RANKS = (1, 2, 3, 4, 7)
 
 
 def states(whole: PartitionedGraph, symmetric: bool) -> list[ComponentsRank]:
-    n, p = whole.vertex_count, whole.ranks
-    return [ComponentsRank(part, whole.delegates, n, p, symmetric=symmetric) for part in whole.parts]
+    return [ComponentsRank(whole.of_rank(rank), symmetric=symmetric) for rank in range(whole.ranks)]
 
 
 def shuffled_path(n: int) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Groups, Stuck, gather, run_in_lock_step, swap
 from gravel.kernels.partition import PartitionedGraph, PartitionSearch, SearchOptions, partition, search_rank
 from gravel.kernels.partition.directions import Ends, is_backward
@@ -80,7 +81,7 @@ def test_searches_equal_scipy(graph: ZooGraph) -> None:
         wanted = {source: scipy_distances(offsets, columns, source) for source in sources}
         for ranks, threshold in itertools.product(RANKS, THRESHOLDS):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            search = PartitionSearch(whole, symmetric=symmetric)
+            search = PartitionSearch(whole, Asked(symmetric=symmetric))
             for source, distance in wanted.items():
                 result = search.run(source)
                 assert numpy.array_equal(result.distance, distance)
@@ -103,7 +104,7 @@ def test_no_option_changes_what_is_found(name: str, every: bool) -> None:
         expected = {each: preferred_predecessors(offsets, columns, distance, each) for _, each in cuts}
         for ranks, threshold in cuts:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            found = PartitionSearch(whole, symmetric=True, options=options).run(1)
+            found = PartitionSearch(whole, Asked(symmetric=True), options).run(1)
             assert numpy.array_equal(found.distance, distance)
             assert numpy.array_equal(found.predecessor, expected[threshold])
 
@@ -113,17 +114,17 @@ def test_directions_turn_for_each_subgraph_where_work_is_saved() -> None:
     offsets, columns = fast_csr(graph, symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=16)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search = PartitionSearch(whole, symmetric=True)
+    search = PartitionSearch(whole, Asked(symmetric=True))
     assert "pull" in search.run(source).directions
     turned = {name for rank in search.labels for record in rank.levels for name in record.backward}
     assert turned == {"nd", "dn", "dd"}
-    plain = PartitionSearch(whole, symmetric=True, options=SearchOptions(direction_optimized=False))
+    plain = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(direction_optimized=False))
     assert set(plain.run(source).directions) == {"push"}
-    assert set(PartitionSearch(whole, symmetric=False).run(source).directions) == {"push"}
+    assert set(PartitionSearch(whole, Asked(symmetric=False)).run(source).directions) == {"push"}
     # Each subgraph has factors of its own; it turns anyway when no destination is left to look for a parent.
     for name in ("nd", "dn", "dd"):
         never = {f"{other}_backward": 1e30 for other in ("nd", "dn", "dd") if other != name}
-        search = PartitionSearch(whole, symmetric=True, options=SearchOptions(**never))
+        search = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(**never))
         search.run(source)
         assert {way for rank in search.labels for way in rank.levels[1].backward} == {name}
 
@@ -163,7 +164,7 @@ def test_options_send_less() -> None:
     source = int(numpy.argmax(numpy.diff(offsets)))
 
     def sent(**options: Any) -> tuple[int, int]:
-        search = PartitionSearch(whole, symmetric=True, options=SearchOptions(**options))
+        search = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(**options))
         search.run(source)
         records = [record for rank in search.labels for record in rank.levels]
         return sum(r.mask_bytes for r in records), sum(r.vertex_bytes for r in records)
@@ -180,10 +181,8 @@ def test_options_send_less() -> None:
 def test_ranks_of_a_gang_find_the_same() -> None:
     for graph in ZOO[-9:]:
         whole = cut(graph, 3, 5)
-        expected = PartitionSearch(whole, symmetric=True).run(1)
-        states = [
-            RankSearch(part, whole.delegates, whole.vertex_count, 3, symmetric=True) for part in whole.parts
-        ]
+        expected = PartitionSearch(whole, Asked(symmetric=True)).run(1)
+        states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True)) for rank in range(3)]
         answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
         for rank, labels in enumerate(answers):
             assert numpy.array_equal(labels.distance, expected.distance[rank::3])
@@ -209,13 +208,10 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
     overtaken = 0
     for graph in [BY_NAME["skewed_random"], BY_NAME["hub_and_chain"], BY_NAME["grid_13x17"]]:
         whole = cut(graph, 4, 5)
-        expected = PartitionSearch(whole, symmetric=True).run(2)
+        expected = PartitionSearch(whole, Asked(symmetric=True)).run(2)
         for seed in range(3):
             network = DisorderedNetwork(4, seed, hold=hold)
-            states = [
-                RankSearch(part, whole.delegates, whole.vertex_count, 4, symmetric=True, options=options)
-                for part in whole.parts
-            ]
+            states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True), options) for rank in range(4)]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
             for rank, labels in enumerate(answers):
                 assert numpy.array_equal(labels.distance, expected.distance[rank::4])
@@ -227,16 +223,16 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
 def test_max_depth_and_outputs() -> None:
     offsets, columns = BY_NAME["path_33"].csr()
     whole = partition(offsets, columns, ranks=2, threshold=1)
-    result = PartitionSearch(whole, max_depth=3).run(10)
+    result = PartitionSearch(whole, Asked(max_depth=3)).run(10)
     distance = scipy_distances(offsets, columns, 10)
     assert numpy.array_equal(result.distance, numpy.where(distance <= 3, distance, -1))
     assert result.directions == ("push",) * 3
-    bare = PartitionSearch(whole, output="distance").run(0)
+    bare = PartitionSearch(whole, Asked(output="distance")).run(0)
     assert bare.predecessor is None
     assert numpy.array_equal(bare.distance, scipy_distances(offsets, columns, 0))
-    assert PartitionSearch(whole, output="predecessor").run(0).distance is None
+    assert PartitionSearch(whole, Asked(output="predecessor")).run(0).distance is None
     with pytest.raises(ValueError, match="output is 'all'"):
-        PartitionSearch(whole, output="all")
+        PartitionSearch(whole, Asked(output="all"))
     with pytest.raises(ValueError, match="source 33 is not a vertex"):
         PartitionSearch(whole).run(33)
 

@@ -1,21 +1,24 @@
-"""compute-sanitizer over every CUDA search; `tests.drills.sanitizers` says what each tool can see."""
+"""compute-sanitizer over every family of CUDA kernels; `tests.drills.sanitizers` says what tools see."""
 
 import pytest
 
 from gravel.kernels.layouts import LAYOUTS
 from gravel.kernels.strategy import strategies_in
-from tests.drills.sanitizers import BENIGN, LAYOUT, TOOLS, Report, run, sanitizer
+from tests.drills.families import FAMILIES
+from tests.drills.sanitizers import BENIGN, FAMILY, LAYOUT, TOOLS, Report, run, sanitizer
 
 STRATEGIES = [name for name, each in sorted(strategies_in("gravel.kernels.bfs").items()) if each.cuda]
 STRATEGIES += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
+OTHERS = [f"{FAMILY}{family}" for family in FAMILIES]
 
 
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.skipif(sanitizer() is None, reason="compute-sanitizer is not installed")
+@pytest.mark.parametrize("names", [STRATEGIES, OTHERS], ids=["searches", "families"])
 @pytest.mark.parametrize("tool", TOOLS)
-def test_nothing_is_left_to_explain(tool) -> None:
-    reports, left = run(tool, STRATEGIES)
+def test_nothing_is_left_to_explain(tool, names) -> None:
+    reports, left = run(tool, names)
     assert not left
     assert not [str(report) for report in reports if report.reason() is None]
 

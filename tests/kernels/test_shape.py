@@ -3,10 +3,12 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs import choose, prepare
+from gravel.kernels.bfs import choose, choose_for_rows, prepare
 from gravel.kernels.bfs.choice import MEASURED_PROCESSORS, measure
 from gravel.kernels.bfs.choice import on_device as choose_on_device
 from gravel.kernels.bfs.shape import Growth, Shape, top_share
+from gravel.kernels.layouts import encode
+from gravel.kernels.layouts.registry import encoded_layouts
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
@@ -152,3 +154,11 @@ def test_what_auto_chooses_searches():
             found = search.run(0)
             numpy.testing.assert_array_equal(found.distance.get(), expected.distance)
             numpy.testing.assert_array_equal(found.predecessor.get(), expected.predecessor)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", encoded_layouts())
+def test_encoded_rows_of_deep_graphs_are_searched_by_hops(layout):
+    for graph, strategy in (("grid_13x17", "persistent"), ("star_300", "direction_optimizing")):
+        rows = encode(layout, *on_device(*GRAPHS[graph].csr()))
+        assert choose_for_rows(rows, symmetric=True).strategy == strategy

@@ -74,7 +74,8 @@ def test_auto_stands_for_strategies_that_the_table_says() -> None:
     every = strategies.STRATEGIES
     for symmetric in (True, False):
         assert "cpu" in every[choice.choose(*PATH, symmetric=symmetric).strategy].automatic
-        assert "cpu" in every[choice.choose_for_rows(symmetric=symmetric).strategy].automatic
+        rows = encode("varint", *PATH)
+        assert "cpu" in every[choice.choose_for_rows(rows, symmetric=symmetric).strategy].automatic
     for name, each in every.items():
         assert all(each.target(backend) for backend in (*each.automatic, *each.counts)), name
 
@@ -88,5 +89,5 @@ def test_a_strategy_that_does_not_run_here_says_so() -> None:
 
 def test_what_ran_has_defaults_and_what_was_given() -> None:
     ran = strategies_in("gravel.kernels.bfs")["top_down"].ran("cpu", {"serial_below": 9})
-    assert ran.function == "gravel.kernels.bfs.cpu.top_down:prepare"
+    assert ran.function == "gravel.kernels.bfs.cpu.search:top_down"
     assert ran.options == {"serial_below": 9, "threads": None}

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_csr
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import to_arrays
 from gravel.kernels.partition.assemble import assemble
 from gravel.kernels.partition.components import components
@@ -92,7 +93,7 @@ def test_no_option_changes_what_is_found(name: str, output: str) -> None:
         distance = scipy_distances(offsets, columns, 1)
         expected = smallest_predecessors(offsets, columns, distance)
         for ranks in (1, 3, 4):
-            search = StripedSearch(stripe(offsets, columns, ranks=ranks), output=output, options=options)
+            search = StripedSearch(stripe(offsets, columns, ranks=ranks), Asked(output=output), options)
             found = search.run(1)
             assert (found.distance is None) == (output == "predecessor")
             assert (found.predecessor is None) == (output == "distance")
@@ -155,7 +156,7 @@ def test_distances_take_half_the_bytes() -> None:
     source = int(numpy.argmax(numpy.diff(offsets)))
 
     def sent(output: str) -> int:
-        search = StripedSearch(stripe(offsets, columns, ranks=3), output=output)
+        search = StripedSearch(stripe(offsets, columns, ranks=3), Asked(output=output))
         search.run(source)
         return sum(record.sent_bytes for rank in search.labels for record in rank.levels)
 
@@ -183,7 +184,9 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
         expected = StripedSearch(whole).run(2)
         for seed in range(3):
             network = DisorderedNetwork(4, seed, hold=hold)
-            states = [StripedRankSearch(part, whole.vertex_count, 4, options=options) for part in whole.parts]
+            states = [
+                StripedRankSearch(part, whole.vertex_count, 4, Asked(), options) for part in whole.parts
+            ]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
             for rank, labels in enumerate(answers):
                 assert numpy.array_equal(labels.distance, expected.distance[rank::4])
@@ -196,7 +199,7 @@ def test_max_depth() -> None:
     offsets, columns = BY_NAME["path_33"].csr()
     distance = scipy_distances(offsets, columns, 10)
     for depth in (0, 1, 3, 22, 23, 50):
-        search = StripedSearch(stripe(offsets, columns, ranks=2), max_depth=depth)
+        search = StripedSearch(stripe(offsets, columns, ranks=2), Asked(max_depth=depth))
         found = search.run(10)
         assert numpy.array_equal(found.distance, numpy.where(distance <= depth, distance, -1))
         assert len(found.directions) == min(depth, 23)
@@ -217,7 +220,7 @@ def test_a_history_is_a_power_of_two(history: int) -> None:
 def test_what_cannot_be_is_refused() -> None:
     whole = stripe(*BY_NAME["path_33"].csr(), ranks=2)
     with pytest.raises(ValueError, match="output is 'all'"):
-        StripedSearch(whole, output="all")
+        StripedSearch(whole, Asked(output="all"))
     with pytest.raises(ValueError, match="source 33 is not a vertex"):
         StripedSearch(whole).run(33)
     with pytest.raises(ValueError, match="no array 'rank0/nn/row_offsets'"):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.kernels import layouts
-from gravel.kernels.layouts.alignment import pad
+from gravel.kernels.layouts.layout import pad
 from tests.zoo import zoo
 
 U32 = 2**32 - 1

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gravel.kernels.partition import SearchOptions
-from gravel.kernels.partition.waiting import BARRIER_SECONDS, MOST_BARRIER_SECONDS, given_up
+from gravel.kernels.partition.options import BARRIER_SECONDS, MOST_BARRIER_SECONDS, given_up
 from gravel.kernels.striped.options import StripedOptions
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.faults import tuning_faults

@@ -112,7 +112,7 @@ def test_in_a_matrix_the_others_go_on(tmp_path: Path) -> None:
     ]
     assert [row[1] for row in sections["What ran"]["rows"]] == [
         "gravel.kernels.bfs.cpu.serial:SerialSearch",
-        "gravel.kernels.bfs.cpu.top_down:prepare",
+        "gravel.kernels.bfs.cpu.search:top_down",
     ]
     page = next(tmp_path.glob("cache/runs/*/report.html")).read_text()
     assert "Not run on this machine" in page
@@ -147,6 +147,6 @@ def test_one_code_under_two_names_is_not_ranked(tmp_path: Path) -> None:
     (ran,) = sections["What ran"]["rows"]
     assert ran[:3] == [
         "bfs[strategy=auto], bfs[strategy=direction_optimizing]",
-        "gravel.kernels.bfs.cpu.direction_optimizing:prepare",
+        "gravel.kernels.bfs.cpu.search:direction_optimizing",
         "cpu",
     ]

@@ -142,7 +142,7 @@ def test_several_are_compiled_at_once_and_each_once(monkeypatch: pytest.MonkeyPa
     together = threading.Barrier(2)
     monkeypatch.setattr(Module, "compile", lambda self: together.wait(10))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(8))
-    kernels = [("kernels/csr/build.cu", U32), ("kernels/bfs/shape.cu", U32)]
+    kernels = [("kernels/csr/build.cu", U32), ("kernels/level_statistics.cu", U32)]
     for thread in compile_ahead([*kernels, *kernels]):
         thread.join()
     assert len(Module.made) == 2

@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
 from gravel.kernels.partition.layout import packed_bits
-from gravel.kernels.strategy import backend_of
 from gravel.kernels.striped import stripe_rows
 from gravel.stages.context import PlainContext
 from gravel.stages.partitioning import device_memory

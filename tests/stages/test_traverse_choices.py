@@ -93,7 +93,7 @@ def test_what_ran_is_told_with_every_constant_in_force():
     graph = plain(GRAPHS["complete_40"])
     _, asked = run(graph, strategy="direction_optimizing", tuning={"alpha": 3, "block": 128})
     _, auto = run(graph)
-    function = "gravel.kernels.bfs.cpu.direction_optimizing:prepare"
+    function = "gravel.kernels.bfs.cpu.search:direction_optimizing"
     assert asked.ran == {
         "function": function,
         "backend": "cpu",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ingest import ingest

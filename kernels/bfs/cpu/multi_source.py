@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import depth_limit, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, predecessor_dtype
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
@@ -28,33 +28,24 @@ _ONE = numpy.uint64(1)
 class MultiSource:
     """Rows made ready: the words of their vertices, two queues and the labels of a batch.
 
-    `batch` is how many searches may run at once, 1 to 64; the others are as for
-    `gravel.kernels.bfs.prepare_rows`, of which `symmetric` does not matter. Raises ValueError for a batch or
-    a depth that cannot be.
+    `batch` is how many searches may run at once, 1 to 64; `symmetric` does not matter. Raises ValueError for
+    a batch that cannot be.
     """
 
     strategy = "multi_source"
     reason = ""
 
-    def __init__(
-        self,
-        rows: EncodedRows,
-        *,
-        output: str = "both",
-        symmetric: bool = False,
-        max_depth: int | None = None,
-        batch: int = MOST_SEARCHES,
-    ) -> None:
+    def __init__(self, rows: EncodedRows, asked: Asked, *, batch: int = MOST_SEARCHES) -> None:
         started = time.perf_counter()
-        self._max_depth = depth_limit(max_depth)
+        self._max_depth = asked.depth
         if not 1 <= batch <= MOST_SEARCHES:
             raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
         row_offsets, columns = readable(rows)
         n, index = rows.vertex_count, numpy.dtype(rows.dtype)
         self.vertices = n
         self.batch = batch
-        self._distance = numpy.empty((batch if output != "predecessor" else 0, n), numpy.int32)
-        self._predecessor = numpy.empty((batch if output != "distance" else 0, n), predecessor_dtype(n))
+        self._distance = numpy.empty((batch if asked.distance else 0, n), numpy.int32)
+        self._predecessor = numpy.empty((batch if asked.tree else 0, n), predecessor_dtype(n))
         self._arrays = (
             row_offsets,
             columns,

@@ -87,12 +87,7 @@ def queue_to_bitmap(queue: NDArray[Any], first: int, last: int, bitmap: NDArray[
 
 @serial
 def bitmap_to_queue(
-    bitmap: NDArray[Any],
-    first_word: int,
-    last_word: int,
-    queue: NDArray[Any],
-    state: NDArray[Any],
-    tail: int,
+    bitmap: NDArray[Any], first_word: int, last_word: int, queue: NDArray[Any], state: NDArray[Any], tail: int
 ) -> None:
     """Append the vertices of some words to the queue, whose end is state[tail]."""
     count = _ZERO

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import check_source, depth_limit, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.cpu import levels
 from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
@@ -27,10 +27,8 @@ class CPUSearch:
     Parameters
     ----------
     rows : of a square graph, in any layout; bytes of encoded rows stand for arcs wherever those are weighed.
-    output : "distance", "predecessor" or "both".
-    max_depth : do not expand beyond this distance.
     pull : whether levels may be searched bottom-up, which needs a symmetric graph.
-    alpha, beta, serial_below : see `gravel.kernels.bfs.cpu.direction_optimizing.prepare`.
+    alpha, beta, serial_below : see `direction_optimizing`.
     threads : of this search's own team, so that no other search is affected; None for `thread_count`.
 
     """
@@ -41,16 +39,14 @@ class CPUSearch:
     def __init__(
         self,
         rows: EncodedRows,
+        asked: Asked,
         *,
-        output: str,
-        max_depth: int | None,
         pull: bool,
-        alpha: int,
-        beta: int,
         serial_below: int,
+        alpha: int = 0,
+        beta: int = 0,
         threads: int | None = None,
     ) -> None:
-        deepest = depth_limit(max_depth)
         if threads is not None and threads < 1:
             raise ValueError(f"threads is {threads}; it must be 1 or more")
         row_offsets, columns = readable(rows)
@@ -59,9 +55,8 @@ class CPUSearch:
         _compile_marking(row_offsets, columns, index)
         started = time.perf_counter()
         words = (n + 63) // 64
-        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
-        self._output = output
+        self._asked = asked
+        self._distance, self._predecessor = asked.allocate(n, numpy)
         threads = threads or thread_count()
         heads = numpy.empty(n if pull else 0, index)
         done_before = numpy.zeros(words, numpy.uint64)
@@ -88,7 +83,7 @@ class CPUSearch:
         # Waking helpers costs as much as searching this many arcs, so a small graph does without.
         self._helped = threads > 1 and arcs >= serial_below
         self._setting = {
-            levels.MAX_DEPTH: deepest,
+            levels.MAX_DEPTH: asked.depth,
             levels.ALONE: int(not self._helped),
             levels.MAY_PULL: int(pull),
             levels.ALPHA: alpha,
@@ -115,13 +110,45 @@ class CPUSearch:
         team.run(*self._arrays, helpers=self._helped)
         milliseconds = (time.perf_counter() - started) * 1e3
         directions = tuple(_NAMES[code] for code in self._directions[: state[levels.DEPTH]])
-        return BFSResult(
-            source=source,
-            distance=None if self._output == "predecessor" else self._distance,
-            predecessor=None if self._output == "distance" else self._predecessor,
-            milliseconds=milliseconds,
-            directions=directions,
-        )
+        labels = self._asked.wanted(self._distance, self._predecessor)
+        return BFSResult(source, *labels, milliseconds, directions)
+
+
+def direction_optimizing(
+    rows: EncodedRows, asked: Asked, *, alpha: int = 15, beta: int = 18, serial_below: int = 4096
+) -> CPUSearch:
+    """Make a symmetric CSR graph ready for direction-optimising searches, its rows in any layout.
+
+    Top-down while the frontier is small, else bottom-up: Beamer, Asanovic, Patterson, Direction-Optimizing
+    Breadth-First Search, SC 2012, section V.
+
+    Parameters
+    ----------
+    rows : see `gravel.kernels.bfs.prepare_rows`; bytes of encoded rows stand for arcs.
+    alpha : go bottom-up when the frontier has more than 1/alpha of the unexplored arcs. 15 is the GAP
+        Benchmark Suite's value (Beamer, Asanovic, Patterson, arXiv 1508.03619); the paper has 14.
+    beta : go back when the frontier shrinks and has less than 1/beta of the vertices; 18 in GAP, 24 in the
+        paper.
+    serial_below : levels whose frontier has fewer arcs run on one thread; 4096 arcs take about 10 us.
+
+    Raises ValueError if the graph is not symmetric.
+
+    """
+    if not asked.symmetric:
+        raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
+    return CPUSearch(rows, asked, pull=True, alpha=alpha, beta=beta, serial_below=serial_below)
+
+
+def top_down(
+    rows: EncodedRows, asked: Asked, *, serial_below: int = 4096, threads: int | None = None
+) -> CPUSearch:
+    """Make a CSR graph, directed or not, ready for level-synchronous top-down searches along its arcs.
+
+    `serial_below` is as for `direction_optimizing`; `threads` is how many
+    share a search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many
+    as kernels may use. Raises ValueError for fewer than 1 thread.
+    """
+    return CPUSearch(rows, asked, pull=False, serial_below=serial_below, threads=threads)
 
 
 def _compile_marking(row_offsets: NDArray[Any], columns: Any, index: Any) -> None:

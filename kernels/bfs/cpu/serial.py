@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import check_source, depth_limit, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
 
@@ -19,29 +19,19 @@ from gravel.kernels.jit import serial
 class SerialSearch:
     """A CSR graph made ready: its queue and labels. A search for predecessors keeps distances too.
 
-    Parameters are as in `gravel.kernels.bfs.prepare`; `symmetric` does not matter. Raises ValueError for a
-    negative `max_depth`.
+    `symmetric` does not matter.
     """
 
     strategy = "serial"
     reason = ""
 
-    def __init__(
-        self,
-        row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
-        *,
-        output: str = "both",
-        symmetric: bool = False,
-        max_depth: int | None = None,
-    ) -> None:
+    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], asked: Asked) -> None:
         started = time.perf_counter()
-        self._max_depth = depth_limit(max_depth)
+        self._asked = asked
         n = self._vertices = len(row_offsets) - 1
-        self._output = output
         self._arrays = row_offsets, column_indices
         self._distance = numpy.empty(n, numpy.int32)
-        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
+        self._predecessor = numpy.empty(n if asked.tree else 0, predecessor_dtype(n))
         self._queue = numpy.empty(n, column_indices.dtype)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -50,16 +40,11 @@ class SerialSearch:
         check_source(source, self._vertices)
         started = time.perf_counter()
         levels = search(
-            *self._arrays, source, self._max_depth, self._queue, self._distance, self._predecessor
+            *self._arrays, source, self._asked.depth, self._queue, self._distance, self._predecessor
         )
         milliseconds = (time.perf_counter() - started) * 1e3
-        return BFSResult(
-            source=source,
-            distance=None if self._output == "predecessor" else self._distance,
-            predecessor=None if self._output == "distance" else self._predecessor,
-            milliseconds=milliseconds,
-            directions=("push",) * levels,
-        )
+        labels = self._asked.wanted(self._distance, self._predecessor)
+        return BFSResult(source, *labels, milliseconds, ("push",) * levels)
 
 
 @serial

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import check_source, depth_limit, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.jit import serial
@@ -30,7 +30,7 @@ class StreamedSearch:
     rows : of a square graph, in any layout; offsets NumPy. The array that grows with the arcs, columns or a
         stream, is any that has a length and a dtype and can be sliced. A slice is read when a level needs it,
         and may be read again in a later level.
-    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare_rows`; `symmetric` does not matter.
+    asked : of which `symmetric` does not matter.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2, so that one
         is filled while another is searched. An encoded row must fit a buffer.
 
@@ -43,26 +43,17 @@ class StreamedSearch:
     reason = ""
 
     def __init__(
-        self,
-        rows: EncodedRows,
-        *,
-        output: str = "both",
-        symmetric: bool = False,
-        max_depth: int | None = None,
-        buffer_bytes: int = BUFFER_BYTES,
-        buffers: int = BUFFERS,
+        self, rows: EncodedRows, asked: Asked, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
     ) -> None:
         started = time.perf_counter()
-        self._max_depth = depth_limit(max_depth)
+        self._asked = asked
         self._parts = host_parts(rows, buffer_bytes, buffers)
         n = self.vertices = rows.vertex_count
         self.progress: Callable[[int, int], None] | None = None
-        self._output = output
         self._visited, self._frontier, self._next = (
             numpy.zeros((n + 63) // 64, numpy.uint64) for _ in range(3)
         )
-        self._distance = numpy.empty(n if output != "predecessor" else 0, numpy.int32)
-        self._predecessor = numpy.empty(n if output != "distance" else 0, predecessor_dtype(n))
+        self._distance, self._predecessor = asked.allocate(n, numpy)
         self._needed = numpy.zeros(self._parts.count, numpy.bool_)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -82,14 +73,13 @@ class StreamedSearch:
         bit = _ONE << numpy.uint64(source & 63)
         self._visited[source >> 6] = self._frontier[source >> 6] = bit
         level, found = 0, 1
-        while found and level < self._max_depth:
+        while found and level < self._asked.depth:
             level += 1
             self._expand(level)
             found = turn(self._visited, self._frontier, self._next)
         return BFSResult(
             source,
-            self._distance if self._output != "predecessor" else None,
-            self._predecessor if self._output != "distance" else None,
+            *self._asked.wanted(self._distance, self._predecessor),
             (time.perf_counter() - started) * 1e3,
             ("push",) * level,
         )

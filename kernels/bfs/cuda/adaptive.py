@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
@@ -10,14 +10,9 @@ from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    threshold: int = 32,
-    block: int = 256,
-    **asked: Unpack[Asked],
+    row_offsets: Any, column_indices: Any, asked: Asked, *, threshold: int = 32, block: int = 256
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+    """Make a graph ready.
 
     Parameters
     ----------
@@ -29,6 +24,4 @@ def prepare(
     """
     if threshold < 1:
         raise ValueError(f"threshold is {threshold}; it must be 1 or more")
-    return prepare_sliding(
-        "adaptive", row_offsets, column_indices, block=block, numbers=(threshold,), **asked
-    )
+    return prepare_sliding("adaptive", row_offsets, column_indices, asked, block=block, numbers=(threshold,))

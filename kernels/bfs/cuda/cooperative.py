@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
@@ -35,11 +35,10 @@ class CooperativeSearch:
     name : of the strategy.
     path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
     rows : what the kernel reads.
+    asked : of which `symmetric` does not matter, since rows are read in the direction of arcs alone.
     buffers : makes the strategy's own arguments, given the vertices, arcs, dtype of columns and TREE.
     block : threads of a block; `shared` : bytes of dynamic shared memory of a block.
-    symmetric : does not matter, since rows are read in the direction of arcs alone.
     blocks : the grid, at most what runs at the same time; None fills the device.
-    statistics : whether the arcs that each level gathers are counted.
 
     """
 
@@ -52,16 +51,13 @@ class CooperativeSearch:
         name: str,
         path: str,
         rows: Columns | DecodedRows,
+        asked: Asked,
         *,
-        output: str,
         block: int,
         buffers: Callable[[int, int, Any, int], Sequence[Any]],
-        symmetric: bool = False,
-        max_depth: int | None = None,
         macros: Mapping[str, object] | None = None,
         blocks: int | None = None,
         shared: int = 0,
-        statistics: bool = False,
     ) -> None:
         import cupy
         import numpy
@@ -70,8 +66,8 @@ class CooperativeSearch:
         self.strategy = name
         self._rows = rows  # which keeps the arrays alive
         self.vertices = rows.vertices
-        self.output = output
-        self._labels = Labels.allocate(self.vertices, output)
+        self._asked = asked
+        self._labels = Labels.allocate(self.vertices, asked)
         given = {**(macros or {}), "VERTEX": rows.macros["VERTEX"], "TREE": self._labels.tree}
         self._kernel = load(path, **given).get_function("search")
         if shared:
@@ -81,7 +77,7 @@ class CooperativeSearch:
         grid = resident_blocks(self._kernel, block, shared)
         self.blocks = min(grid, blocks or grid)
         self._launch = (self.blocks,), (block,), shared
-        self._allocate_log(LOGGED_LEVELS if statistics else 0)
+        self._allocate_log(LOGGED_LEVELS if asked.statistics else 0)
         self._tables = (
             *rows.arguments,
             self._labels.distance_argument(),
@@ -92,7 +88,7 @@ class CooperativeSearch:
         self._numbers = (
             cupy.zeros(1, cupy.uint64),
             numpy.uint64(self.vertices),
-            numpy.uint64(depth_limit(max_depth)),
+            numpy.uint64(asked.depth),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -121,6 +117,5 @@ class CooperativeSearch:
             self._allocate_log(longer(levels))
             return self.run(source)
         expanded = tuple(int(arcs) for arcs in log[1 : 1 + levels]) if self._logged else None
-        distance, predecessor = self._labels.results(self.output)
-        directions = ("push",) * levels
-        return BFSResult(source, distance, predecessor, taken, directions, expanded)
+        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
+        return BFSResult(source, *labels, taken, ("push",) * levels, expanded)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
     rows: EncodedRows,
+    asked: Asked,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
     alpha: float | None = None,
     beta: float = 24.0,
     floor: float = 1.0,
@@ -27,7 +26,7 @@ def prepare(
     deferred_rows: bool | None = None,
     by_degree: bool | None = None,
 ) -> RowsSearch:
-    """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these constants.
+    """Make rows ready with these constants.
 
     Those that count arcs hold for rows of any layout, whose weights are brought to that scale.
 
@@ -59,14 +58,12 @@ def prepare(
     Raises ValueError for a graph that is not symmetric, and for a value that a parameter cannot have.
 
     """
-    if not symmetric:
+    if not asked.symmetric:
         raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
     return RowsSearch(
         rows,
-        output=output,
-        symmetric=True,
-        max_depth=max_depth,
-        tuning=Tuning(
+        asked,
+        Tuning(
             pull=True,
             alpha=alpha,
             beta=beta,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
@@ -27,7 +27,7 @@ ANY = (1 << 63) - 1
 
 
 class FlexSearch:
-    """A graph made ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+    """A graph made ready.
 
     `launches` are the threads of each kernel that the latest search started. The poster states no constant;
     those here are gravel's, chosen on an H200.
@@ -56,11 +56,8 @@ class FlexSearch:
         self,
         row_offsets: Any,
         column_indices: Any,
+        asked: Asked,
         *,
-        output: str,
-        symmetric: bool = False,
-        max_depth: int | None = None,
-        statistics: bool = False,
         configuration: str = "config3",
         fixed_threads: int | None = None,
         headroom: int = 8,
@@ -81,12 +78,11 @@ class FlexSearch:
 
         started = time.perf_counter()
         self.vertices = len(row_offsets) - 1
-        self.output = output
-        self._max_depth, self._block = depth_limit(max_depth), block
+        self._asked, self._block = asked, block
         self._headroom, self._shrink, self._hub_share = headroom, shrink, hub_share
         self._combined = configuration.startswith("config")
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
-        self._labels = Labels.allocate(self.vertices, output)
+        self._labels = Labels.allocate(self.vertices, asked)
         module = load(
             COMBINED_SOURCE if self._combined else LEVEL_SOURCE,
             VERTEX=vertex_macro(columns.dtype),
@@ -112,12 +108,12 @@ class FlexSearch:
                 cupy.empty(max(1, hubs), columns.dtype),
                 cupy.zeros(self._most_blocks + 1, cupy.uint64),
                 self._progress,
-                self._max_depth,
+                asked.depth,
                 int(configuration != "config1"),
                 hub_degree if aside else ANY,
             ]
         self._expand_kernel, self._more = expand, arguments
-        self._allocate_log(LOGGED_LEVELS if statistics else 0)
+        self._allocate_log(LOGGED_LEVELS if asked.statistics else 0)
         # What comes back to the host goes to pinned memory, so that the copy waits for nothing else.
         self._pinned = cupy.cuda.alloc_pinned_memory(8 * PROGRESS_WORDS)
         self._host = numpy.frombuffer(self._pinned, numpy.uint64, PROGRESS_WORDS)
@@ -152,9 +148,9 @@ class FlexSearch:
             return self.run(source)
         if self._logged:
             expanded = tuple(int(arcs) for arcs in self._log[1 : 1 + levels].get())
-        distance, predecessor = self._labels.results(self.output)
+        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
         ways = ("push",) * levels
-        return BFSResult(source, distance, predecessor, taken, ways, expanded, launches=self.launches)
+        return BFSResult(source, *labels, taken, ways, expanded, launches=self.launches)
 
     def _search(self, source: int) -> int:
         """Start kernels until the frontier is empty; returns the number of levels."""
@@ -170,7 +166,7 @@ class FlexSearch:
         )
         level, first, last, waiting = 0, 0, 1, 0
         started: list[int] = []
-        while last > first and level < self._max_depth:
+        while last > first and level < self._asked.depth:
             if self._combined:
                 level, first, last, waiting = self._levels(level, first, last, waiting)
             else:

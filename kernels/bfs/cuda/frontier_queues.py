@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
@@ -62,6 +62,7 @@ def strategy_of_queues(
     def prepare(
         row_offsets: Any,
         column_indices: Any,
+        asked: Asked,
         *,
         gather: str = "scan_warp_cta",
         claim: str = "atomic",
@@ -73,9 +74,8 @@ def strategy_of_queues(
         block: int = block,
         blocks_per_processor: int | None = None,
         blocks: int | None = None,
-        **asked: Unpack[Asked],
     ) -> CooperativeSearch:
-        """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+        """Make a graph ready.
 
         Parameters
         ----------
@@ -117,9 +117,7 @@ def strategy_of_queues(
         limits = [each for each in (of_processors, blocks) if each]
         wide = column_indices.dtype.itemsize
         shared = (
-            culling_bytes(block)
-            + gather_bytes(block, wide, owners=asked["output"] != "distance")
-            + block // 32 * stage * wide
+            culling_bytes(block) + gather_bytes(block, wide, owners=asked.tree) + block // 32 * stage * wide
         )
 
         def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
@@ -137,12 +135,12 @@ def strategy_of_queues(
             name,
             f"kernels/bfs/{name}.cu",
             Columns(row_offsets, column_indices),
+            asked,
             block=block,
             blocks=min(limits, default=None),
             shared=shared,
             macros={"RUNS": int(tiles == "runs")},
             buffers=buffers,
-            **asked,
         )
         search.decided = {
             "warp_culling": bool(parts & WARP),

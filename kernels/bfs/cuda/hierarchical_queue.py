@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
@@ -12,14 +12,9 @@ PROGRESS_WORDS = 3
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    one_block: int | None = None,
-    block: int = 512,
-    **asked: Unpack[Asked],
+    row_offsets: Any, column_indices: Any, asked: Asked, *, one_block: int | None = None, block: int = 512
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+    """Make a graph ready.
 
     Parameters
     ----------
@@ -38,8 +33,8 @@ def prepare(
         "hierarchical_queue",
         row_offsets,
         column_indices,
+        asked,
         block=block,
         words=PROGRESS_WORDS,
         numbers=(one_block,),
-        **asked,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
 from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
 from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
@@ -40,7 +40,7 @@ def in_host_memory(array: Any) -> bool:
 
 
 class HostRowsSearch:
-    """Rows made ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these.
+    """Rows made ready.
 
     All arrays are CuPy's. That which grows with the arcs, columns or a stream, may be a view of pinned host
     memory (`gravel.kernels.placement`).
@@ -69,10 +69,8 @@ class HostRowsSearch:
     def __init__(
         self,
         rows: EncodedRows,
+        asked: Asked,
         *,
-        output: str,
-        symmetric: bool,
-        max_depth: int | None = None,
         heads: int = 0,
         keep: int = 0,
         alpha: float = 4.0,
@@ -87,13 +85,13 @@ class HostRowsSearch:
         block = made.MOST_THREADS if block is None else block
         refuse_block(block, most=made.MOST_THREADS)
         started = time.perf_counter()
-        heads = heads if symmetric else 0
+        heads = heads if asked.symmetric else 0
         source: HostColumns | HostStream = made(rows, heads=heads, keep=keep, room=room)
-        self.output = output
+        self._asked = asked
         self.vertices = rows.vertex_count
         self._source = source
         self._over_link = in_host_memory(source.body)
-        self._labels = Labels.allocate(self.vertices, output)
+        self._labels = Labels.allocate(self.vertices, asked)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
         self._launch = (_resident_grid(self._kernel, block, blocks_per_processor),), (block,)
@@ -118,7 +116,7 @@ class HostRowsSearch:
             *source.sizes,
             numpy.uint64(heads),
             numpy.float64(alpha),
-            numpy.uint64(depth_limit(max_depth)),
+            numpy.uint64(asked.depth),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -147,11 +145,10 @@ class HostRowsSearch:
             return self.run(source)
         if levels > len(pulled):
             pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
-        distance, predecessor = self._labels.results(self.output)
+        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
         return BFSResult(
             source,
-            distance,
-            predecessor,
+            *labels,
             taken,
             tuple("pull" if way else "push" for way in pulled[:levels]),
             link_bytes=host * self._source.line_bytes if self._over_link else None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gravel.kernels.bfs.asked import Asked
+
 NARROW = 1 << 31
 """Vertices from which predecessors take 64 bits (design, Types)."""
 
@@ -12,9 +14,9 @@ WIDEST = (1 << 33) - 1
 """Vertices that a key of 31 bits of distance and 33 of predecessor tells apart."""
 
 
-def tree_bits(vertices: int, output: str) -> int:
+def tree_bits(vertices: int, asked: Asked) -> int:
     """Give the bits of a predecessor in a key, 0 where none are asked for; raises ValueError for too many."""
-    if output == "distance":
+    if not asked.tree:
         return 0
     if vertices >= WIDEST:
         raise ValueError(f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertices}")
@@ -35,8 +37,8 @@ class Labels:
     keys: Any
 
     @classmethod
-    def allocate(cls, vertices: int, output: str, *, within: int | None = None) -> Labels:
-        """Make the arrays for `output`, all unreached.
+    def allocate(cls, vertices: int, asked: Asked, *, within: int | None = None) -> Labels:
+        """Make the arrays, all unreached.
 
         `within` counts the vertices that may be predecessors; as many as have labels by default. Raises
         ValueError for more than a key tells apart.
@@ -44,7 +46,7 @@ class Labels:
         import cupy
         import numpy
 
-        tree = tree_bits(vertices if within is None else within, output)
+        tree = tree_bits(vertices if within is None else within, asked)
         if not tree:
             return cls(0, cupy.full(vertices, -1, cupy.int32), cupy.empty(1, cupy.int64), cupy.empty(1, "u8"))
         keys = cupy.full(vertices, numpy.uint64(0xFFFF_FFFF_FFFF_FFFF))
@@ -61,10 +63,3 @@ class Labels:
     def predecessor_argument(self) -> Any:
         """What the kernel gets as its predecessor array."""
         return self.keys if self.tree == 32 else self.predecessor
-
-    def results(self, output: str) -> tuple[Any | None, Any | None]:
-        """Distance and predecessor as `BFSResult` has them for this output."""
-        return (
-            None if output == "predecessor" else self.distance,
-            None if output == "distance" else self.predecessor,
-        )

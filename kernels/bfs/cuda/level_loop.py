@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.kernels.bfs.asked import check_source
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, shared_bytes
@@ -57,7 +57,7 @@ class LevelLoopSearch:
     strategy = ""
     reason = ""
     vertices: int
-    output: str
+    _asked: Asked
     prepare_milliseconds: float
     _labels: Labels
     _kernel: Any
@@ -98,8 +98,8 @@ class LevelLoopSearch:
         arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
         taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
         self._previous = source
-        distance, predecessor = self._labels.results(self.output)
-        return BFSResult(source, distance, predecessor, taken, self._directions())
+        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
+        return BFSResult(source, *labels, taken, self._directions())
 
     def _directions(self) -> tuple[str, ...]:
         levels, changes, _, *log = self._log[:TRACE].get().tolist()

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
 
 
-def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    block: int = 256,
-    **asked: Unpack[Asked],
-) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`.
+def prepare(row_offsets: Any, column_indices: Any, asked: Asked, *, block: int = 256) -> CooperativeSearch:
+    """Make a graph ready.
 
     `block` is a multiple of 32 up to 1024 threads. Raises ValueError for an unfit block.
     """
-    return prepare_sliding("linear_queue", row_offsets, column_indices, block=block, **asked)
+    return prepare_sliding("linear_queue", row_offsets, column_indices, asked, block=block)

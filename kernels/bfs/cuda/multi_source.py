@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gravel.kernels.bfs.asked import depth_limit
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
 from gravel.kernels.bfs.cuda.labels import tree_bits
 from gravel.kernels.bfs.cuda.level_loop import level_directions
@@ -45,8 +45,6 @@ class _Queue:
 class MultiSource:
     """Rows made ready: the words of their vertices, the queue and the labels of a batch on the device.
 
-    Parameters are as in `gravel.kernels.bfs.prepare_rows`, and these constants.
-
     Parameters
     ----------
     batch : searches that may run at once, 1 to 64; each takes 4 bytes per vertex for distances and 4 or 8 for
@@ -67,10 +65,8 @@ class MultiSource:
     def __init__(
         self,
         rows: EncodedRows,
+        asked: Asked,
         *,
-        output: str,
-        symmetric: bool,
-        max_depth: int | None = None,
         batch: int = MOST_SEARCHES,
         alpha: float = 16.0,
         beta: float = 24.0,
@@ -86,8 +82,8 @@ class MultiSource:
             raise ValueError(f"block is {block}; it can be {', '.join(map(str, BLOCKS))}")
         self.batch = batch
         self.vertices = n = rows.vertex_count
-        tree = tree_bits(n, output)
-        hops = output != "predecessor"
+        tree = tree_bits(n, asked)
+        hops = asked.distance
         none = cupy.empty((1, 1), cupy.int64)
         self._distance = cupy.empty((batch, n), cupy.int32) if hops else none
         width = cupy.int32 if tree == 32 else cupy.int64
@@ -117,7 +113,7 @@ class MultiSource:
             cupy.zeros(CONTROL_WORDS, cupy.uint64),
             self._log,
             cupy.zeros(1, cupy.uint64),
-            *(numpy.uint64(number) for number in (n, queue.weight, hops, symmetric, depth_limit(max_depth))),
+            *(numpy.uint64(number) for number in (n, queue.weight, hops, asked.symmetric, asked.depth)),
             *(numpy.float64(ratio) for ratio in (alpha, beta)),
             self._sources,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
 from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes
@@ -24,11 +25,8 @@ STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables
 
 def prepare(
     rows: EncodedRows,
+    asked: Asked,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
-    statistics: bool = False,
     block: int = 512,
     blocks: int | None = None,
     hops: int = 8,
@@ -44,7 +42,7 @@ def prepare(
     narrow_below: float = 0.25,
     patience: int = 3,
 ) -> CooperativeSearch:
-    """Make rows ready; parameters as in `gravel.kernels.bfs.prepare_rows`, and these constants.
+    """Make rows ready with these constants.
 
     The defaults are best on USA-road-NE and a grid of 5000 x 5000 on an H200. `symmetric` does not matter.
     The records take `width` columns a vertex. While they are made, encoded rows take 8 bytes a vertex more.
@@ -129,14 +127,12 @@ def prepare(
         "persistent",
         SOURCE,
         source,
-        output=output,
-        max_depth=max_depth,
+        asked,
         block=block,
         blocks=grid,
         shared=2 * warps * capacity * entry,
         buffers=buffers,
         macros={"LAYOUT": rows.layout},
-        statistics=statistics,
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
@@ -14,14 +14,9 @@ MAPPINGS = ("thread", "warp")
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
-    *,
-    mapping: str = "thread",
-    block: int = 256,
-    **asked: Unpack[Asked],
+    row_offsets: Any, column_indices: Any, asked: Asked, *, mapping: str = "thread", block: int = 256
 ) -> CooperativeSearch:
-    """Make a graph ready; parameters as in `gravel.kernels.bfs.prepare`, and these.
+    """Make a graph ready.
 
     Parameters
     ----------
@@ -45,7 +40,7 @@ def prepare(
         "quadratic",
         "kernels/bfs/quadratic.cu",
         Columns(row_offsets, column_indices),
+        asked,
         block=block,
         buffers=buffers,
-        **asked,
     )

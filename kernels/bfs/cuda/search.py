@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.asked import depth_limit
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.level_loop import (
@@ -57,7 +57,6 @@ class RowsSearch(LevelLoopSearch):
     Parameters
     ----------
     rows : of a square graph, in any layout.
-    output, symmetric, max_depth : as for `gravel.kernels.bfs.prepare_rows`.
     tuning : the strategy's constants.
     shared_kilobytes, block : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
 
@@ -66,11 +65,9 @@ class RowsSearch(LevelLoopSearch):
     def __init__(
         self,
         rows: EncodedRows,
-        *,
-        output: str,
-        symmetric: bool,
-        max_depth: int | None,
+        asked: Asked,
         tuning: Tuning,
+        *,
         shared_kilobytes: int = 160,
         block: int | None = None,
     ) -> None:
@@ -79,8 +76,8 @@ class RowsSearch(LevelLoopSearch):
 
         started = time.perf_counter()
         self.vertices = rows.vertex_count
-        self.output = output
-        self._labels = Labels.allocate(self.vertices, output)
+        self._asked = asked
+        self._labels = Labels.allocate(self.vertices, asked)
         made = EncodedSource if rows.layout != "csr" else ColumnSource
         source = made(
             rows, tree=self._labels.tree, one_lane=tuning.one_lane, deferred_rows=tuning.deferred_rows
@@ -88,14 +85,14 @@ class RowsSearch(LevelLoopSearch):
         self._source = source  # which keeps the arrays alive
         measured, item = source.measure(), source.dtype.itemsize
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
-        candidates = measured.linked if symmetric else self.vertices
-        words = bitmap_words(measured.last if symmetric and measured.linked else self.vertices)
+        candidates = measured.linked if asked.symmetric else self.vertices
+        words = bitmap_words(measured.last if asked.symmetric and measured.linked else self.vertices)
         hubs_first = _hubs_first(rows)
         planes, by_degree = tuning.planes, tuning.by_degree
         if by_degree is None:
             by_degree = planes is None and not hubs_first
         # A neighbour of high degree is a parent sooner, but not the smallest.
-        by_degree = by_degree and tuning.pull and output == "distance" and source.find_degrees()
+        by_degree = by_degree and tuning.pull and not asked.tree and source.find_degrees()
         if planes is None:
             wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MOST_PLANES
             planes = min(wanted, rows.arc_count // (2 * IN_PLANE * words * 32))
@@ -137,7 +134,7 @@ class RowsSearch(LevelLoopSearch):
             limit, uneven, scale = min(limit, capacity * team_blocks), (), ()
             # Neighbours by degree are from anywhere in the row, which is read from its start after them.
             kept = (numpy.uint64(0 if by_degree else 2 + planes * IN_PLANE),)
-        counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), depth_limit(max_depth))
+        counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), asked.depth)
         self._launch = (grid,), (block,), shared
         self._arguments = (
             *source.arguments,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
@@ -24,11 +24,11 @@ def prepare_sliding(
     name: str,
     row_offsets: Any,
     column_indices: Any,
+    asked: Asked,
     *,
     block: int,
     words: int = 0,
     numbers: Sequence[int] = (),
-    **asked: Unpack[Asked],
 ) -> CooperativeSearch:
     """Make a graph ready for the strategy `name`, whose kernel takes the queue and its counters.
 
@@ -48,7 +48,7 @@ def prepare_sliding(
         name,
         f"kernels/bfs/{name}.cu",
         Columns(row_offsets, column_indices),
+        asked,
         block=block,
         buffers=buffers,
-        **asked,
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.asked import check_source, depth_limit
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
 from gravel.kernels.bfs.result import BFSResult
@@ -30,7 +30,7 @@ class StreamedSearch:
         stream, is as for `gravel.kernels.bfs.cpu.streamed.StreamedSearch`.
     buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
         copied while others are read and searched.
-    output, symmetric, max_depth : see `gravel.kernels.bfs.prepare_rows`; `symmetric` does not matter.
+    asked : of which `symmetric` does not matter.
 
     Raises ValueError as `gravel.kernels.bfs.cpu.streamed.StreamedSearch` does.
 
@@ -40,27 +40,19 @@ class StreamedSearch:
     reason = ""
 
     def __init__(
-        self,
-        rows: EncodedRows,
-        *,
-        output: str,
-        symmetric: bool,
-        max_depth: int | None = None,
-        buffer_bytes: int = BUFFER_BYTES,
-        buffers: int = BUFFERS,
+        self, rows: EncodedRows, asked: Asked, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
     ) -> None:
         import cupy
         import numpy
 
         started = time.perf_counter()
-        self.output = output
+        self._asked = asked
         self.progress: Callable[[int, int], None] | None = None
         self.vertices = rows.vertex_count
-        self._depth = depth_limit(max_depth)
         made = LineParts if rows.layout == "csr" else RangeParts
         self._parts = made(rows, buffer_bytes, buffers)
         self.notes = self._parts.notes
-        self._labels = Labels.allocate(self.vertices, output)
+        self._labels = Labels.allocate(self.vertices, asked)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
         words = max(1, -(-self.vertices // 32))
@@ -95,7 +87,7 @@ class StreamedSearch:
         started = time.perf_counter()
         self._start("begin", numpy.uint64(source))
         level, found, copied = 0, 1, 0
-        while found and level < self._depth:
+        while found and level < self._asked.depth:
             level += 1
             copied += self._expand(level)
             self._control.fill(0)
@@ -104,8 +96,8 @@ class StreamedSearch:
         self._start("finish")
         cupy.cuda.Device().synchronize()
         taken = (time.perf_counter() - started) * 1e3
-        distance, predecessor = self._labels.results(self.output)
-        return BFSResult(source, distance, predecessor, taken, ("push",) * level, link_bytes=copied)
+        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
+        return BFSResult(source, *labels, taken, ("push",) * level, link_bytes=copied)
 
     def _expand(self, depth: int) -> int:
         """Read the parts that the level needs, copy and search them; returns the bytes copied."""

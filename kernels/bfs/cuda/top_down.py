@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
 from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
     rows: EncodedRows,
+    asked: Asked,
     *,
-    output: str,
-    symmetric: bool,
-    max_depth: int | None = None,
     team_blocks: int = 64,
     team_capacity: int = 4096,
     team_limit: int = 1 << 16,
@@ -26,21 +25,13 @@ def prepare(
     `decoder` says how a warp reads an encoded row: all lanes together, or `one_lane` for all, as in Moschou's
     report (section 2.3), for comparison; that one reads varint rows alone. `team_blocks`, `team_capacity`,
     `team_limit`, `shared_kilobytes` and `block` are those of
-    `gravel.kernels.bfs.cuda.direction_optimizing.prepare`, the others those of
-    `gravel.kernels.bfs.prepare_rows`. No first neighbours are kept.
+    `gravel.kernels.bfs.cuda.direction_optimizing.prepare`. No first neighbours are kept.
     """
-    return RowsSearch(
-        rows,
-        output=output,
-        symmetric=symmetric,
-        max_depth=max_depth,
-        tuning=Tuning(
-            pull=False,
-            team_blocks=team_blocks,
-            team_capacity=team_capacity,
-            team_limit=team_limit,
-            one_lane=decoder == "one_lane",
-        ),
-        shared_kilobytes=shared_kilobytes,
-        block=block,
+    tuning = Tuning(
+        pull=False,
+        team_blocks=team_blocks,
+        team_capacity=team_capacity,
+        team_limit=team_limit,
+        one_lane=decoder == "one_lane",
     )
+    return RowsSearch(rows, asked, tuning, shared_kilobytes=shared_kilobytes, block=block)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.layouts import streams_cuda as shared
-from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.layout import padded
 from gravel.kernels.layouts.streams import offsets_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from gravel.kernels.arrays import array_module
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.alignment import array_module
 from gravel.kernels.layouts.varint import UNIT_BYTES
 
 SOURCE = "kernels/layouts/varint/checkpoints.cu"

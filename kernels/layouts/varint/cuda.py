@@ -10,7 +10,7 @@ import numpy
 
 from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts import EncodedRows
-from gravel.kernels.layouts.alignment import padded
+from gravel.kernels.layouts.layout import padded
 from gravel.kernels.layouts.streams import (
     BROKEN,
     DESCENDS,

@@ -20,7 +20,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.cuda import load, run_over, vertex_macro
-from gravel.kernels.partition.layout import RankGraph, Subgraph, local_count, packed_bits
+from gravel.kernels.partition.layout import RankGraph, RankPart, Subgraph, packed_bits
 
 TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""
@@ -76,16 +76,17 @@ def every_id(local: int) -> CompactIds:
     return CompactIds(packed_bits(numpy.ones(local, numpy.bool_)).view(numpy.uint32))
 
 
-def compact_ids_of(part: RankGraph, delegates: NDArray[Any], vertex_count: int, ranks: int) -> CompactIds:
+def compact_ids_of(whole: RankPart) -> CompactIds:
     """Give compact ids to a rank's vertices with arcs and to its own delegates, on the current device."""
     import cupy
 
-    local = local_count(vertex_count, ranks, part.rank)
-    chosen = cupy.zeros(local, numpy.bool_)
+    part, delegates = whole.graph, whole.delegates
+    chosen = cupy.zeros(whole.local, numpy.bool_)
     for offsets in (part.nn.row_offsets, part.nd.row_offsets):
         on_device = cupy.asarray(offsets)
         chosen |= on_device[1:] != on_device[:-1]
-    own = delegates[delegates % delegates.dtype.type(ranks) == part.rank] // delegates.dtype.type(ranks)
+    ranks = delegates.dtype.type(whole.ranks)
+    own = delegates[delegates % ranks == part.rank] // ranks
     chosen[cupy.asarray(own.astype(numpy.int64))] = True
     mask: NDArray[numpy.uint32] = packed_bits(chosen, cupy).view(numpy.uint32).get()
     return CompactIds(mask)

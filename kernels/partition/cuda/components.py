@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy
-from numpy.typing import NDArray
 
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.exchange import Gathering
@@ -17,8 +16,8 @@ from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.search import WIDE
-from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, widest
-from gravel.kernels.partition.waiting import BARRIER_SECONDS
+from gravel.kernels.partition.layout import PartitionedGraph, RankPart, widest
+from gravel.kernels.partition.options import BARRIER_SECONDS
 
 
 class CudaComponents:
@@ -43,13 +42,10 @@ class CudaComponents:
         self.told: tuple[Rounds, ...] = ()
         wide = max(map(widest, graph.parts)) >= WIDE
         facts: dict[str, Any] = {
-            "vertex_count": graph.vertex_count,
-            "delegates": graph.delegates,
-            "ranks": graph.ranks,
             "offset_dtype": numpy.uint64 if wide else numpy.uint32,
             "symmetric": symmetric,
         }
-        self._memory = self._devices.each_rank(lambda rank: ComponentsMemory(graph.parts[rank], **facts))
+        self._memory = self._devices.each_rank(lambda rank: ComponentsMemory(graph.of_rank(rank), **facts))
         macros = width_macros(self._vertex, wide=wide)
         choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit}
         self._devices.prepare(
@@ -82,26 +78,21 @@ class PeerComponents(GroupRank):
     def __init__(
         self,
         gang: Gathering,
-        part: RankGraph,
-        delegates: NDArray[Any],
-        vertex_count: int,
+        part: RankPart,
         *,
         symmetric: bool,
         time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        wide = max(gang.all_gather(widest(part))) >= WIDE
+        wide = max(gang.all_gather(widest(part.graph))) >= WIDE
         self._memory = ComponentsMemory(
             part,
-            vertex_count=vertex_count,
-            delegates=delegates,
-            ranks=gang.size,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             symmetric=symmetric,
         )
-        macros = width_macros(delegates.dtype, wide=wide)
+        macros = width_macros(part.delegates.dtype, wide=wide)
         view = self._map(gang, self._memory)
         self._launch: ComponentsLaunch = ComponentsLaunch(
-            macros, view, delegates, symmetric=symmetric, time_limit=time_limit
+            macros, view, part.delegates, symmetric=symmetric, time_limit=time_limit
         )
 
     def run(self, *, on_device: bool = False) -> RankComponents:

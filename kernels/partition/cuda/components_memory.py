@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.partition.cuda.table import Slab, Table
-from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, local_count
+from gravel.kernels.partition.layout import SUBGRAPHS, RankPart
 
 FIELDS = (
     "values",
@@ -32,11 +32,10 @@ MOST_NODES = (1 << 32) - 1
 
 
 class ComponentsMemory(Table):
-    """Rank `part.rank` on the current device; everything is allocated here.
+    """A rank on the current device; everything is allocated here.
 
     Parameters
     ----------
-    delegates : the vertices, of the type of a vertex.
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     symmetric : whether every arc has its reverse; without it every nn arc may list a hook, two vertices.
 
@@ -48,18 +47,15 @@ class ComponentsMemory(Table):
 
     def __init__(
         self,
-        part: RankGraph,
+        whole: RankPart,
         *,
-        vertex_count: int,
-        delegates: Any,
-        ranks: int,
         offset_dtype: Any,
         symmetric: bool,
     ) -> None:
         import cupy
 
-        self.rank = part.rank
-        self.local = local_count(vertex_count, ranks, part.rank)
+        part, delegates = whole.graph, whole.delegates
+        self.rank, self.local = part.rank, whole.local
         self.delegate_count = len(delegates)
         nodes = self.local + self.delegate_count
         if nodes >= MOST_NODES:

@@ -9,7 +9,7 @@ from typing import Any
 from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.launching import View
 from gravel.kernels.partition.cuda.table import Table, seen_from_afar
-from gravel.kernels.partition.waiting import given_up
+from gravel.kernels.partition.options import given_up
 
 MOST_HERE = 16
 """Ranks of a device, as the kernels say."""

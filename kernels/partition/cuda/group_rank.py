@@ -9,7 +9,7 @@ from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.launching import DeviceLaunch, View
 from gravel.kernels.partition.cuda.mapping import Mapping
 from gravel.kernels.partition.cuda.table import Table
-from gravel.kernels.partition.waiting import given_up
+from gravel.kernels.partition.options import given_up
 
 
 class GroupRank:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import depth_limit
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.cuda.by_degree import in_order
 from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
@@ -67,7 +67,6 @@ class Launch(LevelLaunch):
     ids : compact ones of ranks (`gravel.kernels.partition.cuda.compact_ids`); all vertices of a rank that is
         missing have one.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
-    time_limit : as `DeviceLaunch` has it.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
     placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
     staging : what is done by stages (`kernels/partition/staged.cuh`), which goes with OFFSET u64; or None.
@@ -79,10 +78,9 @@ class Launch(LevelLaunch):
         macros: Mapping[str, object],
         view: View,
         delegates: NDArray[Any],
-        *,
+        asked: Asked,
         options: SearchOptions,
-        symmetric: bool,
-        time_limit: float,
+        *,
         nn_rows: int = 0,
         placed: bool = False,
         layout: str | None = None,
@@ -97,7 +95,7 @@ class Launch(LevelLaunch):
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         path = f"kernels/partition/{file}.cu"
-        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit)
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=options.barrier_seconds)
         self._alone, self._here_count = len(view.points) == 1, len(view.here)
         self._placed = placed
         self._staged = staging is not None
@@ -114,20 +112,20 @@ class Launch(LevelLaunch):
             self._here,
             cupy.asarray(in_order(delegates, numbers)),
             self._barrier,
-            cupy.asarray(packed_factors(options, symmetric)),
+            cupy.asarray(packed_factors(options, symmetric=asked.symmetric)),
         )
         self._sizes = tuple(
             numpy.uint64(value) for value in (len(view.here), self._ranks, d, 2 * mask_words(d), nn_rows)
         )
 
-    def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
-        """Begin a search; returns the events before and after it."""
+    def start(self, source: int, depth: int) -> tuple[Any, Any]:
+        """Begin a search that expands to `depth`; returns the events before and after it."""
         place = find_delegate(self._delegates, source)
         own = self._compact_id(source) if place is None else None
         if place is not None and self._numbers is not None:
             place = int(self._numbers[place])
         places = (NOWHERE if each is None else each for each in (place, own))
-        last = [*(numpy.uint64(v) for v in (source, *places, depth_limit(max_depth))), self._stages]
+        last = [*(numpy.uint64(v) for v in (source, *places, depth)), self._stages]
         log = self._log, numpy.uint64(self._logged)
         return self._begin((*self._tables, *log, *self._sizes, *last))
 
@@ -157,7 +155,7 @@ class Launch(LevelLaunch):
         return SECTOR * int(self._log[LINK_SECTORS : LINK_SECTORS + 1].get()[0]) if self._placed else None
 
 
-def packed_factors(options: SearchOptions, symmetric: bool) -> NDArray[numpy.uint64]:
+def packed_factors(options: SearchOptions, *, symmetric: bool) -> NDArray[numpy.uint64]:
     """Make the kernels' `Factors`, uint64 (7,), of which six are the bits of float64."""
     factors = [options.backward(name) for name in OPTIMIZED]
     factors += [options.forward(name) for name in OPTIMIZED]

@@ -7,6 +7,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import backend_of
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.cuda.compact_ids import TILE, Compaction, every_id
 from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.cuda.placing import Placing, place_columns
@@ -21,9 +23,8 @@ from gravel.kernels.partition.cuda.row_tables import (
     short_lengths,
 )
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
-from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, arc_count, local_count, mask_words
+from gravel.kernels.partition.layout import SUBGRAPHS, RankPart, arc_count, local_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
-from gravel.kernels.strategy import backend_of
 
 SHARED = (
     "found",
@@ -119,18 +120,17 @@ MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
 
 
 class RankMemory(Table):
-    """Rank `part.rank` on the current device; what is there already stays, and all else is allocated here.
+    """A rank on the current device; what is there already stays, and all else is allocated here.
 
     Parameters
     ----------
-    delegates : their vertices, in the order of their rows.
+    whole : with delegates in the order of their rows, and columns, or encoded rows
+        (`gravel.kernels.partition.encoded`) for `kernels/partition/ranks_encoded.cu`.
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : TREE of the kernels that search it.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
     apart : whether other ranks are on other devices.
     sends : for `gravel.kernels.partition.nccl`, which labels delegates apart and lists every frontier.
-    part : with columns, or with encoded rows (`gravel.kernels.partition.encoded`) for
-        `kernels/partition/ranks_encoded.cu`.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
     relay_starts : of what is listed for other groups, uint64 (groups + 1,)
@@ -149,11 +149,8 @@ class RankMemory(Table):
 
     def __init__(
         self,
-        part: RankGraph,
+        whole: RankPart,
         *,
-        vertex_count: int,
-        delegates: NDArray[Any],
-        ranks: int,
         offset_dtype: Any,
         tree: int,
         uniquify: bool,
@@ -165,8 +162,9 @@ class RankMemory(Table):
     ) -> None:
         import cupy
 
+        part, delegates, ranks, vertex_count = whole.graph, whole.delegates, whole.ranks, whole.vertex_count
         self.rank, self._vertices = part.rank, vertex_count
-        own, delegate_count = local_count(vertex_count, ranks, part.rank), len(delegates)
+        own, delegate_count = whole.local, len(delegates)
         ids = every_id(own) if compaction is None else compaction.ids
         local, words, own_words = ids.count, 2 * mask_words(delegate_count), -(-own // 32)
         local_words = -(-local // 32)
@@ -317,9 +315,9 @@ class RankMemory(Table):
         return sum(each.host_bytes for each in self.placed.values())
 
 
-def tree_of(options: SearchOptions, *, found: bool) -> int:
+def tree_of(options: SearchOptions, asked: Asked) -> int:
     """Tell TREE of `kernels/partition/ranks.cu`, by whether predecessors are found, and which."""
-    return 0 if not found else ANY if options.predecessors == "any" else SMALLEST
+    return 0 if not asked.tree else ANY if options.predecessors == "any" else SMALLEST
 
 
 def _set_bits(mask: Any) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy
-from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
@@ -18,7 +18,7 @@ from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from gravel.kernels.partition.layout import RankGraph, mask_words, widest
+from gravel.kernels.partition.layout import RankPart, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels
 
@@ -28,9 +28,7 @@ class PeerRank(GroupRank):
 
     Parameters
     ----------
-    part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
-    tree : whether predecessors are found.
-    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
+    whole, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.
@@ -40,19 +38,15 @@ class PeerRank(GroupRank):
     def __init__(
         self,
         gang: Gathering,
-        part: RankGraph,
-        delegates: NDArray[Any],
-        vertex_count: int,
-        *,
-        symmetric: bool,
+        whole: RankPart,
+        asked: Asked,
         options: SearchOptions,
-        tree: bool,
-        max_depth: int | None = None,
-        time_limit: float | None = None,
+        *,
         placing: Placing | None = None,
     ) -> None:
+        part, delegates = whole.graph, whole.delegates
         self._staging = staging = Staging.of(options, gang.size)
-        self._tree, self._max_depth = tree_of(options, found=tree), max_depth
+        self._tree, self._depth = tree_of(options, asked), asked.depth
         self._words = 2 * mask_words(len(delegates))
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
@@ -67,16 +61,13 @@ class PeerRank(GroupRank):
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(gang.all_gather(room_for([part]))):
             numbers = gang.all_gather(numbers_by_degree(part) if gang.rank == 0 else None)[0]
-            found = compact_ids_of(part, delegates, vertex_count, gang.size) if symmetric else None
+            found = compact_ids_of(whole) if asked.symmetric else None
             part = renumbered(part, numbers)
             if found is not None:
                 part, compaction = compacted(part, gang.all_gather(found))
                 ids = {gang.rank: found}
         self._memory = RankMemory(
-            part,
-            vertex_count=vertex_count,
-            delegates=in_order(delegates, numbers),
-            ranks=gang.size,
+            replace(whole, graph=part, delegates=in_order(delegates, numbers)),
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=self._tree,
             uniquify=options.uniquify,
@@ -90,9 +81,8 @@ class PeerRank(GroupRank):
             macros,
             self._map(gang, self._memory),
             delegates,
-            options=options,
-            symmetric=symmetric,
-            time_limit=options.barrier_seconds if time_limit is None else time_limit,
+            asked,
+            options,
             placed=placing is not None,
             layout=layout,
             numbers=numbers,
@@ -114,7 +104,7 @@ class PeerRank(GroupRank):
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        taken = self._run(source, self._max_depth)
+        taken = self._run(source, self._depth)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None

@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.partition.cuda.compact_ids import TILE, CompactIds
 from gravel.kernels.partition.layout import packed_bits
-from gravel.kernels.strategy import backend_of
 
 LONG_ROW = numpy.uint8(255)
 """Stands for a length from there on, as in rank.cuh."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
@@ -21,7 +21,7 @@ from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
-from gravel.kernels.partition.layout import PartitionedGraph, mask_words, widest
+from gravel.kernels.partition.layout import PartitionedGraph, RankPart, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 
 WIDE = 1 << 32
@@ -41,7 +41,6 @@ class CudaPartitionSearch:
     Parameters
     ----------
     devices : of this process; the current one by default. Ranks are given to them in ascending runs.
-    output, max_depth, symmetric, options : as of `gravel.kernels.partition.PartitionSearch`.
     time_limit : seconds that a device waits for the others at a barrier; None as the options say.
     placing : where columns lie; `link_bytes` of results are counted then. On the device by default.
 
@@ -53,26 +52,20 @@ class CudaPartitionSearch:
     def __init__(
         self,
         graph: PartitionedGraph,
+        asked: Asked = Asked(),
+        options: SearchOptions = SearchOptions(),
         *,
         devices: Sequence[int] | None = None,
-        output: str = "both",
-        max_depth: int | None = None,
-        symmetric: bool = False,
-        options: SearchOptions | None = None,
-        time_limit: float | None = None,
         placing: Placing | None = None,
     ) -> None:
-
         started = time.perf_counter()
-        check_output(output)
-        self.options = options or SearchOptions()
+        self._asked, self.options = asked, options
         self._staging = Staging.of(self.options, graph.ranks)
         self._devices = Devices(devices, graph.ranks)
         self.devices = self._devices.ids
-        self.output, self.max_depth = output, max_depth
         self.vertices, self.ranks = graph.vertex_count, graph.ranks
         self.delegates = graph.delegates
-        self._tree = tree_of(self.options, found=output != "distance")
+        self._tree = tree_of(self.options, asked)
         self.levels: tuple[tuple[Level, ...], ...] = ()
         wide = max(map(widest, graph.parts)) >= WIDE
         layout = layout_of(graph.parts[0])
@@ -83,19 +76,18 @@ class CudaPartitionSearch:
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
             self._numbers = self._devices.on(0, lambda: numbers_by_degree(graph.parts[0]))
-            if symmetric:
-                facts = graph.delegates, graph.vertex_count, graph.ranks
-                found = self._devices.each_rank(lambda rank: compact_ids_of(graph.parts[rank], *facts))
+            if asked.symmetric:
+                found = self._devices.each_rank(lambda rank: compact_ids_of(graph.of_rank(rank)))
                 self._ids = dict(enumerate(found))
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
         macros = {**width_macros(graph.delegates.dtype, wide=wide), "TREE": self._tree}
         nn_rows = sum(memory.nn_rows for memory in self._memory)
-        time_limit = self.options.barrier_seconds if time_limit is None else time_limit
-        choices: dict[str, Any] = {"symmetric": symmetric, "time_limit": time_limit}
-        choices |= {"placed": placing is not None, "layout": layout, "options": self.options}
+        choices: dict[str, Any] = {"placed": placing is not None, "layout": layout}
         choices |= {"numbers": self._numbers, "staging": self._staging, "ids": self._ids}
         choices["nn_rows"] = nn_rows if self.options.nn_directed else 0
-        self._devices.prepare(self._memory, lambda view: Launch(macros, view, graph.delegates, **choices))
+        self._devices.prepare(
+            self._memory, lambda view: Launch(macros, view, graph.delegates, asked, options, **choices)
+        )
         self._labels = self._devices.on(0, self._allocate_labels)
         self._devices.synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -109,9 +101,6 @@ class CudaPartitionSearch:
 
     def _load(self, graph: PartitionedGraph, offset_dtype: Any, placing: Placing | None) -> list[RankMemory]:
         facts = {
-            "vertex_count": graph.vertex_count,
-            "delegates": in_order(graph.delegates, self._numbers),
-            "ranks": graph.ranks,
             "offset_dtype": offset_dtype,
             "tree": self._tree,
             "uniquify": self.options.uniquify,
@@ -119,6 +108,7 @@ class CudaPartitionSearch:
             "placing": placing,
         }
 
+        delegates = in_order(graph.delegates, self._numbers)
         ids, staging = list(self._ids.values()), self._staging
         sent = None
         if staging is not None and staging.relays:
@@ -127,25 +117,21 @@ class CudaPartitionSearch:
             )
 
         def load(rank: int) -> RankMemory:
-            own, part = dict(facts), graph.parts[rank]
+            own, part = dict[str, Any](facts), graph.parts[rank]
             if staging is not None and sent is not None:
                 own["relay_starts"] = staging.relay_starts(sent, rank)
             ready = part if self._numbers is None else renumbered(part, self._numbers)
-            if not ids:
-                return RankMemory(ready, **own)
-            ready, compaction = compacted(ready, ids)
-            return RankMemory(ready, **own, compaction=compaction)
+            if ids:
+                ready, own["compaction"] = compacted(ready, ids)
+            whole = RankPart(ready, delegates, graph.vertex_count, graph.ranks)
+            return RankMemory(whole, **own)
 
         return self._devices.each_rank(load)
 
     def _allocate_labels(self) -> tuple[Any, Any]:
         import cupy
 
-        n = self.vertices
-        return (
-            cupy.empty(n if self.output != "predecessor" else 0, numpy.int32),
-            cupy.empty(n if self._tree else 0, predecessor_dtype(n)),
-        )
+        return self._asked.allocate(self.vertices, cupy)
 
     def masks_read(self, place: int) -> int:
         """Count the bytes of masks that the ranks of a device read from other ranks in a level."""
@@ -167,7 +153,7 @@ class CudaPartitionSearch:
         longer than the time limit; a further search may follow either.
         """
         check_source(source, self.vertices)
-        milliseconds = self._devices.run(source, self.max_depth)
+        milliseconds = self._devices.run(source, self._asked.depth)
         self.levels = tuple(self._devices.each(Launch.levels))
         directions = tuple(
             "pull" if any(level.pulled for level in each) else "push"
@@ -183,14 +169,11 @@ class CudaPartitionSearch:
 
         distance, predecessor = self._labels
         for rank, memory in enumerate(self._memory):
-            if self.output != "predecessor":
+            if self._asked.distance:
                 distance[rank :: self.ranks] = cupy.asarray(memory.arrays["distance"])
             if self._tree:
                 predecessor[rank :: self.ranks] = cupy.asarray(memory.predecessors())
-        return (
-            distance if self.output != "predecessor" else None,
-            predecessor if self._tree else None,
-        )
+        return self._asked.wanted(distance, predecessor)
 
 
 def check_encoded(layout: str | None, vertex: Any, placing: Placing | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.csr.rows import RowBuilder
-from gravel.kernels.index import index_dtype
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, capped
 from gravel.kernels.partition.census_cpu import count_rows

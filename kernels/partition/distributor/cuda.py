@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.index import index_dtype
+from gravel.kernels.arrays import index_dtype
 from gravel.kernels.partition.census import LARGEST
 from gravel.kernels.partition.distributor.program import SORT_ARCS
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of

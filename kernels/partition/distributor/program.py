@@ -102,11 +102,7 @@ class RankShare:
 
 
 def distribute_program(
-    end: Endpoint,
-    builder: Builder,
-    *,
-    threshold: int | Callable[[Census], int],
-    part_edges: int = PART_EDGES,
+    end: Endpoint, builder: Builder, *, threshold: int | Callable[[Census], int], part_edges: int = PART_EDGES
 ) -> Program[RankShare]:
     """Make one rank of a generated graph; every rank runs this with its own builder.
 

@@ -18,11 +18,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.exchange import Gang, Wire
 from gravel.kernels.partition.cuda.mapping import process_id
 from gravel.kernels.partition.cuda.table import ALIGNMENT, Slab
 from gravel.kernels.placement.device_sharing import ANY_TO_ANY
-from gravel.kernels.strategy import backend_of
 
 HALF = 256 << 20
 """Bytes of a mailbox for what ranks tell of labels: pieces of 2^24 values, and delegates' predecessors."""

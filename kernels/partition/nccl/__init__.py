@@ -2,7 +2,7 @@
 
 What to call, in every rank at the same time (`gang` is a `gravel.stages.rank_group.RankContext`)::
 
-    rank = NcclRank(gang, part, delegates, vertex_count, symmetric=True, options=SearchOptions(), tree=True)
+    rank = NcclRank(gang, graph.of_rank(gang.rank), Asked(symmetric=True), SearchOptions())
     labels = rank.run(source)                                             # -> RankLabels
     rank.leave(gang)
 

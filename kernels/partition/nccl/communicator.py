@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gravel.kernels.exchange import Gathering
-from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
+from gravel.kernels.partition.options import BARRIER_SECONDS, given_up
 
 CONNECT_LIMIT = 60.0
 """Seconds within which all ranks must have connected: NCCL looks at network cards and links first."""

@@ -9,11 +9,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering, Groups
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
 from gravel.kernels.partition.cuda.search import WIDE
-from gravel.kernels.partition.layout import RankGraph, widest
+from gravel.kernels.partition.layout import RankPart, widest
 from gravel.kernels.partition.nccl.clock import Clock, LevelEvents
 from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.launching import Kernels
@@ -43,9 +44,7 @@ class NcclRank:
 
     Parameters
     ----------
-    part, delegates, vertex_count, symmetric, options : as `gravel.kernels.partition.RankSearch` takes them.
-    tree : whether predecessors are found.
-    time_limit : seconds that a rank waits for the others within a level; None as the options say.
+    whole, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
     connect_by : makes the communicator; NCCL's by default.
 
     Raises ValueError for encoded rows and for groups that do not fit the ranks,
@@ -57,45 +56,37 @@ class NcclRank:
     def __init__(
         self,
         gang: Gathering,
-        part: RankGraph,
-        delegates: NDArray[Any],
-        vertex_count: int,
-        *,
-        symmetric: bool,
+        whole: RankPart,
+        asked: Asked,
         options: SearchOptions,
-        tree: bool,
-        max_depth: int | None = None,
-        time_limit: float | None = None,
+        *,
         connect_by: Connect | None = None,
     ) -> None:
         import cupy
 
-        rank, ranks = gang.rank, gang.size
+        rank, ranks, part, delegates = gang.rank, gang.size, whole.graph, whole.delegates
         groups = Groups.of(rank, ranks, options.groups) if options.groups else None
         if not hasattr(part.nn.column_indices, "nbytes"):
             raise ValueError("ranks over NCCL read columns, and those of this one are encoded; decode them")
         self._gang = gang
-        self._tree, self._max_depth, self._options = tree, max_depth, options
+        self._tree, self._depth, self._options = asked.tree, asked.depth, options
         wide = max(gang.all_gather(widest(part))) >= WIDE
         memory = RankMemory(
-            part,
-            vertex_count=vertex_count,
-            delegates=delegates,
-            ranks=ranks,
+            whole,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
-            tree=SMALLEST if tree else 0,
+            tree=SMALLEST if asked.tree else 0,
             uniquify=options.uniquify,
             sends=True,
         )
         self._arrays = memory.arrays
-        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": int(tree)}
+        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": int(asked.tree)}
         starts = self._arrays["bin_start"].get().astype(numpy.int64)
         capacities = numpy.array(gang.all_gather(numpy.diff(starts)))
-        time_limit = options.barrier_seconds if time_limit is None else time_limit
-        self._communicator = connect(gang, time_limit=time_limit) if connect_by is None else connect_by(gang)
+        limit = options.barrier_seconds
+        self._communicator = connect(gang, time_limit=limit) if connect_by is None else connect_by(gang)
         # Also where nobody says `leave`, as after a gang that was broken: a thread watches over it.
         weakref.finalize(self, self._communicator.close)
-        self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=symmetric)
+        self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=asked.symmetric)
         kernels = Kernels("kernels/partition/nccl/exchange.cu")
         # It must not wait until visits leave it room.
         self._reducing = cupy.cuda.Stream(non_blocking=True, priority=-1)
@@ -106,7 +97,7 @@ class NcclRank:
             kernels,
             capacities,
             self._arrays["bin_ids"],
-            self._arrays["bin_tails"] if tree else None,
+            self._arrays["bin_tails"] if asked.tree else None,
             groups=groups if options.local_all_to_all else None,
             stream=self._visits.normal,
             message_bytes=options.message_bytes,
@@ -165,7 +156,7 @@ class NcclRank:
         while True:
             events = clock.level(level)
             visits.previsit(level, mask, reduction.changed, events)
-            if level == self._max_depth:
+            if level == self._depth:
                 break
             sent = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
             mask = self._visit(level, events)

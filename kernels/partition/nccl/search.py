@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source, predecessor_dtype
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.nccl.rank import Connect, NcclRank
@@ -36,35 +36,20 @@ class NcclSearch:
     def __init__(
         self,
         graph: PartitionedGraph,
+        asked: Asked = Asked(),
+        options: SearchOptions = SearchOptions(),
         *,
-        output: str = "both",
-        max_depth: int | None = None,
-        symmetric: bool = False,
-        options: SearchOptions | None = None,
-        time_limit: float | None = None,
         connect_by: Connect | None = None,
     ) -> None:
         started = time.perf_counter()
-        check_output(output)
         if graph.ranks != 1:
             raise ValueError(
                 f"{graph.ranks} ranks were to share one GPU, and NCCL takes one rank of each; use as many "
                 "GPUs as ranks, or transport: peer"
             )
-        self._output, self._vertices = output, graph.vertex_count
+        self._asked, self._vertices = asked, graph.vertex_count
         self.labels: tuple[RankLabels, ...] = ()
-        self._rank = NcclRank(
-            Alone(),
-            graph.parts[0],
-            graph.delegates,
-            graph.vertex_count,
-            symmetric=symmetric,
-            options=options or SearchOptions(),
-            tree=output != "distance",
-            max_depth=max_depth,
-            time_limit=time_limit,
-            connect_by=connect_by,
-        )
+        self._rank = NcclRank(Alone(), graph.of_rank(0), asked, options, connect_by=connect_by)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:
@@ -72,7 +57,7 @@ class NcclSearch:
         check_source(source, self._vertices)
         found = self._rank.run(source)
         self.labels = (found,)
-        distance = found.distance if self._output != "predecessor" else None
+        distance = found.distance if self._asked.distance else None
         predecessor = None
         if found.predecessor is not None:
             predecessor = found.predecessor.astype(predecessor_dtype(self._vertices), copy=False)

@@ -62,7 +62,7 @@ class Visits:
         words = 2 * mask_words(len(delegates))
         world = [self._row.data.ptr, 0, self._on_device.data.ptr, 1, ranks, len(delegates), words]
         self._world = cupy.asarray(numpy.array(world, numpy.uint64))
-        self._factors = cupy.asarray(packed_factors(options, symmetric))
+        self._factors = cupy.asarray(packed_factors(options, symmetric=symmetric))
         self._state = empty(STATE_WORDS, numpy.uint64)
         self._order_owners(ranks)
         tree = bool(macros["TREE"])

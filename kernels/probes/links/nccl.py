@@ -9,7 +9,7 @@ import numpy
 from gravel.kernels.exchange import Gang
 from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.communicator import why_not as why_not_here
-from gravel.kernels.partition.waiting import BARRIER_SECONDS
+from gravel.kernels.partition.options import BARRIER_SECONDS
 from gravel.kernels.probes.links import PATTERNS
 from gravel.kernels.probes.links.wire import masks, payload
 

@@ -9,7 +9,7 @@ from gravel.kernels.exchange import Gang
 from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
 from gravel.kernels.partition.cuda.table import Slab, Table
-from gravel.kernels.partition.waiting import BARRIER_SECONDS, given_up
+from gravel.kernels.partition.options import BARRIER_SECONDS, given_up
 from gravel.kernels.probes.links.wire import masks, payload
 
 __all__ = ["PeerLink", "why_no_peers"]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import depth_limit
 from gravel.kernels.bfs.cuda.parts import BITMASK, HISTORY, REMEMBERED, WARP, gather_number
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.striped.cuda.memory import LONGEST
@@ -35,7 +34,6 @@ class Launch(LevelLaunch):
     ----------
     macros : VERTEX, OFFSET and TREE of `kernels/striped/stripes.cu`.
     longest : arcs of a row that one block reads, as of `StripeMemory`.
-    time_limit : as `DeviceLaunch` has it.
 
     """
 
@@ -46,11 +44,10 @@ class Launch(LevelLaunch):
         *,
         vertex_count: int,
         options: StripedOptions,
-        time_limit: float,
         longest: int = LONGEST,
     ) -> None:
         path = "kernels/striped/stripes.cu"
-        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=time_limit)
+        super().__init__(path, "search", macros, view, block=BLOCK, time_limit=options.barrier_seconds)
         self._ranks_here, self._tree = tuple(view.here), bool(macros["TREE"])
         words = TIMES + len(view.here) * (OF_BINS + self._ranks)
         self._allocate_log(max(1, min(LOGGED_LEVELS, LOG_BYTES // (8 * words))), first=1, words=words)
@@ -65,9 +62,9 @@ class Launch(LevelLaunch):
         )
         self._sizes = tuple(numpy.uint64(number) for number in numbers)
 
-    def start(self, source: int, max_depth: int | None) -> tuple[Any, Any]:
-        """Begin a search; returns the events before and after it."""
-        search = (numpy.uint64(value) for value in (self._logged, source, depth_limit(max_depth)))
+    def start(self, source: int, depth: int) -> tuple[Any, Any]:
+        """Begin a search that expands to `depth`; returns the events before and after it."""
+        search = (numpy.uint64(value) for value in (self._logged, source, depth))
         return self._begin((self._table, self._here, self._barrier, self._log, *self._sizes, *search))
 
     def levels(self) -> list[tuple[LevelRecord, ...]]:

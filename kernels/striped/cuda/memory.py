@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
@@ -52,7 +53,6 @@ class StripeMemory(Table):
     Parameters
     ----------
     offset_dtype : of the row offsets, numpy.uint32 or numpy.uint64.
-    output : "distance", "predecessor" or "both".
     longest : arcs of a row that one block reads.
 
     Raises ValueError for more vertices than the keys of a search with predecessors tell apart.
@@ -68,7 +68,7 @@ class StripeMemory(Table):
         vertex_count: int,
         ranks: int,
         offset_dtype: Any,
-        output: str,
+        asked: Asked,
         options: StripedOptions,
         longest: int = LONGEST,
     ) -> None:
@@ -77,7 +77,7 @@ class StripeMemory(Table):
         counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
         local = counts[part.rank]
         # What a key has room for is a vertex of the whole graph.
-        self.labels = Labels.allocate(local, output, within=vertex_count)
+        self.labels = Labels.allocate(local, asked, within=vertex_count)
         columns = cupy.asarray(part.nn.column_indices)
         starts = bin_starts(columns, counts, bitmask=options.bitmask)
         room = int(starts[-1])

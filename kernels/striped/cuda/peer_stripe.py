@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy
 
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
@@ -19,31 +20,21 @@ class PeerStripe(GroupRank):
 
     Parameters
     ----------
-    part, vertex_count, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
-    output : "distance", "predecessor" or "both".
-    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
+    part, vertex_count, asked, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
 
     """
 
     def __init__(
-        self,
-        gang: Gathering,
-        part: RankGraph,
-        vertex_count: int,
-        *,
-        output: str,
-        options: StripedOptions,
-        max_depth: int | None = None,
-        time_limit: float | None = None,
+        self, gang: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
     ) -> None:
-        self._max_depth = max_depth
+        self._depth = asked.depth
         wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
         self._memory = StripeMemory(
             part,
             vertex_count=vertex_count,
             ranks=gang.size,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
-            output=output,
+            asked=asked,
             options=options,
         )
         macros = {
@@ -55,7 +46,6 @@ class PeerStripe(GroupRank):
             self._map(gang, self._memory),
             vertex_count=vertex_count,
             options=options,
-            time_limit=options.barrier_seconds if time_limit is None else time_limit,
         )
 
     def run(self, source: int) -> RankLabels:
@@ -63,7 +53,7 @@ class PeerStripe(GroupRank):
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        taken = self._run(source, self._max_depth)
+        taken = self._run(source, self._depth)
         (levels,) = self._launch.levels()
         labels = self._memory.labels
         predecessor = numpy.ascontiguousarray(labels.predecessor.get()) if labels.tree else None

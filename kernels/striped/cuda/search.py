@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.bfs.asked import check_output, check_source, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
@@ -31,9 +31,7 @@ class CudaStripedSearch:
     Parameters
     ----------
     devices : of this process; the current one by default. Ranks are given to them in ascending runs.
-    output, max_depth, options : as of `gravel.kernels.striped.StripedSearch`; a history of more entries than
-        a block has room for raises ValueError.
-    time_limit : seconds that a device waits for the others at a barrier; None as the options say.
+    options : a history of more entries than a block has room for raises ValueError.
     longest : arcs of a row that one block reads.
 
     """
@@ -44,20 +42,16 @@ class CudaStripedSearch:
     def __init__(
         self,
         graph: PartitionedGraph,
+        asked: Asked = Asked(),
+        options: StripedOptions = StripedOptions(),
         *,
         devices: Sequence[int] | None = None,
-        output: str = "both",
-        max_depth: int | None = None,
-        options: StripedOptions | None = None,
-        time_limit: float | None = None,
         longest: int = LONGEST,
     ) -> None:
         started = time.perf_counter()
-        check_output(output)
         check_stripes(graph)
-        self.options = options or StripedOptions()
+        self._asked, self.options = asked, options
         self._devices = Devices(devices, graph.ranks)
-        self.output, self.max_depth = output, max_depth
         self.vertices, self.ranks = graph.vertex_count, graph.ranks
         self.labels: tuple[RankLabels, ...] = ()
         wide = any(arc_count(part.nn) >= MOST_ARCS for part in graph.parts)
@@ -65,16 +59,14 @@ class CudaStripedSearch:
             "vertex_count": graph.vertex_count,
             "ranks": graph.ranks,
             "offset_dtype": numpy.uint64 if wide else numpy.uint32,
-            "output": output,
-            "options": self.options,
+            "asked": asked,
+            "options": options,
             "longest": longest,
         }
         self._memory = self._devices.each_rank(lambda rank: StripeMemory(graph.parts[rank], **facts))
         vertex, tree = graph.parts[0].nn.column_indices.dtype, self._memory[0].labels.tree
         macros = {**width_macros(vertex, wide=wide), "TREE": tree}
-        time_limit = self.options.barrier_seconds if time_limit is None else time_limit
-        choices: dict[str, Any] = {"time_limit": time_limit, "longest": longest}
-        choices |= {"options": self.options, "vertex_count": self.vertices}
+        choices: dict[str, Any] = {"longest": longest, "options": options, "vertex_count": self.vertices}
         self._devices.prepare(self._memory, lambda view: Launch(macros, view, **choices))
         self._distance, self._predecessor = self._devices.on(0, self._allocate_labels)
         self._devices.synchronize()
@@ -83,11 +75,7 @@ class CudaStripedSearch:
     def _allocate_labels(self) -> tuple[Any | None, Any | None]:
         import cupy
 
-        n = self.vertices
-        return (
-            cupy.empty(n, numpy.int32) if self.output != "predecessor" else None,
-            cupy.empty(n, predecessor_dtype(n)) if self.output != "distance" else None,
-        )
+        return self._asked.wanted(*self._asked.allocate(self.vertices, cupy))
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex.
@@ -96,7 +84,7 @@ class CudaStripedSearch:
         longer than the time limit; a further search may follow either.
         """
         check_source(source, self.vertices)
-        milliseconds = self._devices.run(source, self.max_depth)
+        milliseconds = self._devices.run(source, self._asked.depth)
         told = [levels for every in self._devices.each(Launch.levels) for levels in every]
         own = [memory.labels for memory in self._memory]
         self.labels = tuple(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda.launch import Kernels
-from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.memory import LONG
 from gravel.kernels.verify.cuda.upload import Uploads
 

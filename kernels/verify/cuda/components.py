@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
-from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
 from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, plan_components

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.kernels.strategy import backend_of
+from gravel.kernels.arrays import backend_of
 
 MAX_VERTICES = (1 << 31) - 1
 """The kernels count vertices in 32 bits and leave room for two marks."""

@@ -9,8 +9,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
+from gravel.kernels.arrays import backend_of
 from gravel.kernels.placement.pinned import Host, Pinned, PinnedRefused, buffer, pin
-from gravel.kernels.strategy import backend_of
 from gravel.kernels.verify.cuda.memory import MAX_THREADS, STAGE_BYTES
 
 DIRECT_BYTES = 1 << 20

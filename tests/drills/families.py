@@ -1,0 +1,143 @@
+"""Small runs of every family of CUDA kernels beside plain searches: what the drill of sanitizers runs.
+
+Each compares what the device found with what the CPU finds in the same graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from gravel.kernels.betweenness.sums import betweenness
+from gravel.kernels.bfs import prepare_rows
+from gravel.kernels.components import components, components_of_rows
+from gravel.kernels.csr.reversed import reversed_rows
+from gravel.kernels.distances.many import aggregate
+from gravel.kernels.layouts import LAYOUTS, encode
+from gravel.kernels.order import permutation
+from gravel.kernels.point_to_point import prepare as prepare_pairs
+from gravel.kernels.sssp import prepare as prepare_sssp
+from gravel.kernels.strategy import strategies_in
+from gravel.kernels.strong_components import strong_components
+from gravel.kernels.verify import check_bfs
+from tests.kernels.conformance import check, csr_of, fetch, place
+from tests.kernels.point_to_point_case import pairs_of
+from tests.kernels.sssp_case import random_graph, special
+from tests.kernels.verify_damage import search
+from tests.zoo import scipy_components
+
+GRAPHS = ("one_loop", "two_parts", "star_300", "lattice_9x6x5", "tail_on_clique")
+
+
+def _rows() -> list[tuple[Any, Any]]:
+    return [csr_of(name, True) for name in GRAPHS]
+
+
+def _encoded(layout: str, strategy: str) -> None:
+    for csr in _rows():
+        rows = encode(layout, *place("cuda", *csr))
+        for output in ("distance", "both"):
+            made = prepare_rows(rows, strategy=strategy, symmetric=True, output=output)
+            source = len(csr[0]) // 3
+            check(made.run(source), csr, source, output)
+
+
+def _components() -> None:
+    known = strategies_in("gravel.kernels.components")
+    for csr in _rows():
+        there, expected = place("cuda", *csr), scipy_components(*csr)
+        for name, each in known.items():
+            if each.cuda and name != "streamed":
+                found = components(*there, symmetric=True, strategy=name).component
+                numpy.testing.assert_array_equal(fetch(found), expected)
+        for layout in LAYOUTS:
+            found = components_of_rows(encode(layout, *there), symmetric=True).component
+            numpy.testing.assert_array_equal(fetch(found), expected)
+
+
+def _weighted() -> list[Any]:
+    return [*special(), *map(random_graph, range(6))]
+
+
+def _sssp() -> None:
+    for graph in _weighted():
+        expected = prepare_sssp(*graph.rows).run(0)
+        found = prepare_sssp(*place("cuda", *graph.rows)).run(0)
+        numpy.testing.assert_array_equal(fetch(found.distance), expected.distance)
+        numpy.testing.assert_array_equal(fetch(found.predecessor), expected.predecessor)
+
+
+def _point_to_point() -> None:
+    for graph in _weighted():
+        back, pairs = reversed_rows(*graph.rows), pairs_of(graph)
+        expected = prepare_pairs(*graph.rows, reverse=back).run(*pairs)
+        there, reverse = place("cuda", *graph.rows), place("cuda", *back)
+        found = prepare_pairs(*there, reverse=reverse).run(*pairs)
+        numpy.testing.assert_array_equal(fetch(found.length), expected.length)
+
+
+def _distances() -> None:
+    for csr in _rows():
+        sources = numpy.arange(len(csr[0]) - 1)
+        expected = aggregate(*csr, sources, symmetric=True)
+        for independent in (False, True):
+            found = aggregate(*place("cuda", *csr), sources, symmetric=True, independent=independent)
+            numpy.testing.assert_array_equal(found.total, expected.total)
+
+
+def _betweenness() -> None:
+    for csr in _rows():
+        expected, there = betweenness(csr, csr), place("cuda", *csr)
+        for deep in (False, True):
+            numpy.testing.assert_allclose(betweenness(there, there, deep=deep), expected, 1e-9, 1e-9)
+
+
+def _strong_components() -> None:
+    known = strategies_in("gravel.kernels.strong_components")
+    for name in (*GRAPHS, "many_duplicates"):
+        csr = csr_of(name, False)
+        expected = strong_components(*csr).component
+        for strategy in (name for name, each in known.items() if each.cuda):
+            found = strong_components(*place("cuda", *csr), strategy=strategy).component
+            numpy.testing.assert_array_equal(fetch(found), expected)
+
+
+def _verify() -> None:
+    from gravel.kernels.verify.cuda.bfs import check_searches
+
+    for csr in _rows():
+        source = len(csr[0]) // 3
+        labels = search(csr, source)
+        stacked = place("cuda", *(each[None] for each in labels))
+        (found,) = check_searches(*place("cuda", *csr), [source], *stacked, symmetric=True, room=1 << 30)
+        assert found == check_bfs(*csr, source, *labels, symmetric=True)
+
+
+def _order() -> None:
+    for csr in _rows():
+        for method in ("degree", "hub_sort", "rcm", "community"):
+            found = permutation(method, *place("cuda", *csr))
+            numpy.testing.assert_array_equal(fetch(found), permutation(method, *csr))
+
+
+FAMILIES: dict[str, Callable[[], None]] = {
+    "components": _components,
+    "sssp": _sssp,
+    "point_to_point": _point_to_point,
+    "distances": _distances,
+    "betweenness": _betweenness,
+    "strong_components": _strong_components,
+    "verify": _verify,
+    "order": _order,
+    **{
+        f"{layout}-{name}": partial(_encoded, layout, name)
+        for layout in LAYOUTS
+        if layout != "csr"
+        for name, each in strategies_in("gravel.kernels.bfs").items()
+        if each.encoded and each.cuda
+    },
+}
+"""Runs by name: families of kernels, and searches of the strategies that read rows as they are encoded."""
