@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gravel.measures import Progress, drawn, fitting, plain_rows, since
+from gravel.measured_rows import plain_rows
+from gravel.measures import Progress, drawn, fitting, since
 
 if TYPE_CHECKING:
     from gravel.graphs import Graph
@@ -41,7 +42,7 @@ def average_path_length(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
     started = time.perf_counter()
-    rows, permutation, memory = plain_rows(graph, "average_path_length")
+    rows, permutation, memory = plain_rows(graph, "average_path_length", over_link=True)
     starts, candidates = drawn(rows[0], permutation, k, seed)
     found = fitting(
         lambda: aggregate(*rows, starts, symmetric=not graph.directed, memory=memory, progress=progress)

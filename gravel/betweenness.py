@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measures import Measure, Progress, drawn, fitting, plain_rows, since
+from gravel.measured_rows import plain_rows
+from gravel.measures import Measure, Progress, drawn, fitting, since
 from gravel.vertex_ids import Ids, listed
 
 if TYPE_CHECKING:

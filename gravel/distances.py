@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measures import chosen_vertices, plain_rows, since
+from gravel.measured_rows import plain_rows
+from gravel.measures import chosen_vertices, since
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:

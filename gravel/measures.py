@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
+from gravel.measured_rows import plain_rows
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _by_sources(
 
     chosen = chosen_vertices(graph, vertices)
     started = time.perf_counter()
-    rows, permutation, memory = plain_rows(graph, name)
+    rows, permutation, memory = plain_rows(graph, name, over_link=True)
     starts = chosen if permutation is None else permutation[chosen]
     found = fitting(
         lambda: aggregate(
@@ -150,7 +151,7 @@ def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> N
     from gravel.kernels.arrays import on_host
     from gravel.kernels.distances.eccentricity import eccentricities
 
-    rows, permutation, memory = plain_rows(graph, name)
+    rows, permutation, memory = plain_rows(graph, name, over_link=True)
     found = fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
     values: NDArray[Any] = numpy.asarray(on_host(found))
     return values if permutation is None else values[permutation]
@@ -171,37 +172,6 @@ def chosen_vertices(graph: Graph, vertices: Any) -> NDArray[Any]:
     if len(twice):
         raise ValueError(f"vertex {given[int(numpy.flatnonzero(chosen == twice[0])[0])]!r} is listed twice")
     return chosen
-
-
-def plain_rows(graph: Graph, name: str) -> tuple[tuple[Any, Any], Any, int]:
-    """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
-
-    Raises ValueError for rows that a GPU would read in host memory.
-    """
-    from gravel.kernels.arrays import on_host
-    from gravel.kernels.placement.device_copies import on_device
-    from gravel.memory import free_host_bytes, refuse_device
-
-    machine = graph._machine
-    if machine.backend == "cuda" and graph._placement in ("pinned", "split", "streamed"):
-        raise ValueError(
-            f"{name} reads rows in GPU memory or on the CPU, and these are {graph._placement}; "
-            "place the graph with place('device') or place('host')"
-        )
-    stored: Any = graph._stored
-    permutation = getattr(stored, "permutation", None)
-    if hasattr(stored, "stream"):
-        from gravel.stages.compressing.decoding import decompress
-
-        stored = decompress(stored, backend=machine.backend)
-    rows = stored.row_offsets, stored.column_indices
-    taken = sum(int(each.nbytes) for each in rows)
-    if machine.backend == "cuda":
-        refuse_device(name, taken, machine)
-        found, memory = tuple(map(on_device, rows)), machine.device_memory - taken
-    else:
-        found, memory = tuple(map(on_host, rows)), free_host_bytes(machine, graph._host_memory is not None)[0]
-    return (found[0], found[1]), None if permutation is None else on_host(permutation), memory
 
 
 def drawn(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, HUB_DEGREE, HUB_SHARE
+from gravel.kernels.generate.shapes import COMMUNITY_MIXING, COMMUNITY_SIZES, HUB_DEGREE, HUB_SHARE
 from gravel.stages.stage import Parameters
 
 if TYPE_CHECKING:

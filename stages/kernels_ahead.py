@@ -6,28 +6,19 @@ loaded. Vertices are taken to be 32 bits wide, as those of all graphs below 2^32
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.layouts.registry import encoded_layouts, layout_of
-from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
+from gravel.kernels.layouts.registry import layout_of
+from gravel.stages.cupy_ahead import OF_STAGES, RCM, named
+from gravel.stages.kernel_variants import U32, Kernel, MadeBy
+from gravel.stages.measuring import ahead as measuring
+from gravel.stages.traversal import ahead as traversal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gravel.stages.stage import Parameters
-
-Kernel = tuple[str, "Mapping[str, str]"]
-MadeBy = Sequence[tuple[str, Any]]
-"""Stages that made an input and what went into it, the last first, with their parameters."""
-
-U32 = {"VERTEX": "u32"}
 
 LABEL = {**U32, "LABEL": "u8"}
 """Levels that verification compares with are bytes, in searches of fewer than 255."""
-
-PATHS = {**U32, "WORD": "u32", "WEIGHT": "u32"}
-"""Weights are taken to be integers, of which no path is longer than int32 holds."""
 
 
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
@@ -41,7 +32,8 @@ def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> t
         "reorder": _reorder,
         "partition": _partition,
         "compress": _compress,
-        "traverse": _traverse,
+        "traverse": traversal.kernels_of,
+        "centrality": measuring.kernels_of,
         "verify": _verify,
     }.get(stage)
     kernels = () if find is None else find(parameters, made_by)
@@ -81,54 +73,12 @@ def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     return () if asked.codec == "auto" else layout_of(asked.codec).encoding_kernels
 
 
-def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
-    if asked.algorithm == "sssp":
-        if asked.backend == "cpu" or asked.strategy not in ("auto", "delta_stepping"):
-            return ()
-        return ("kernels/sssp/delta_stepping.cu", PATHS), ("kernels/cuda/wake.cu", {})
-    if asked.backend == "cpu" or asked.strategy not in ("auto", "direction_optimizing"):
-        return ()
-    layout = made_by[0][1].codec if made_by and made_by[0][0] == "compress" else "csr"
-    around: list[Kernel] = [("kernels/cuda/wake.cu", {})]
-    renumbered = any(stage == "reorder" for stage, _ in made_by)
-    encoded = layout in encoded_layouts()
-    if encoded:
-        reading = {"LAYOUT": layout, **U32}
-        around += layout_of(layout).reading_kernels
-    if asked.algorithm != "bfs":
-        back: list[Kernel] = [("kernels/components/relabel.cu", U32)] if renumbered else []
-        if asked.algorithm == "strong_components":
-            return ("kernels/strong_components/forward_backward.cu", U32), *around, *back
-        if encoded:
-            search: Kernel = ("kernels/components/afforest_rows.cu", {"BLOCK": "512", **reading})
-        else:
-            search = ("kernels/components/afforest.cu", U32)
-        return (search, *around, *back)
-    around.append(("kernels/level_statistics.cu", U32))
-    if renumbered:
-        around.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
-    # With predecessors a label is a key of 64 bits, 32 of them the predecessor's.
-    tree = {"TREE": "0" if asked.output == "distance" else "32"}
-    shape = ("kernels/bfs/shape.cu", {"LAYOUT": layout, **U32})
-    if encoded:
-        file = "kernels/bfs/direction_optimizing_encoded.cu"
-        search = (file, {**reading, **tree, "ONE_LANE": "0"})
-        return (search, ("kernels/bfs/measure_rows.cu", reading), *around)
-    file = "kernels/bfs/direction_optimizing.cu"
-    # The graph decides: large ones with hubs have far rows, small ones have none.
-    far, none = ((file, {**U32, **tree, "DEFER_ROWS": each}) for each in ("1", "0"))
-    # First neighbours by degree, of distances in another order than by degree.
-    by_degree: list[Kernel] = [("kernels/bfs/by_degree.cu", U32)] if asked.output == "distance" else []
-    measured = (shape,) if asked.strategy == "auto" else ()
-    return (far, *measured, ("kernels/bfs/deferred_rows.cu", U32), *by_degree, *around, none, *named(SHAPE))
-
-
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if getattr(asked, "on", None) == "cpu":
         return ()
     algorithms = {each.algorithm for stage, each in made_by if stage == "traverse"}
     if "strong_components" in algorithms:
-        return ()
+        return (("kernels/verify/cuda/strong_components.cu", U32),)
     if "components" in algorithms:
         return (("kernels/verify/cuda/components.cu", U32),)
     rows = ("kernels/verify/cuda/rows.cu", LABEL)

@@ -17,7 +17,8 @@ class Extent:
     arcs may lack their reverse. `normal_arcs` counts the arcs between normal vertices of a `Partition`, also
     of a compressed one; None marks what is no partition. `ranks` counts its ranks, 0 for anything else, and
     `striped` says that it has no delegates. `weighted` says that the arcs of
-    a graph have weights, and of a `Traversal` that it went by them; `direction` is that of a `Traversal`.
+    a graph have weights, and of a `Traversal` that it went by them; `direction` is that of a `Traversal`, and
+    `strong` says that its components are strongly connected ones.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Extent:
     striped: bool = False
     weighted: bool = False
     direction: str = "out"
+    strong: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ def verify(
 
     If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
     What was searched against arcs, or both ways, is checked in the same direction.
-    The ranks of a distributed graph check their own arcs. Shortest paths are checked one at a time, and
-    strongly connected components on the CPU.
+    The ranks of a distributed graph check their own arcs. Shortest paths are checked one at a time. For
+    strongly connected components the GPU holds the whole graph and its rows of predecessors.
 
     Raises `VerificationFailed` at the first result that breaks a rule, with the vertices that break it.
     Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
@@ -64,15 +64,6 @@ def _verify_graph(
     from gravel.stages.verifying.device import DoesNotFit, checked_of, verify_on_device
     from gravel.stages.verifying.host import verify_on_host
 
-    if traversal.algorithm == "strong_components":
-        from gravel.stages.verifying.host import verify_strong_components
-
-        if parameters.on == "cuda":
-            raise StageError(
-                "`on: cuda` asks for a GPU, and strongly connected components are checked on the CPU alone",
-                hint="leave `on` out",
-            )
-        return verify_strong_components(context, graph, traversal)
     if context.machine.backend != "cuda":
         if parameters.on == "cuda":
             raise StageError(ASKED, hint=HINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.betweenness.interface import Rows, TooManyPaths
+from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
 from gravel.kernels.betweenness.sizes import block_bytes
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, multiprocessors, vertex_macro
 from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
@@ -20,13 +20,11 @@ class Independent:
 
     form = "one by one"
 
-    def __init__(
-        self, forward: Rows, backward: Rows, sources: int, of_arcs: bool, endpoints: bool, memory: int
-    ) -> None:
+    def __init__(self, wanted: Wanted, memory: int) -> None:
         import cupy
 
-        self._count, dtype = len(forward[0]) - 1, forward[1].dtype
-        size = len(forward[1]) if of_arcs else self._count
+        forward, backward, sources, size = wanted.forward, wanted.backward, wanted.sources, wanted.size
+        self._count, dtype = wanted.vertices, forward[1].dtype
         each = block_bytes(self._count, dtype.itemsize)
         refuse_width(each + 8 * size, memory, 1)
         blocks = min(BLOCKS_PER_PROCESSOR * multiprocessors(), sources, (memory - 8 * size) // each)
@@ -34,7 +32,7 @@ class Independent:
         self.bytes = self.batch * each + 8 * size
         self.milliseconds = 0.0
         self._forward, self._backward = forward, backward
-        self._of_arcs, self._endpoints = of_arcs, endpoints
+        self._of_arcs, self._endpoints = wanted.of_arcs, wanted.endpoints
         places = max(1, self.batch * self._count)
         self._level = cupy.empty(places, cupy.uint32)
         self._queue = cupy.empty(places, dtype)
@@ -43,7 +41,7 @@ class Independent:
         self._reached = cupy.zeros(self.batch, cupy.uint32)
         self._infinite = cupy.zeros(1, cupy.uint32)
         self.sums = cupy.zeros(size, cupy.float64)
-        module = load(SOURCE, VERTEX=vertex_macro(dtype), ARCS=int(of_arcs))
+        module = load(SOURCE, VERTEX=vertex_macro(dtype), ARCS=int(wanted.of_arcs))
         self._kernels = {name: module.get_function(name) for name in ("search", "add_vertices", "add_arcs")}
 
     def run(self, sources: NDArray[numpy.int64]) -> None:

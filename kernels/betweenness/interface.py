@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy
@@ -24,6 +25,30 @@ class TooManyPaths(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.source,)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is summed: the rows of successors and of predecessors, and over how many sources.
+
+    By arc of `forward`, or by vertex; `endpoints` counts a path at its ends, too.
+    """
+
+    forward: Rows
+    backward: Rows
+    sources: int
+    of_arcs: bool = False
+    endpoints: bool = False
+
+    @property
+    def vertices(self) -> int:
+        """Count them."""
+        return len(self.forward[0]) - 1
+
+    @property
+    def size(self) -> int:
+        """Count the sums: one an arc, or one a vertex."""
+        return len(self.forward[1]) if self.of_arcs else self.vertices
 
 
 class Sums(Protocol):

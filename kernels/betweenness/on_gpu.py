@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.betweenness.interface import Rows, Sums
+from gravel.kernels.betweenness.interface import Rows, Sums, Wanted
 from gravel.kernels.distances.interface import DEEP, is_deep
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.distances.many_cuda import MAX_INDEPENDENT, usable_bytes
 
 
-def prepare(
-    forward: Rows,
-    backward: Rows,
-    sources: int,
-    of_arcs: bool,
-    endpoints: bool,
-    memory: int | None,
-    deep: bool | None,
-) -> Sums:
+def prepare(wanted: Wanted, memory: int | None, deep: bool | None) -> Sums:
     """Make a graph ready; parameters as of `gravel.kernels.betweenness.sums.prepare`."""
     from gravel.kernels.betweenness.independent_cuda import Independent
     from gravel.kernels.betweenness.parts_cuda import InParts
     from gravel.kernels.betweenness.rows_cuda import InRows
 
     if deep is None:
-        deep = len(forward[0]) - 1 < MAX_INDEPENDENT and _deep(forward)
+        deep = wanted.vertices < MAX_INDEPENDENT and _deep(wanted.forward)
     form: Any = Independent if deep else InRows
 
     def kind(memory: int) -> Any:
-        return form(forward, backward, sources, of_arcs, endpoints, memory)
+        return form(wanted, memory)
 
-    arcs = len(forward[1])
-    size = arcs if of_arcs else len(forward[0]) - 1
-    return InParts(kind, sources, arcs, size, usable_bytes() if memory is None else memory)
+    arcs, room = len(wanted.forward[1]), usable_bytes() if memory is None else memory
+    return InParts(kind, wanted.sources, arcs, wanted.size, room)
 
 
 def _deep(forward: Rows) -> bool:

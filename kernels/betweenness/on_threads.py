@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.betweenness.brandes import Workspace, search_each
-from gravel.kernels.betweenness.interface import Rows, Sums, TooManyPaths
+from gravel.kernels.betweenness.interface import Sums, TooManyPaths, Wanted
 from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.threads import thread_count
@@ -31,20 +31,12 @@ RUN_ARCS = 1 << 30
 NO_LIMIT = 1 << 62
 
 
-def prepare(
-    forward: Rows,
-    backward: Rows,
-    sources: int,
-    of_arcs: bool,
-    endpoints: bool,
-    memory: int | None,
-    deep: bool | None,
-) -> Sums:
+def prepare(wanted: Wanted, memory: int | None, deep: bool | None) -> Sums:
     """Make a graph ready; parameters as of `gravel.kernels.betweenness.sums.prepare`.
 
     A thread searches from one source at a time, in `deep` graphs and others.
     """
-    return OnThreads(forward, backward, sources, of_arcs, endpoints, NO_LIMIT if memory is None else memory)
+    return OnThreads(wanted, NO_LIMIT if memory is None else memory)
 
 
 class OnThreads:
@@ -54,11 +46,9 @@ class OnThreads:
     their order: so the result is the same with any number of threads.
     """
 
-    def __init__(
-        self, forward: Rows, backward: Rows, sources: int, of_arcs: bool, endpoints: bool, memory: int
-    ) -> None:
-        n, itemsize = len(forward[0]) - 1, forward[1].itemsize
-        size = len(forward[1]) if of_arcs else n
+    def __init__(self, wanted: Wanted, memory: int) -> None:
+        forward, sources, n, size = wanted.forward, wanted.sources, wanted.vertices, wanted.size
+        itemsize = forward[1].itemsize
         each = thread_bytes(n, itemsize, size)
         refuse_width(each + 8 * size, memory, 1)
         self.part = max(1, min(MAX_SHARED, sources // SHARES))
@@ -68,8 +58,8 @@ class OnThreads:
         rounds = max(1, min(ROUNDS, RUN_ARCS // (self.part * max(1, len(forward[1])))))
         self.batch = self.threads * self.part * rounds
         self.form = f"parts of {self.part}"
-        self._rows = (*forward, *backward)
-        self._options = of_arcs, endpoints
+        self._rows = (*forward, *wanted.backward)
+        self._options = wanted.of_arcs, wanted.endpoints
         self._spaces = [Workspace(n, size, forward[1].dtype) for _ in range(self.threads)]
         self._sums = numpy.zeros(size, numpy.float64)
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.betweenness.interface import Rows, TooManyPaths
+from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
 from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS, PIECE, row_bytes
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.pieces import Pieces
@@ -27,13 +27,11 @@ NONE = (1 << 16) - 1
 class InRows:
     """A prepared graph: rows of bits, levels, path counts and shares, and the sums, on the device."""
 
-    def __init__(
-        self, forward: Rows, backward: Rows, sources: int, of_arcs: bool, endpoints: bool, memory: int
-    ) -> None:
+    def __init__(self, wanted: Wanted, memory: int) -> None:
         import cupy
 
-        self._count, dtype = len(forward[0]) - 1, forward[1].dtype
-        size = len(forward[1]) if of_arcs else self._count
+        forward, backward, sources, size = wanted.forward, wanted.backward, wanted.sources, wanted.size
+        self._count, dtype = wanted.vertices, forward[1].dtype
         symmetric = forward is backward or forward[1] is backward[1]
         self._pieces = [Pieces(forward[0], PIECE, dtype)]
         self._pieces.append(self._pieces[0] if symmetric else Pieces(backward[0], PIECE, dtype))
@@ -51,8 +49,8 @@ class InRows:
         self.form = f"rows of {self.batch}"
         self.milliseconds = 0.0
         self._forward, self._backward = forward, backward
-        self._of_arcs, self._endpoints = of_arcs, endpoints
-        module = load(SOURCE, VERTEX=vertex_macro(dtype), WORDS=words, ARCS=int(of_arcs))
+        self._of_arcs, self._endpoints = wanted.of_arcs, wanted.endpoints
+        module = load(SOURCE, VERTEX=vertex_macro(dtype), WORDS=words, ARCS=int(wanted.of_arcs))
         self._kernels = {name: module.get_function(name) for name in KERNELS}
         row, rows = self.batch, max(1, self._count)
         self._seen, *self._bits = (cupy.empty(rows * words, cupy.uint32) for _ in range(3))

@@ -18,7 +18,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.betweenness.interface import Rows, Sums
+from gravel.kernels.betweenness.interface import Rows, Sums, Wanted
 
 Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""
@@ -53,7 +53,8 @@ def prepare(
         from gravel.kernels.betweenness import on_gpu as there
     else:
         from gravel.kernels.betweenness import on_threads as there
-    found: Sums = there.prepare(forward, backward, sources, of_arcs, endpoints, memory, deep)
+    wanted = Wanted(forward, backward, sources, of_arcs, endpoints)
+    found: Sums = there.prepare(wanted, memory, deep)
     return found
 
 

@@ -109,26 +109,24 @@ __device__ __forceinline__ void await_notice(BlockGroup& group, const Meeting& m
 }
 
 // Where the entries of a warp lie on one of two sides of shared memory: first all records, then all ids.
-template <u32 WIDTH>
-__device__ __forceinline__ Entries<WIDTH> place_of(const Graph& g, void* arena, u32 side, u32 warp) {
+__device__ __forceinline__ Entries place_of(const Graph& g, void* arena, u32 side, u32 warp) {
     u32 warps = blockDim.x / WARP, first = (side * warps + warp) * g.capacity;
-    Record<WIDTH>* records = reinterpret_cast<Record<WIDTH>*>(arena);
-    return Entries<WIDTH>{records, reinterpret_cast<Ids*>(records + 2 * warps * g.capacity)}.from(first);
+    Record* records = reinterpret_cast<Record*>(arena);
+    return Entries{records, reinterpret_cast<Ids*>(records + 2 * warps * g.capacity)}.from(first);
 }
 
 // Go some hops with every warp of this block, publish what it has then, and spread it over the warps anew.
 // Returns how many entries the block has; this warp's are `mine`, on `side`.
-template <u32 WIDTH>
 __device__ __forceinline__ u32 work(const Graph& g, BlockGroup& group, const Meeting& m, void* arena, u32& side, u32& mine,
                                     u32 count, u32 depth, bool alone, bool dealt) {
     // A lone warp may stop when it likes; others stay together.
     alone = alone && count == mine;
     u32 done = 0, most = alone ? MOST_HOPS : group.stride;
-    Entries<WIDTH> here = place_of<WIDTH>(g, arena, side, warp_id()), there = place_of<WIDTH>(g, arena, side ^ 1, warp_id());
+    Entries here = place_of(g, arena, side, warp_id()), there = place_of(g, arena, side ^ 1, warp_id());
     while (done < most && mine && mine <= g.capacity && !(alone && done && mine > 2 * m.share)) {
         ++done;
-        mine = hop<WIDTH>(g, here, mine, there, depth + done);
-        Entries<WIDTH> last = here;
+        mine = hop(g, here, mine, there, depth + done);
+        Entries last = here;
         here = there;
         there = last;
     }
@@ -152,14 +150,14 @@ __device__ __forceinline__ u32 work(const Graph& g, BlockGroup& group, const Mee
     }
     side = (side + hops) & 1;
     u32 begin = part_begin(total, m.share, warp_id()), end = part_begin(total, m.share, warp_id() + 1);
-    Entries<WIDTH> into = place_of<WIDTH>(g, arena, side ^ 1, warp_id());
+    Entries into = place_of(g, arena, side ^ 1, warp_id());
     for (u32 first = begin; first < end; first += WARP) {
         u32 i = first + lane_id(), from = 0;
 #pragma unroll
         for (u32 step = WARP / 2; step; step /= 2)
             if (i >= __shfl_sync(ALL_LANES, upto, from + step - 1)) from += step;
         u32 before = __shfl_sync(ALL_LANES, upto - its, from);
-        if (i < end) into.copy(i - begin, place_of<WIDTH>(g, arena, side, from), i - before);
+        if (i < end) into.copy(i - begin, place_of(g, arena, side, from), i - before);
     }
     side ^= 1;
     mine = end - begin;
@@ -168,7 +166,6 @@ __device__ __forceinline__ u32 work(const Graph& g, BlockGroup& group, const Mee
 
 // Go on from the frontier's vertices `queue[0..count)` at group.depth until the search is FINISHED, or the
 // frontier is too WIDE; then everything up to group.depth is exact.
-template <u32 WIDTH>
 __device__ __forceinline__ Outcome go_deep(const Graph& g, BlockGroup& group, const Meeting& m, void* arena, u64* arrivals,
                                            const VERTEX* queue, u32 frontier, u32 parts) {
     u32 side = 0, mine = 0, since = 0, depth = group.depth;
@@ -183,7 +180,7 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, BlockGroup& group, co
             i64 row;
             u64 degree;
             read_row(g, vertex, valid, row, degree);
-            push_rows<WIDTH>(g, place_of<WIDTH>(g, arena, 0, warp_id()), mine, row, degree, vertex, NO_VERTEX);
+            push_rows(g, place_of(g, arena, 0, warp_id()), mine, row, degree, vertex, NO_VERTEX);
         }
         __syncwarp();
     }
@@ -195,7 +192,7 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, BlockGroup& group, co
     __syncthreads();
     while (true) {
         if (blockIdx.x < parts) {
-            count = work<WIDTH>(g, group, m, arena, side, mine, count, depth, parts == 1, since == 0);
+            count = work(g, group, m, arena, side, mine, count, depth, parts == 1, since == 0);
             if (warp_id() == 0) decide(group, m, since);
         } else if (threadIdx.x == 0) {
             await_notice(group, m);
@@ -212,9 +209,9 @@ __device__ __forceinline__ Outcome go_deep(const Graph& g, BlockGroup& group, co
             // The first warp has read the slots.
             if (warp_id() == 0) fence();
             __syncthreads();
-            Record<WIDTH>* records = reinterpret_cast<Record<WIDTH>*>(m.dealt);
-            Entries<WIDTH> dealt{records, reinterpret_cast<Ids*>(records + m.room)};
-            Entries<WIDTH> own = place_of<WIDTH>(g, arena, side, warp_id());
+            Record* records = reinterpret_cast<Record*>(m.dealt);
+            Entries dealt{records, reinterpret_cast<Ids*>(records + m.room)};
+            Entries own = place_of(g, arena, side, warp_id());
             u32 offset = group.before + part_begin(count, m.share, warp_id());
             for (u32 i = lane_id(); i < mine; i += WARP) dealt.copy(offset + i, own, i);
             grid_barrier(arrivals);

@@ -5,15 +5,20 @@
 constexpr u32 STAGE = 96;        // entries that a warp holds back before it reserves room in the queue
 constexpr u32 STAGE_FULL = 64;
 
-// Where a grid-wide step puts what it claims: staged per warp, so that the tail is rarely touched.
+constexpr VERTEX SAMPLED = 64;  // a push without a queue reads the weight of one in so many vertices
+
+// Where a grid-wide step puts what it claims: staged per warp, so that the tail is rarely touched. If it `counts_only`, it
+// counts vertices, and weights by a sample. Where vertices are numbered by degree, every 64th of them stands for its
+// neighbours, the middle one rather than the first, which is the largest hub of all.
 struct GridSink {
     static constexpr bool DIRECT = false, COUNTS_ONLY = false;
     const Search& s;
+    const bool counts_only;
     Entries staged;
     u32 count = 0;
     u64 found = 0, weight = 0;
 
-    __device__ __forceinline__ GridSink(const Search& search, u64* arena) : s(search) {
+    __device__ __forceinline__ GridSink(const Search& search, u64* arena, bool counts) : s(search), counts_only(counts) {
         staged.words = arena + warp_id() * STAGE;
         staged.owners = reinterpret_cast<VERTEX*>(arena + blockDim.x / WARP * STAGE) + warp_id() * STAGE;
     }
@@ -43,26 +48,25 @@ struct GridSink {
 
     // Empty the block's stages with one reservation, and add up its counts.
     __device__ __forceinline__ void finish(Progress& p) {
-        u32 offset = 0;
-        if (lane_id() == 0) offset = atomicAdd(&p.staged, count);
-        offset = __shfl_sync(ALL_LANES, offset, 0);
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            p.base = p.staged ? s.end + atomicAdd(&s.control[TAIL], u64(p.staged)) : 0;
-            p.staged = 0;
+        if (!counts_only) {
+            u32 offset = 0;
+            if (lane_id() == 0) offset = atomicAdd(&p.staged, count);
+            offset = __shfl_sync(ALL_LANES, offset, 0);
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                p.base = p.staged ? s.end + atomicAdd(&s.control[TAIL], u64(p.staged)) : 0;
+                p.staged = 0;
+            }
+            __syncthreads();
+            write(p.base + offset);
         }
-        __syncthreads();
-        write(p.base + offset);
         add_totals(s, p, found, weight);
     }
 };
 
-constexpr VERTEX SAMPLED = 64;  // a push without a queue reads the weight of one in so many vertices
-
-// A sink that only counts: vertices, and weights by a sample. Where vertices are numbered by degree, every 64th
-// of them stands for its neighbours, the middle one rather than the first, which is the largest hub of all.
+// One that always only counts, where levels without a queue have code of their own.
 struct Counter {
-    static constexpr bool DIRECT = false, COUNTS_ONLY = true;
+    static constexpr bool DIRECT = false, COUNTS_ONLY = true, counts_only = true;
     u64 found = 0, weight = 0;
     __device__ __forceinline__ void put(u32, bool, const Row&) {}
     __device__ __forceinline__ void put_rows(u32, u32, u32, const Row&) {}
@@ -74,7 +78,6 @@ template <class Sink>
 __device__ __forceinline__ void hand_over(const Search& s, Sink& sink, bool claimed, const Extent& extent,
                                           VERTEX vertex) {
     sink.found += claimed;
-    if constexpr (Sink::COUNTS_ONLY) return;
     if (SKIPS_EMPTY && !__any_sync(ALL_LANES, claimed)) return;
     Row row = claimed_row(s.rows, extent, vertex, claimed);
     sink.weight += row.weight();
@@ -93,9 +96,9 @@ __device__ __forceinline__ void hand_over(const Search& s, Sink& sink, bool clai
     if (lanes) sink.put(lanes, row.is_short(), row);
 }
 
-// Claim the ends of K arcs per lane. The extents of their rows are read while the claim is under way.
-template <u32 K, class Sink>
-__device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX (&vertex)[K], const bool (&live)[K],
+// Claim the ends of K arcs per lane, and use `vertex` up. The extents of their rows are read while the claim is under way.
+template <u32 K, bool COUNTS_ONLY, class Sink>
+__device__ __forceinline__ void claim(const Search& s, Sink& sink, VERTEX (&vertex)[K], const bool (&live)[K],
                                       const VERTEX (&owner)[K], u32 depth) {
     bool unvisited[K], claimed[K];
     Extent extent[K];
@@ -107,7 +110,7 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX 
         claimed[k] = false;
         extent[k] = Extent{};
         if (unvisited[k]) {
-            if (!Sink::COUNTS_ONLY) extent[k] = read_extent(s.rows, vertex[k]);
+            if (!COUNTS_ONLY) extent[k] = read_extent(s.rows, vertex[k]);
             if (TREE) {
                 claimed[k] = atomicMin(&s.keys[vertex[k]], make_key(depth, owner[k])) == UNREACHED;
             } else {
@@ -116,16 +119,26 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, const VERTEX 
             }
         }
     }
-#pragma unroll
+#pragma unroll ONE_HAND_OVER && !COUNTS_ONLY ? 1 : K
     for (u32 k = 0; k < K; ++k) {
-        if (claimed[k]) {
+        if (claimed[0]) {
             if (TREE)
-                set_bit(s.exact, vertex[k]);
+                set_bit(s.exact, vertex[0]);
             else
-                s.distance[vertex[k]] = i32(depth);
-            if (Sink::COUNTS_ONLY && vertex[k] % SAMPLED == SAMPLED / 2)
-                sink.weight += SAMPLED * row_weight(s.rows, vertex[k]);
+                s.distance[vertex[0]] = i32(depth);
+            if (COUNTS_ONLY && vertex[0] % SAMPLED == SAMPLED / 2)
+                sink.weight += SAMPLED * row_weight(s.rows, vertex[0]);
         }
-        hand_over(s, sink, claimed[k], extent[k], vertex[k]);
+        if constexpr (COUNTS_ONLY)
+            sink.found += claimed[0];
+        else
+            hand_over(s, sink, claimed[0], extent[0], vertex[0]);
+        // The next one moves to the front, since a place known only while it runs would be one in local memory.
+#pragma unroll
+        for (u32 j = 1; j < K; ++j) {
+            claimed[j - 1] = claimed[j];
+            extent[j - 1] = extent[j];
+            vertex[j - 1] = vertex[j];
+        }
     }
 }

@@ -17,7 +17,7 @@
 // What differs between rows that are columns and rows that are encoded is in sources/hops_columns.cuh and
 // sources/hops_encoded.cuh:
 //
-//   fill_record(rows, v, begin, degree, record, width)   once per graph
+//   fill_record(rows, v, begin, degree, record)   once per graph
 //   begin_of(record)             where a long row begins, if its record has that
 //   degree_of(g, v)              how many neighbours a row has
 //   read_row(g, v, valid, begin, degree)   the same, and where the row begins, if that is known; 0 unless valid
@@ -39,7 +39,6 @@ struct alignas(16) Quarter {
     VERTEX slot[16 / sizeof(VERTEX)];
 };
 
-template <u32 WIDTH>
 struct Record {
     static constexpr u32 PARTS = WIDTH * sizeof(VERTEX) / 16, EACH = 16 / sizeof(VERTEX);
     Quarter part[PARTS];
@@ -47,9 +46,8 @@ struct Record {
 };
 
 // Entries in a row: records, and who they belong to.
-template <u32 WIDTH>
 struct Entries {
-    Record<WIDTH>* records;
+    Record* records;
     Ids* ids;
     __device__ __forceinline__ Entries from(u32 first) const { return {records + first, ids + first}; }
     __device__ __forceinline__ void copy(u32 i, const Entries& other, u32 j) const {
@@ -65,7 +63,7 @@ struct Graph {
     u64* keys;
     u64* log;
     u64 vertices, logged;
-    u32 max_depth, ahead, row_limit, capacity, width;
+    u32 max_depth, ahead, row_limit, capacity;
 };
 
 // Give `vertex` this depth, and keep the smallest predecessor there; returns the label that it had.
@@ -89,7 +87,6 @@ __device__ __forceinline__ void prefetch(const void* address) {
 }
 
 // Where this path leads if it goes straight on, as it does in numberings that follow the space.
-template <u32 WIDTH>
 __device__ __forceinline__ void look_ahead(const Graph& g, VERTEX vertex, VERTEX parent) {
     u64 there = u64(vertex) + g.ahead * (u64(vertex) - u64(parent));
     if (there < g.vertices) {
@@ -103,34 +100,31 @@ __device__ __forceinline__ void look_ahead(const Graph& g, VERTEX vertex, VERTEX
 
 __device__ __forceinline__ void read_row(const Graph& g, VERTEX vertex, bool valid, i64& begin, u64& degree);
 
-template <u32 WIDTH>
-__device__ __forceinline__ u64 begin_of(const Record<WIDTH>& record);
+__device__ __forceinline__ u64 begin_of(const Record& record);
 
-template <u32 WIDTH>
-__device__ __forceinline__ void fill_entries(const Graph& g, const Entries<WIDTH>& next, u32 base, u32 mine, u32 upto, u32 total,
+__device__ __forceinline__ void fill_entries(const Graph& g, const Entries& next, u32 base, u32 mine, u32 upto, u32 total,
                                              i64 begin, u64 degree, VERTEX vertex, VERTEX parent);
 
 // Enqueue one row per lane behind `tail`, in entries of WIDTH arcs; all lanes call it, those without a row with
 // degree 0.
-template <u32 WIDTH>
-__device__ __forceinline__ void push_rows(const Graph& g, const Entries<WIDTH>& next, u32& tail, i64 begin, u64 degree,
+__device__ __forceinline__ void push_rows(const Graph& g, const Entries& next, u32& tail, i64 begin, u64 degree,
                                           VERTEX vertex, VERTEX parent) {
     bool refused = __any_sync(ALL_LANES, degree > g.row_limit);
     u32 mine = refused ? 0 : u32(degree + WIDTH - 1) / WIDTH, upto = warp_inclusive_sum(mine);
     u32 total = __shfl_sync(ALL_LANES, upto, WARP - 1), base = tail;
     tail += refused ? g.capacity + 1 : total;
     if (tail > g.capacity) return;
-    fill_entries<WIDTH>(g, next, base, mine, upto, total, begin, degree, vertex, parent);
+    fill_entries(g, next, base, mine, upto, total, begin, degree, vertex, parent);
 }
 
 // Claim what the arcs of some entries lead to, ROUNDS times a warp's lanes on their way at once, and enqueue it.
-template <u32 WIDTH, u32 ROUNDS>
-__device__ __forceinline__ void take(const Graph& g, const Entries<WIDTH>& entries, u32 first, u32 count,
-                                     const Entries<WIDTH>& next, u32& tail, u32 depth) {
+template <u32 ROUNDS>
+__device__ __forceinline__ void take(const Graph& g, const Entries& entries, u32 first, u32 count,
+                                     const Entries& next, u32& tail, u32 depth) {
     const VERTEX* slots = reinterpret_cast<const VERTEX*>(entries.records);
     Ids ids[ROUNDS];
     VERTEX end[ROUNDS];
-    Record<WIDTH> record[ROUNDS];
+    Record record[ROUNDS];
     decltype(exchange_label(g, 0, 0, 0)) label[ROUNDS];
 #pragma unroll
     for (u32 r = 0; r < ROUNDS; ++r) {
@@ -142,10 +136,10 @@ __device__ __forceinline__ void take(const Graph& g, const Entries<WIDTH>& entri
         if (end[r] != NO_VERTEX && end[r] != ids[r].parent) {
             const uint4* from = reinterpret_cast<const uint4*>(g.records + u64(end[r]) * WIDTH);
 #pragma unroll
-            for (u32 i = 0; i < Record<WIDTH>::PARTS; ++i)
+            for (u32 i = 0; i < Record::PARTS; ++i)
                 reinterpret_cast<uint4&>(record[r].part[i]) = __ldg(from + i);
             label[r] = exchange_label(g, end[r], ids[r].vertex, depth);
-            if (g.ahead) look_ahead<WIDTH>(g, end[r], ids[r].vertex);
+            if (g.ahead) look_ahead(g, end[r], ids[r].vertex);
         }
     }
     if (depth >= g.max_depth) return;
@@ -183,25 +177,24 @@ __device__ __forceinline__ void take(const Graph& g, const Entries<WIDTH>& entri
             }
         }
         if (g.logged) count_arcs(g, depth, degree);
-        if (tail <= g.capacity) push_rows<WIDTH>(g, next, tail, i64(begin), degree, vertex, parent);
+        if (tail <= g.capacity) push_rows(g, next, tail, i64(begin), degree, vertex, parent);
     }
 }
 
 // Take a warp's `count` entries one hop further, to this depth; returns how many there are then, more than
 // `capacity` if they were too many to be kept.
-template <u32 WIDTH>
-__device__ __forceinline__ u32 hop(const Graph& g, const Entries<WIDTH>& entries, u32 count, const Entries<WIDTH>& next,
+__device__ __forceinline__ u32 hop(const Graph& g, const Entries& entries, u32 count, const Entries& next,
                                    u32 depth) {
     constexpr u32 ROUNDS = WIDTH * sizeof(VERTEX) <= 16 ? 4 : sizeof(VERTEX) == 4 ? 2 : 1, EACH = WARP / WIDTH;
     u32 tail = 0;
     // Rounds without entries cost their instructions all the same.
     if (count <= EACH)
-        take<WIDTH, 1>(g, entries, 0, count, next, tail, depth);
+        take<1>(g, entries, 0, count, next, tail, depth);
     else if (ROUNDS > 2 && count <= 2 * EACH)
-        take<WIDTH, 2>(g, entries, 0, count, next, tail, depth);
+        take<2>(g, entries, 0, count, next, tail, depth);
     else
         for (u32 first = 0; first < count; first += ROUNDS * EACH)
-            take<WIDTH, ROUNDS>(g, entries, first, count, next, tail, depth);
+            take<ROUNDS>(g, entries, first, count, next, tail, depth);
     __syncwarp();
     return tail <= g.capacity ? tail : g.capacity + 1;
 }

@@ -176,11 +176,15 @@ __device__ __forceinline__ void run(Search& s, Progress& p, const Tuning& t, con
         s.exact = b.bitmaps + (p.exact_side ? s.words : 0);
         s.other = b.bitmaps + (p.exact_side ? 0 : s.words);
         if (step == DONE) break;
-        if (step == PUSH) push(s, p, arena);
+        if (ONE_PUSH) {
+            if (step == PUSH || step == PUSH_UNQUEUED) push(s, p, arena, step == PUSH);
+        } else if (step == PUSH) {
+            push(s, p, arena, true);
+        }
         if (step == TEAM)
             team(s, p, arena, b.counts, u32(t.team_blocks), u32(t.team_capacity), t.team_limit, t.team_uneven, t.max_depth);
         if (step == REDISTRIBUTE) redistribute(s, p);
-        if (step == PUSH_UNQUEUED) push_unqueued(s, p, arena);
+        if (!ONE_PUSH && step == PUSH_UNQUEUED) count_pushed(s, p, arena);
         if (step == PULL) pull(s, p, arena, t.room, t.words_per_unvisited, t.candidates);
         if (step == ENQUEUE) enqueue(s, p, arena);
     }

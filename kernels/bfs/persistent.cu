@@ -12,6 +12,7 @@
 // variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
+// variants WIDTH: 4 8
 
 #include "kernels/bfs/block_group.cuh"
 #include "kernels/bfs/wide.cuh"
@@ -25,11 +26,11 @@
 extern __shared__ uint4 arena[];
 
 // Once per graph: a record for each vertex (see hops.cuh).
-extern "C" __global__ void make_records(RECORDS_PARAMETERS, VERTEX* records, u64 vertices, u64 width) {
+extern "C" __global__ void make_records(RECORDS_PARAMETERS, VERTEX* records, u64 vertices) {
     const Rows rows = SOURCE;
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         i64 begin = row_offsets[v];
-        fill_record(rows, v, begin, u64(row_offsets[v + 1] - begin), records + v * width, width);
+        fill_record(rows, v, begin, u64(row_offsets[v + 1] - begin), records + v * WIDTH);
     }
 }
 
@@ -53,12 +54,12 @@ __device__ __forceinline__ void finish(const Graph& g, u32& deepest, i64* predec
 extern "C" __global__ void __launch_bounds__(512, 1)
     search(SOURCE_PARAMETERS, i32* distance, u64* keys, i64* predecessor,
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
-           u64 huge, u64 width, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
+           u64 huge, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
            double uneven, u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ BlockGroup group;
     __shared__ u32 deepest;
     Graph g{SOURCE,         records,    distance,       keys,          log,       vertices, logged,
-            u32(max_depth), u32(ahead), u32(row_limit), u32(capacity), u32(width)};
+            u32(max_depth), u32(ahead), u32(row_limit), u32(capacity)};
     Meeting meeting{slots, notice, dealt, room, u32(hops), u32(calm_hops), u32(target), u32(share), u32(wide_limit), uneven};
     Wide wide{queue, listed, huge, control, arrivals, 0, 0, 1};
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
@@ -89,9 +90,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                 count_arcs(g, depth, i < count ? degree_of(g, frontier[i]) : 0);
             if (threadIdx.x == 0) group.depth = depth;
             __syncthreads();
-            Outcome outcome = width == 4
-                                  ? go_deep<4>(g, group, meeting, arena, arrivals, frontier, count, u32(parts))
-                                  : go_deep<8>(g, group, meeting, arena, arrivals, frontier, count, u32(parts));
+            Outcome outcome = go_deep(g, group, meeting, arena, arrivals, frontier, count, u32(parts));
             if (outcome == FINISHED) break;
             depth = group.depth;
             restore(g, wide, depth);

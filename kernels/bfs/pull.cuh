@@ -8,10 +8,10 @@
 // longest rows: those wait until the block has nothing else to do, and are read by all of it.
 //
 // Who includes this has a Search (first_neighbours, planes, plane_count, exact, other, words, record, ...) and says
-// how rows are read: scan_rows(level) for up to 32 or all vertices of level.unanswered, and
-// scan_deferred(level, vertex, nearest) for one vertex of level.deferred by the whole block. DEFER_ROWS says whether
-// rows are deferred at all: it costs registers and code that graphs whose long rows soon meet a visited neighbour do
-// without.
+// how rows are read: look_at_words(level, words, stride, word) goes through the words of a warp from `word` on, checks
+// their vertices and reads rows where enough wait for it, and scan_deferred(level, vertex, nearest) reads the row of one
+// vertex of level.deferred by the whole block. DEFER_ROWS says whether rows are deferred at all: it costs registers and
+// code that graphs whose long rows soon meet a visited neighbour do without.
 
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 4;         // unvisited vertices per word from which lanes are tied to bits
@@ -22,6 +22,7 @@ constexpr u32 DEFERRED = 64;     // longest rows that a block defers; further on
 
 constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 2;  // neighbours that a lane tests at once
 constexpr u32 AT_ONCE = TESTED / 2;                  // words whose vertices are checked together
+constexpr u32 PARTS = ALL_LANES / ((1u << AT_ONCE) - 1);  // the first of every so many words
 
 // The longest rows of a block, and the smallest visited neighbour found in the one that is being read.
 struct Deferred {
@@ -31,7 +32,7 @@ struct Deferred {
 };
 
 struct Pull;
-__device__ __forceinline__ void scan_rows(Pull& level);
+__device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride, u32 word);
 __device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, VERTEX* nearest);
 
 struct Pull {
@@ -156,56 +157,55 @@ struct Pull {
             if (mine) hit(vertex[k], mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
             leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
-        while (unanswered_count >= WARP) scan_rows(*this);
     }
 
-    // Words with many unvisited vertices: lane i looks at bit i of AT_ONCE words.
-    __device__ __forceinline__ void dense(u32 word, u32 bits) {
+    // AT_ONCE words with many unvisited vertices: lane i looks at bit i of each.
+    __device__ __forceinline__ void check_dense(u32 word, u32 bits, u32 part) {
+        VERTEX neighbour[TESTED];
 #pragma unroll
-        for (u32 part = 0; part < WIDEST_GROUP; part += AT_ONCE) {
-            if (part >= width) break;
-            VERTEX neighbour[TESTED];
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                bool unvisited_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
-                neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
-                if (unvisited_here) read_first(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
-            }
-            // All first_neighbours are asked for before one is awaited: else the compiler saves registers by a wait for each.
-            __syncwarp();
-            u32 newly_visited = 0, seen = visited(neighbour);
-#pragma unroll
-            for (u32 k = 0; k < AT_ONCE; ++k) {
-                VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
-                u32 mine = seen >> 2 * k & 3;
-                u32 hits = __ballot_sync(ALL_LANES, mine != 0);
-                if (lane_id() == part + k) newly_visited = hits;
-                if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
-                leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
-            }
-            // Stored before any row is read: a hit found there is added to the stored word.
-            if (lane_id() - part < AT_ONCE && lane_id() < width) {
-                s.other[word + lane_id()] = bits | newly_visited;
-                found += __popc(newly_visited);
-            }
-            __syncwarp();
-            while (unanswered_count >= WARP) scan_rows(*this);
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            bool unvisited_here = !(__shfl_sync(ALL_LANES, bits, part + k) >> lane_id() & 1);
+            neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
+            if (unvisited_here) read_first(VERTEX(word + part + k) * 32 + lane_id(), &neighbour[2 * k]);
         }
-    }
-
-    __device__ __forceinline__ void sparse(u32 word, u32 bits) {
-        if (lane_id() < width) s.other[word + lane_id()] = bits;
+        // All first_neighbours are asked for before one is awaited: else the compiler saves registers by a wait for each.
         __syncwarp();
-        u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
-        while (some) {
-            u32 from = __ffs(some) - 1;
-            some &= some - 1;
-            u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
-            if (unvisited >> lane_id() & 1)
-                waiting[waiting_count + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
-            waiting_count += __popc(unvisited);
-            if (waiting_count >= 2 * WARP) check_waiting();
+        u32 newly_visited = 0, seen = visited(neighbour);
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; ++k) {
+            VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
+            u32 mine = seen >> 2 * k & 3;
+            u32 hits = __ballot_sync(ALL_LANES, mine != 0);
+            if (lane_id() == part + k) newly_visited = hits;
+            if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
+            leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
         }
+        // Stored before any row is read: a hit found there is added to the stored word.
+        if (lane_id() - part < AT_ONCE && lane_id() < width) {
+            s.other[word + lane_id()] = bits | newly_visited;
+            found += __popc(newly_visited);
+        }
+        __syncwarp();
+    }
+
+    // The word of this lane, of those from `word` on that the warp looks at, if it has one.
+    __device__ __forceinline__ u32 read_word(bool own, u32 word, u32 words) const {
+        return own && word < words ? s.exact[word + lane_id()] : ~0u;
+    }
+
+    // Whether words have so many unvisited vertices that lanes are tied to bits.
+    __device__ __forceinline__ bool is_dense(u32 bits) const {
+        u32 unseen = __popc(~bits);
+        for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
+        return __shfl_sync(ALL_LANES, unseen, 0) >= DENSE * width;
+    }
+
+    // The unvisited vertices of a word, of which lane `from` has the bits, wait to be checked.
+    __device__ __forceinline__ void let_wait(u32 word, u32 bits, u32 from) {
+        u32 unvisited = ~__shfl_sync(ALL_LANES, bits, from);
+        if (unvisited >> lane_id() & 1)
+            waiting[waiting_count + __popc(unvisited & lanes_below())] = VERTEX(word + from) * 32 + lane_id();
+        waiting_count += __popc(unvisited);
     }
 };
 
@@ -233,22 +233,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
               &deferred, p.level + 1, width};
     // 32 bits count the words of more vertices than a device has labels for, and half the registers.
     u32 words = u32(s.words), stride = u32(all_warps) * width;
-    u32 word = (warp_id() * gridDim.x + blockIdx.x) * width;
-    bool own = lane_id() < width;
-    u32 ahead = own && word < words ? s.exact[word + lane_id()] : ~0u;
-    for (; word < words; word += stride) {
-        u32 bits = ahead;
-        ahead = own && word + stride < words ? s.exact[word + stride + lane_id()] : ~0u;
-        u32 unseen = __popc(~bits);
-        for (u32 step = WIDEST_GROUP / 2; step; step /= 2) unseen += __shfl_xor_sync(ALL_LANES, unseen, step);
-        unseen = __shfl_sync(ALL_LANES, unseen, 0);
-        if (unseen >= DENSE * width)
-            level.dense(word, bits);
-        else
-            level.sparse(word, bits);
-    }
-    while (level.waiting_count) level.check_waiting();
-    while (level.unanswered_count) scan_rows(level);
+    look_at_words(level, words, stride, (warp_id() * gridDim.x + blockIdx.x) * width);
     add_totals(s, p, level.found, 0);
     if (!DEFER_ROWS || !deferred.count) return;
     level.read_deferred();

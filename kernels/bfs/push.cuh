@@ -25,10 +25,16 @@ __device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Pr
     }
 }
 
-__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena) {
-    GridSink sink(s, behind_decoded(arena));
+__device__ __forceinline__ void push(const Search& s, Progress& p, u64* arena, bool queued) {
+    GridSink sink(s, behind_decoded(arena), !queued);
     expand_all(s, sink, p, arena);
     sink.finish(p);
+}
+
+__device__ __forceinline__ void count_pushed(const Search& s, Progress& p, u64* arena) {
+    Counter sink;
+    expand_all(s, sink, p, arena);
+    add_totals(s, p, sink.found, sink.weight);
 }
 
 // Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a push without a queue.
@@ -43,15 +49,9 @@ __device__ __forceinline__ void redistribute(const Search& s, const Progress& p)
     for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
 }
 
-__device__ __forceinline__ void push_unqueued(const Search& s, Progress& p, u64* arena) {
-    Counter sink;
-    expand_all(s, sink, p, arena);
-    add_totals(s, p, sink.found, sink.weight);
-}
-
 // Put the vertices of the last level into the queue: they are in `exact` and not in `other`.
 __device__ __forceinline__ void enqueue(const Search& s, Progress& p, u64* arena) {
-    GridSink sink(s, arena);
+    GridSink sink(s, arena, false);
     for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
         u64 word = base + lane_id();
         u32 bits = word < s.words ? s.exact[word] & ~s.other[word] : 0;

@@ -5,6 +5,8 @@
 //
 //   MOST_THREADS                 of a block
 //   DEFER_ROWS                     whether bottom-up levels defer long rows
+//   ONE_PUSH                     whether levels with and without a queue share their code, which then chooses as it runs
+//   ONE_HAND_OVER                whether vertices that a lane claimed at once are handed over one after the other
 //   SKIPS_EMPTY                  whether it pays to look at extents only where a lane claimed
 //   KEEPS_OWNERS                 whether an entry's vertex lies beside it, since the entry does not name it
 //   struct Rows                  where the rows lie

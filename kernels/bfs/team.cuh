@@ -13,7 +13,7 @@ constexpr u32 MOST_IN_TEAM = 128;  // a lane polls up to four blocks
 constexpr u64 COUNT_FIELD = (1ull << 24) - 1;
 
 struct TeamSink {
-    static constexpr bool DIRECT = true, COUNTS_ONLY = false;
+    static constexpr bool DIRECT = true, COUNTS_ONLY = false, counts_only = false;
     const Search& s;
     Progress& p;
     Entries kept;

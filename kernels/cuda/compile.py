@@ -23,65 +23,15 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
 
+from gravel.kernels.cuda.compiled import compile_variant
 from gravel.kernels.cuda.source import (
-    compiler_options,
     covering_variants,
     each_variant,
     kernel_files,
     read_source,
 )
 
-_ENTRY = re.compile(r"Compiling entry function '(\w+)'")
-_USAGE = re.compile(r"Used (\d+) registers")
-_SPILL = re.compile(r"(\d+) bytes spill stores")
 _ALLOWED = re.compile(r"^// spills (\d+): \S", re.MULTILINE)
-
-
-def compile_variant(path: str, macros: Mapping[str, str], architecture: str) -> str:
-    """Compile one variant to machine code and return the compiler's log.
-
-    Raises RuntimeError with that log when it fails.
-    """
-    from cuda.bindings import nvrtc
-
-    text = read_source(path, macros)
-    options = [
-        *compiler_options(text, macros),
-        f"--gpu-architecture={architecture}",
-        "--ptxas-options=-v",
-    ]
-    status, program = nvrtc.nvrtcCreateProgram(text.encode(), path.encode(), 0, [], [])
-    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise RuntimeError(f"{path}: NVRTC could not start: {status}")
-    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
-    _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    buffer = b" " * size
-    nvrtc.nvrtcGetProgramLog(program, buffer)
-    nvrtc.nvrtcDestroyProgram(program)
-    log: str = buffer.decode(errors="replace").rstrip("\0 \n")
-    if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise RuntimeError(f"{path} with {dict(macros)} for {architecture} does not compile:\n{log}")
-    return log
-
-
-def kernel_usage(log: str) -> dict[str, str]:
-    """Registers of each kernel, and spilled bytes where there are any, from the compiler's log."""
-    usage: dict[str, str] = {}
-    name, spilled = "", 0
-    for line in log.splitlines():
-        if entry := _ENTRY.search(line):
-            name, spilled = entry[1], 0
-        if found := _SPILL.search(line):
-            spilled = int(found[1])
-        if found := _USAGE.search(line):
-            usage[name] = f"{found[1]} registers" + (f", {spilled} bytes spilled" if spilled else "")
-    return usage
-
-
-def spilled_bytes(usage: str) -> int:
-    """Read the spilled bytes of one kernel out of what `kernel_usage` says of it."""
-    found = re.search(r"(\d+) bytes spilled", usage)
-    return int(found[1]) if found else 0
 
 
 def allowed_spills(text: str, least: int) -> int:
@@ -107,12 +57,11 @@ class Job:
         """Compile it; returns whether that worked and the line to print."""
         start = time.perf_counter()
         try:
-            log = compile_variant(self.path, self.macros, self.architecture)
+            kernels = compile_variant(self.path, self.macros, self.architecture)
         except RuntimeError as error:
             return False, f"{self}: FAILED\n{error}"
-        usage = kernel_usage(log)
-        kept = all(spilled_bytes(used) <= self.most_spilled for used in usage.values())
-        used = "; ".join(f"{kernel} {used}" for kernel, used in usage.items())
+        kept = all(kernel.spilled <= self.most_spilled for kernel in kernels)
+        used = "; ".join(map(str, kernels))
         line = f"{self}: {time.perf_counter() - start:.2f} s; {used}"
         return kept, line if kept else f"{line}; FAILED, at most {self.most_spilled} bytes may be spilled"
 

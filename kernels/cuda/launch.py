@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy
 
-from gravel.kernels.cuda import load, run_over
+from gravel.kernels.cuda import load, resident_blocks, run_over
 
 BLOCK = 256
 
@@ -39,5 +40,14 @@ class Kernels:
         kernel = self._module.get_function(name)
         if shared > SHARED_BYTES:
             kernel.max_dynamic_shared_size_bytes = shared
-        given = (numpy.uint64(each or 0) if isinstance(each, int | None) else each for each in arguments)
-        run_over(kernel, threads, *given, block=self.block, most=self._most, shared=shared)
+        run_over(kernel, threads, *_passed(arguments), block=self.block, most=self._most, shared=shared)
+
+    def cooperate(self, name: str, *arguments: Any) -> None:
+        """Launch a kernel that waits for its grid, in as many blocks as run at the same time."""
+        kernel = self._module.get_function(name)
+        grid = (resident_blocks(kernel, self.block),), (self.block,)
+        kernel(*grid, tuple(_passed(arguments)))
+
+
+def _passed(arguments: Iterable[Any]) -> Iterator[Any]:
+    return (numpy.uint64(each or 0) if isinstance(each, int | None) else each for each in arguments)

@@ -42,9 +42,14 @@ def widest(
     return threads, words, taken(threads, words)
 
 
+def row_words(sources: int) -> int:
+    """Choose the words of a row on a GPU by default, in memory enough."""
+    return next((each for each in (2, 8, 32) if 32 * each >= sources), 32)
+
+
 def device_bytes(vertices: int, arcs: int, itemsize: int, sources: int) -> int:
     """State at most what a batch takes on a GPU by default, for so many sources."""
-    words = next((each for each in (2, 8, 32) if 32 * each >= sources), 32)
+    words = row_words(sources)
     # Rows longer than a piece have at most twice the pieces that their arcs fill.
     pieces = 2 * arcs // 256 * (2 * itemsize + 16)
     # What is made before a batch, lengths of rows and places of long ones among it: 69 bytes a vertex at

@@ -21,7 +21,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gravel.kernels.generate.sizes import GENERATORS, Size, size
+from gravel.kernels.generate.shapes import GENERATORS, Size, part_size, shape_of, size
 
 __all__ = ["GENERATORS", "ON_DEVICE", "Size", "generate", "size"]
 
@@ -37,10 +37,11 @@ def generate(
     Returns source and target (count,), uint32 below 2^32 vertices, else uint64; CuPy arrays for the backend
     "cuda", which those of `ON_DEVICE` have. Raises ValueError for a name or a parameter that cannot be.
     """
-    size(name, **parameters)  # refuses what cannot be
+    shape = shape_of(name, **parameters)
+    count = part_size(shape.size().edges, first, count)  # which refuses what cannot be
     if backend != "cpu" and name not in ON_DEVICE:
         raise ValueError(f"generator {name!r} has no {backend} implementation; {', '.join(ON_DEVICE)} have")
     module = importlib.import_module(f"gravel.kernels.generate.{GENERATORS[name]}")
     options = {"backend": backend} if name in ON_DEVICE else {}
-    edges: tuple[Any, Any] = getattr(module, name)(**parameters, first=first, count=count, **options)
+    edges: tuple[Any, Any] = getattr(module, name)(shape, first, count, **options)
     return edges

@@ -20,52 +20,21 @@ same everywhere: bins of one number each at first, then eight to each power of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gravel.kernels.arrays import index_bits
 from gravel.kernels.generate.communities_tables import community_tables
 from gravel.kernels.generate.rmat import edge_constants
-from gravel.kernels.generate.sizes import COMMUNITY_MIXING, COMMUNITY_SIZES, communities_size, part_size
+from gravel.kernels.generate.shapes import Communities
 
 
-def communities(
-    vertices: int,
-    edges: int,
-    seed: int = 0,
-    exponent: float = 2.5,
-    sizes: Sequence[int] = COMMUNITY_SIZES,
-    mixing: Sequence[float] = COMMUNITY_MIXING,
-    run: float = 2.0,
-    numbering: str = "crawl",
-    *,
-    first: int = 0,
-    count: int | None = None,
-    backend: str = "cpu",
-) -> tuple[Any, Any]:
-    """Make edges `first` to `first + count` (all by default) of a graph with communities.
-
-    Parameters
-    ----------
-    vertices, edges : how many; below 2^48. Duplicates occur, self-loops do not.
-    seed : 0 or more.
-    exponent : of the degrees' power law, above 2.
-    sizes : vertices of a community of each level, ascending powers of two.
-    mixing : share of the edges at each level, and across the whole graph as the last; they sum to 1.
-    run : mean length of a run of consecutive targets, 1 to 8.
-    numbering : "crawl", or "random" to shuffle the numbers by the seed.
-    backend : "cpu" (NumPy arrays) or "cuda" (CuPy arrays).
-
-    Returns source and target (count,), uint32 below 2^32 vertices, else uint64. Raises ValueError for
-    parameters that cannot be.
-
-    """
-    total = communities_size(vertices, edges, seed, exponent, sizes, mixing, run, numbering).edges
-    count = part_size(total, first, count)
-    shape = vertices, edges, seed, float(exponent), tuple(sizes), tuple(mixing), float(run)
+def communities(shape: Communities, first: int, count: int, *, backend: str = "cpu") -> tuple[Any, Any]:
+    """Make edges `first` to `first + count` with NumPy, or with CuPy for the backend "cuda"."""
+    vertices, seed, sizes, mixing = shape.vertices, shape.seed, tuple(shape.sizes), tuple(shape.mixing)
+    facts = vertices, shape.edges, seed, float(shape.exponent), sizes, mixing, float(shape.run)
     bits = index_bits(vertices)
-    labels = edge_constants(bits, seed, 0.25, 0.25, 0.25, numbering == "random")
-    tables = *community_tables(*shape), labels
+    labels = edge_constants(bits, seed, 0.25, 0.25, 0.25, shape.numbering == "random")
+    tables = *community_tables(*facts), labels
     if backend == "cuda":
         from gravel.kernels.generate import on_device
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from gravel.kernels.generate.counter import STEP, draw
 from gravel.kernels.generate.draws import mix
 from gravel.kernels.generate.lattice import box_edges, star_offsets
-from gravel.kernels.generate.sizes import part_size, size
+from gravel.kernels.generate.shapes import Mesh
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -21,23 +20,15 @@ _STEP = numpy.uint64(STEP)
 _HIGH = numpy.uint64(63)
 
 
-def mesh(
-    dims: Sequence[int], seed: int = 0, *, first: int = 0, count: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make edges `first` to `first + count`: those of the 5-point lattice, then a diagonal for each cell.
-
-    Inner vertices have 4 to 8 neighbours, 6 on average, as in a triangulation. Vertices are numbered with
-    the last dimension fastest. Returns source and target (count,), uint32 below 2^32 vertices, else uint64.
-    Raises ValueError unless `dims` holds two positive lengths.
-    """
-    total = size("mesh", dims=dims, seed=seed).edges
-    count = part_size(total, first, count)
+def mesh(shape: Mesh, first: int, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Make edges `first` to `first + count`: those of the 5-point lattice, then a diagonal for each cell."""
+    total, dims = shape.size().edges, shape.dims
     rows, columns = dims
     straight = total - (rows - 1) * (columns - 1)
     # Every cell's upper left corner is the start of its edge to the lower right one.
     source, target = box_edges(dims, [*star_offsets(2), (1, 1)], first, count)
     skipped = max(0, straight - first)
-    start = numpy.uint64(draw(seed, DIAGONAL_STREAM))
+    start = numpy.uint64(draw(shape.seed, DIAGONAL_STREAM))
     cell = max(0, first - straight)
     tails, heads = source[skipped:], target[skipped:]
 

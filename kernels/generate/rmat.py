@@ -15,44 +15,17 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.generate.counter import draw
-from gravel.kernels.generate.sizes import part_size, rmat_size
+from gravel.kernels.generate.shapes import RMAT
 
 EDGE_STREAM = 1
 LABEL_STREAM = 2
 ROUNDS = 4  # of the label bijection: each moves half of the bits, so two rounds mix, and two more to be sure
 
 
-def rmat(
-    scale: int,
-    edge_factor: int,
-    seed: int,
-    a: float = 0.57,
-    b: float = 0.19,
-    c: float = 0.19,
-    *,
-    first: int = 0,
-    count: int | None = None,
-    scramble: bool = True,
-    backend: str = "cpu",
-) -> tuple[Any, Any]:
-    """Make edges `first` to `first + count` (all by default) of an RMAT graph.
-
-    Parameters
-    ----------
-    scale : 2^scale vertices, 0 to 48.
-    edge_factor : edges per vertex.
-    seed : 0 or more.
-    a, b, c : chances of the quadrants (0,0), (0,1), (1,0); the rest is (1,1)'s.
-    scramble : relabel the vertices; without it, vertex 0 tends to have the highest degree.
-    backend : "cpu" (NumPy arrays) or "cuda" (CuPy arrays).
-
-    Returns source and target (count,), uint32 below 2^32 vertices, else uint64. Raises ValueError for
-    parameters that cannot be.
-
-    """
-    total = rmat_size(scale, edge_factor, seed, a, b, c).edges
-    count = part_size(total, first, count)
-    constants = edge_constants(scale, seed, a, b, c, scramble)
+def rmat(shape: RMAT, first: int, count: int, *, backend: str = "cpu") -> tuple[Any, Any]:
+    """Make edges `first` to `first + count` with NumPy, or with CuPy for the backend "cuda"."""
+    scale = shape.scale
+    constants = edge_constants(scale, shape.seed, shape.a, shape.b, shape.c, shape.scramble)
     if backend == "cuda":
         from gravel.kernels.generate import on_device
 

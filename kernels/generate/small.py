@@ -8,49 +8,44 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
-from gravel.kernels.generate.sizes import part_size, size
+from gravel.kernels.generate.shapes import Small
 
 Edges = tuple[NDArray[Any], NDArray[Any]]
 """Source and target (count,), uint32 below 2^32 vertices, else uint64."""
 
 
-def path(vertices: int, *, first: int = 0, count: int | None = None) -> Edges:
+def path(shape: Small, first: int, count: int) -> Edges:
     """Join 0 - 1 - 2 - ... in a row."""
-    edge = _numbers("path", vertices, first, count)
-    return _typed(edge, edge + 1, vertices)
+    edge = numpy.arange(first, first + count, dtype=numpy.int64)
+    return _typed(edge, edge + 1, shape.vertices)
 
 
-def star(vertices: int, *, first: int = 0, count: int | None = None) -> Edges:
+def star(shape: Small, first: int, count: int) -> Edges:
     """Join vertex 0 to all others."""
-    edge = _numbers("star", vertices, first, count)
-    return _typed(numpy.zeros_like(edge), edge + 1, vertices)
+    edge = numpy.arange(first, first + count, dtype=numpy.int64)
+    return _typed(numpy.zeros_like(edge), edge + 1, shape.vertices)
 
 
-def cycle(vertices: int, *, first: int = 0, count: int | None = None) -> Edges:
+def cycle(shape: Small, first: int, count: int) -> Edges:
     """Join the vertices in a ring."""
-    edge = _numbers("cycle", vertices, first, count)
-    return _typed(edge, (edge + 1) % vertices, vertices)
+    edge = numpy.arange(first, first + count, dtype=numpy.int64)
+    return _typed(edge, (edge + 1) % shape.vertices, shape.vertices)
 
 
-def complete(vertices: int, *, first: int = 0, count: int | None = None) -> Edges:
+def complete(shape: Small, first: int, count: int) -> Edges:
     """Join every pair, ordered by its larger vertex."""
-    edge = _numbers("complete", vertices, first, count)
+    edge = numpy.arange(first, first + count, dtype=numpy.int64)
     larger = ((1 + numpy.sqrt(1 + 8 * edge.astype(numpy.float64))) / 2).astype(numpy.int64)
     # The root rounds, so that it may be one off either way.
     larger -= larger * (larger - 1) // 2 > edge
     larger += larger * (larger + 1) // 2 <= edge
-    return _typed(edge - larger * (larger - 1) // 2, larger, vertices)
+    return _typed(edge - larger * (larger - 1) // 2, larger, shape.vertices)
 
 
-def empty(vertices: int, *, first: int = 0, count: int | None = None) -> Edges:
+def empty(shape: Small, first: int, count: int) -> Edges:
     """Join nothing."""
-    edge = _numbers("empty", vertices, first, count)
-    return _typed(edge, edge, vertices)
-
-
-def _numbers(name: str, vertices: int, first: int, count: int | None) -> NDArray[numpy.int64]:
-    count = part_size(size(name, vertices=vertices).edges, first, count)
-    return numpy.arange(first, first + count, dtype=numpy.int64)
+    edge = numpy.arange(first, first + count, dtype=numpy.int64)
+    return _typed(edge, edge, shape.vertices)
 
 
 def _typed(source: NDArray[Any], target: NDArray[Any], vertices: int) -> Edges:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gravel.kernels.generate.counter import STEP, draw
 from gravel.kernels.generate.draws import mix, scale_down
 from gravel.kernels.generate.on_threads import make_edges
-from gravel.kernels.generate.sizes import part_size, size
+from gravel.kernels.generate.shapes import Uniform
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -20,17 +20,10 @@ _STEP = numpy.uint64(STEP)
 _TWO = numpy.uint64(2)
 
 
-def uniform(
-    vertices: int, edges: int, seed: int = 0, *, first: int = 0, count: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Make edges `first` to `first + count` of `edges` random pairs; loops and duplicates occur.
-
-    Returns source and target (count,), uint32 below 2^32 vertices, else uint64. Raises ValueError for
-    parameters that cannot be.
-    """
-    count = part_size(size("uniform", vertices=vertices, edges=edges, seed=seed).edges, first, count)
-    start = numpy.uint64(draw(seed, PAIR_STREAM))
-    return make_edges(_pairs, vertices, first, count, numpy.uint64(vertices), start)
+def uniform(shape: Uniform, first: int, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Make edges `first` to `first + count` of the random pairs."""
+    start = numpy.uint64(draw(shape.seed, PAIR_STREAM))
+    return make_edges(_pairs, shape.vertices, first, count, numpy.uint64(shape.vertices), start)
 
 
 def random_targets(target: NDArray[Any], first: int, vertices: int, start: int) -> None:

@@ -1,11 +1,14 @@
 // Delta-stepping with a near frontier and one far pile (Davidson, Baxter, Garland, Owens, IPDPS 2014), in one
 // cooperative launch, and the tree of predecessors from the distances that it found.
 //
-// Distances are words that atomics compare: integers, or the bits of a float64 that is not negative. A vertex
-// is in a frontier once a round (marks) and in the pile once (piled), so queues hold `vertices` entries.
-// While the frontier is small, the first block works alone and the grid waits. Its frontier is then in shared memory,
-// as vertices with their words: of a vertex that comes twice in a round, the entry whose word is no longer its own is
-// passed over. Rounds end at a barrier of the block. What is too much for it, and rows of hubs, go back to the grid.
+// Distances are words that atomics compare: integers, or the bits of a float64 that is not negative. A vertex is in a
+// frontier of the grid once a round (marks) and gets into the pile once in a search (piled): words only fall, and what is
+// nearer than a bucket's end never comes back. So queues hold `vertices` entries.
+//
+// While frontiers are small, each block takes a share and goes on alone, round after round, until nothing of the bucket
+// is left to it: a bucket costs two barriers of the grid, however many rounds it has. Its frontier is in shared memory,
+// as vertices with their words. Whoever makes a word smaller has the vertex in its frontier, so that an entry whose word
+// is no longer the vertex's own is passed over. What is too much for a block, and rows of hubs, go back to the grid.
 //
 // Contract: row_offsets i64 (vertices + 1), columns VERTEX and weights WEIGHT (arcs), words WORD (vertices) all
 // `unreached`, marks and piled u32 (vertices) all 0, queues VERTEX (4 * vertices), hubs VERTEX (arcs / HUB + 1),
@@ -21,13 +24,15 @@
 using TREE = VERTEX;  // predecessors are below 2^31 where columns are u32
 
 constexpr u32 ROOM = 23552 / (sizeof(VERTEX) + sizeof(WORD));  // entries of a frontier in shared memory
-constexpr u64 FEW_FAR = 8192;  // vertices of the pile that one block splits alone
+constexpr u64 PILE_FACTOR = 4;  // times as many vertices of a pile as of a frontier that blocks take shares of
 
-// Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile.
-enum { NEAR, OTHER, FAR, KEPT, HUBS, HUGES, ROUND, FRONT, PILE, END, NEAREST, MODE, ARRIVALS, LACKING, WIDE, STATE = 16 };
+// Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile. Each half has
+// its size, and that of the pile a bound on its nearest vertex, which may have come nearer since.
+enum { NEAR, FAR = 2, NEAREST = 4, ROUND = 6, HUBS, HUGES, FRONT, PILE, END, MODE, ARRIVALS, WIDE, LACKING, DEEPEST, WAITS };
+constexpr u64 STATE = 24;
 
-// What is left, as whoever leads the group saw it: all others may read counts while they still grow.
-enum { DONE, SMALL, LARGE };
+// What is left, as whoever leads the grid saw it: all others may read counts while they still grow.
+enum { DONE, SMALL, RELAX, SPLIT };
 
 struct Search {
     const i64* row_offsets;
@@ -41,116 +46,163 @@ struct Search {
     VERTEX* hubs;
     u64* state;
     u64 hub_room;
-    u32 few;  // vertices of a frontier that one block relaxes alone, ROOM at most
+    u64 few;  // vertices of a frontier that one block relaxes alone, ROOM at most
 
     __device__ __forceinline__ VERTEX* front(u64 side) const { return queues + side * vertices; }
     __device__ __forceinline__ VERTEX* pile(u64 side) const { return queues + (2 + side) * vertices; }
 };
 
-__device__ __forceinline__ void decide(u64* state, u32 few) {
-    const u64 near = now(&state[NEAR]), far = now(&state[FAR]);
-    state[MODE] = near ? (near <= few ? SMALL : LARGE) : !far ? DONE : far <= FEW_FAR ? SMALL : LARGE;
+// The smallest of what the threads of a block have seen goes to the pile that they added to.
+__device__ __forceinline__ void lower_nearest(u64* nearest, WORD seen) {
+    for (u32 apart = WARP / 2; apart; apart /= 2) {
+        const WORD other = __shfl_xor_sync(ALL_LANES, seen, apart);
+        if (other < seen) seen = other;
+    }
+    if (lane_id() == 0 && u64(seen) < now(nearest)) atomicMin(nearest, u64(seen));
 }
 
 // Put a vertex into a queue of the grid's next frontier, in which it is once.
-__device__ __forceinline__ void enqueue(const Search& s, VERTEX* next, VERTEX v, u32 stamp) {
-    if (now(&s.marks[v]) != stamp && atomicExch(&s.marks[v], stamp) != stamp) next[place_behind(&s.state[OTHER])] = v;
+__device__ __forceinline__ void enqueue(const Search& s, VERTEX* next, u64* size, VERTEX v, u32 stamp) {
+    if (now(&s.marks[v]) != stamp && atomicExch(&s.marks[v], stamp) != stamp) next[place_behind(size)] = v;
 }
 
-// One round: relaxes all arcs of the frontier.
-__device__ __forceinline__ void relax(const Search& s, const Group& group) {
-    u64 side = now(&s.state[FRONT]), size = now(&s.state[NEAR]);
-    u32 stamp = u32(now(&s.state[ROUND])) + 1;
-    WORD limit = WORD(now(&s.state[END]));
+// Put a vertex into the pile, in which it is once.
+__device__ __forceinline__ void put_off(const Search& s, u64 side, VERTEX v, WORD word, WORD& nearest) {
+    if (word < nearest) nearest = word;
+    if (!now(&s.piled[v]) && !atomicExch(&s.piled[v], 1u)) s.pile(side)[place_behind(&s.state[FAR + side])] = v;
+}
+
+// After a step of all blocks: `rounds` of a frontier that was expanded, and whether a pile was split, up to `limit`.
+__device__ __forceinline__ void go_on(const Search& s, u64 rounds, bool expanded, bool split, WORD limit) {
+    u64* state = s.state;
+    u64 front = now(&state[FRONT]), pile = now(&state[PILE]);
+    if (expanded) {
+        state[NEAR + front] = 0;
+        state[FRONT] = front ^= 1;
+        state[ROUND] = now(&state[ROUND]) + rounds;
+    }
+    if (split) {
+        state[FAR + pile] = 0;
+        state[NEAREST + pile] = ~0ull;
+        state[PILE] = pile ^= 1;
+        state[END] = limit;
+    }
+    const u64 near = now(&state[NEAR + front]), far = now(&state[FAR + pile]);
+    const u64 few = s.few * gridDim.x;
+    const bool small = !now(&state[WAITS]) && (near ? near <= few : far <= PILE_FACTOR * few);
+    state[MODE] = !near && !far ? DONE : small ? SMALL : near ? RELAX : SPLIT;
+    state[WAITS] = state[DEEPEST] = 0;
+}
+
+// One round of the grid: relaxes all arcs of the frontier.
+__device__ __forceinline__ void relax(const Search& s, const Group& grid) {
+    const u64 side = now(&s.state[FRONT]), size = now(&s.state[NEAR + side]), pile = now(&s.state[PILE]);
+    const u32 stamp = u32(now(&s.state[ROUND])) + 1;
+    const WORD limit = WORD(now(&s.state[END]));
     const VERTEX* frontier = s.front(side);
-    VERTEX *next = s.front(side ^ 1), *far = s.pile(now(&s.state[PILE]));
+    VERTEX* next = s.front(side ^ 1);
+    WORD nearest = ~WORD(0);
     each_four(
-        group, s.row_offsets, size, s.hubs, s.hub_room, &s.state[HUBS],
+        grid, s.row_offsets, size, s.hubs, s.hub_room, &s.state[HUBS],
         [&](u64 i, VERTEX& u) {
             u = now(&frontier[i]);
             return true;
         },
         [&](VERTEX u, i64 first, i64 stride, i64 last) {
             const WORD word = now(&s.words[u]);
-            relax_four(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
-                if (longer < limit) enqueue(s, next, v, stamp);
-                else if (!now(&s.piled[v]) && !atomicExch(&s.piled[v], 1u)) far[place_behind(&s.state[FAR])] = v;
+            relax_four<true>(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
+                if (longer < limit) enqueue(s, next, &s.state[NEAR + (side ^ 1)], v, stamp);
+                else put_off(s, pile, v, longer, nearest);
             });
         });
-    if (group.leads()) {
-        s.state[FRONT] = side ^ 1;
-        s.state[NEAR] = now(&s.state[OTHER]);
-        s.state[OTHER] = 0;
-        s.state[ROUND] = stamp;
-        decide(s.state, s.few);
-    }
-    group.meet();
+    lower_nearest(&s.state[NEAREST + pile], nearest);
+    grid.meet();
+    if (grid.leads()) go_on(s, 1, true, false, limit);
+    grid.meet();
 }
 
-// The next bucket begins at the nearest vertex of the pile, so that none is empty.
-__device__ __forceinline__ void split(const Search& s, const Group& group, WEIGHT width) {
-    u64 side = now(&s.state[PILE]), size = now(&s.state[FAR]);
-    WORD begin = WORD(now(&s.state[END]));
-    const VERTEX* far = s.pile(side);
-    VERTEX *kept = s.pile(side ^ 1), *near = s.front(now(&s.state[FRONT]));
-    u64 nearest = ~0ull;
-    for (u64 i = group.first; i < size; i += group.count) {
-        u64 word = now(&s.words[now(&far[i])]);
-        if (word >= begin && word < nearest) nearest = word;
-    }
-    if (nearest < now(&s.state[NEAREST])) atomicMin(&s.state[NEAREST], nearest);
-    group.meet();
-    u64 found = now(&s.state[NEAREST]);
-    WORD limit = lengthened(WORD(found), width);
-    // A width may be lost in a float's rounding. Of a pile of vertices that are done, nothing is kept.
-    if (limit <= WORD(found)) limit = WORD(found) + 1;
-    if (found == ~0ull) limit = begin;
-    for (u64 i = group.first; i < size; i += group.count) {
-        VERTEX v = now(&far[i]);
-        WORD word = now(&s.words[v]);
+// Where the next bucket ends: it begins at the nearest vertex of the pile, so that few are empty.
+__device__ __forceinline__ WORD next_limit(const Search& s, u64 pile, WEIGHT width) {
+    const WORD nearest = WORD(now(&s.state[NEAREST + pile]));
+    const WORD limit = lengthened(nearest, width);
+    // A width may be lost in a float's rounding.
+    return limit > nearest ? limit : nearest + 1;
+}
+
+// Of a share of the pile, calls near(v, word) for what is in the next bucket, and keeps what is farther.
+template <class Near>
+__device__ __forceinline__ void split_share(const Search& s, WORD limit, u64 first, u64 stride, WORD& nearest,
+                                            Near near) {
+    const u64 pile = now(&s.state[PILE]), size = now(&s.state[FAR + pile]);
+    const WORD begin = WORD(now(&s.state[END]));
+    const VERTEX* far = s.pile(pile);
+    VERTEX* kept = s.pile(pile ^ 1);
+    for (u64 i = first; i < size; i += stride) {
+        const VERTEX v = now(&far[i]);
+        const WORD word = now(&s.words[v]);
         if (word >= limit) {
-            kept[place_behind(&s.state[KEPT])] = v;
-            continue;
+            if (word < nearest) nearest = word;
+            kept[place_behind(&s.state[FAR + (pile ^ 1)])] = v;
+        } else if (word >= begin) {
+            near(v, word);
         }
-        s.piled[v] = 0;
-        if (word >= begin) near[place_behind(&s.state[NEAR])] = v;
     }
-    group.meet();
-    if (group.leads()) {
-        s.state[PILE] = side ^ 1;
-        s.state[FAR] = now(&s.state[KEPT]);
-        s.state[KEPT] = 0;
-        s.state[END] = limit;
-        s.state[NEAREST] = ~0ull;
-        decide(s.state, s.few);
-    }
-    group.meet();
 }
 
-// The frontiers of a block that works alone, and where it adds to the pile.
+__device__ __forceinline__ void split(const Search& s, const Group& grid, WEIGHT width) {
+    const u64 pile = now(&s.state[PILE]), front = now(&s.state[FRONT]);
+    const WORD limit = next_limit(s, pile, width);
+    VERTEX* next = s.front(front);
+    WORD nearest = ~WORD(0);
+    split_share(s, limit, grid.first, grid.count, nearest,
+                [&](VERTEX v, WORD) { next[place_behind(&s.state[NEAR + front])] = v; });
+    __syncwarp();
+    lower_nearest(&s.state[NEAREST + (pile ^ 1)], nearest);
+    grid.meet();
+    if (grid.leads()) go_on(s, 0, false, true, limit);
+    grid.meet();
+}
+
+// The frontiers of a block that works alone.
 struct Alone {
     VERTEX vertex[2][ROOM];
     WORD word[2][ROOM];
-    u64 far;
     u32 size[2], waits;
 };
 
-// Rounds of one block, until its frontier is empty or something is left to the grid.
-__device__ __forceinline__ void rounds_alone(const Search& s, Alone& a) {
-    const u64 from = now(&s.state[FRONT]);
-    const WORD limit = WORD(now(&s.state[END]));
-    const VERTEX* frontier = s.front(from);
-    VERTEX *next = s.front(from ^ 1), *far = s.pile(now(&s.state[PILE]));
-    u64 round = now(&s.state[ROUND]);
-    u32 size = u32(now(&s.state[NEAR])), side = 0;
-    for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
-        const VERTEX v = now(&frontier[i]);
-        a.vertex[0][i] = v;
-        a.word[0][i] = now(&s.words[v]);
+// Each block takes a share of the frontier, or of the pile where there is none, and works on until that part of the
+// bucket is empty or something is left to the grid.
+__device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid, Alone& a, WEIGHT width) {
+    const u64 from = now(&s.state[FRONT]), near = now(&s.state[NEAR + from]), old = now(&s.state[PILE]);
+    const u64 pile = near ? old : old ^ 1;
+    const WORD limit = near ? WORD(now(&s.state[END])) : next_limit(s, old, width);
+    const u32 stamp = u32(now(&s.state[ROUND])) + 1;
+    VERTEX* next = s.front(from ^ 1);
+    u64* next_size = &s.state[NEAR + (from ^ 1)];
+    WORD nearest = ~WORD(0);
+    if (threadIdx.x == 0) a.size[0] = a.waits = 0;
+    __syncthreads();
+    const auto push = [&](u32 side, VERTEX v, WORD word) {
+        const u32 place = place_behind(&a.size[side]);
+        if (place < ROOM) a.vertex[side][place] = v, a.word[side][place] = word;
+        else enqueue(s, next, next_size, v, stamp);
+    };
+    // Neighbours lie side by side in queues: they are dealt out to blocks one by one.
+    const u64 first = u64(threadIdx.x) * gridDim.x + blockIdx.x;
+    if (near) {
+        const VERTEX* frontier = s.front(from);
+        for (u64 i = first; i < near; i += grid.count) {
+            const VERTEX v = now(&frontier[i]);
+            push(0, v, now(&s.words[v]));
+        }
+    } else {
+        split_share(s, limit, first, grid.count, nearest, [&](VERTEX v, WORD word) { push(0, v, word); });
     }
-    if (threadIdx.x == 0) a.far = now(&s.state[FAR]), a.waits = 0;
+    __syncthreads();
+    u32 size = a.size[0] < ROOM ? a.size[0] : ROOM, side = 0, rounds = 0;
+    __syncthreads();
     while (size) {
-        const u32 stamp = u32(++round);
+        ++rounds;
         if (threadIdx.x == 0) a.size[side ^ 1] = 0;
         __syncthreads();
         for (u32 base = 0; base < size; base += blockDim.x) {
@@ -159,80 +211,70 @@ __device__ __forceinline__ void rounds_alone(const Search& s, Alone& a) {
             const VERTEX u = there ? a.vertex[side][i] : 0;
             const WORD word = there ? a.word[side][i] : 0;
             i64 at = there ? s.row_offsets[u] : 0, end = there ? s.row_offsets[u64(u) + 1] : 0;
-            // A word may have been read before it was made smaller: then its arcs are relaxed in vain.
-            if (there && s.words[u] < word) at = end;
+            if (there && now(&s.words[u]) < word) at = end;
             if (end - at >= HUB) {
-                enqueue(s, next, u, stamp);
+                enqueue(s, next, next_size, u, stamp);
                 a.waits = 1;
                 at = end;
             }
-            arcs_of_warp(u, at, end, [&](VERTEX row, i64 first, i64 stride, i64 last) {
+            arcs_of_warp(u, at, end, [&](VERTEX row, i64 first_arc, i64 stride, i64 last) {
                 const WORD mine = now(&s.words[row]);
-                relax_four(s.columns, s.weights, s.words, mine, first, stride, last, [&](VERTEX v, WORD longer) {
-                    if (longer < limit) {
-                        const u32 place = place_behind(&a.size[side ^ 1]);
-                        if (place < ROOM) a.vertex[side ^ 1][place] = v, a.word[side ^ 1][place] = longer;
-                        else enqueue(s, next, v, stamp);
-                    } else if (!now(&s.piled[v]) && !atomicExch(&s.piled[v], 1u)) {
-                        far[place_behind(&a.far)] = v;
-                    }
-                });
+                relax_four<false>(s.columns, s.weights, s.words, mine, first_arc, stride, last,
+                                  [&](VERTEX v, WORD longer) {
+                                      if (longer < limit) push(side ^ 1, v, longer);
+                                      else put_off(s, pile, v, longer, nearest);
+                                  });
             });
         }
         __syncthreads();
         side ^= 1;
-        size = a.size[side];
-        if (size > s.few || a.waits) {
-            for (u32 i = threadIdx.x; i < size && i < ROOM; i += blockDim.x) enqueue(s, next, a.vertex[side][i], stamp);
+        const u32 found = a.size[side];
+        size = found < ROOM ? found : ROOM;
+        if (found > s.few || a.waits) {
+            for (u32 i = threadIdx.x; i < size; i += blockDim.x) enqueue(s, next, next_size, a.vertex[side][i], stamp);
             size = 0;
-            __syncthreads();
-            if (threadIdx.x == 0) a.waits = 1;
         }
         __syncthreads();
     }
+    lower_nearest(&s.state[NEAREST + pile], nearest);
     if (threadIdx.x == 0) {
-        s.state[ROUND] = round;
-        s.state[FAR] = a.far;
-        s.state[NEAR] = now(&s.state[OTHER]);
-        s.state[OTHER] = 0;
-        s.state[FRONT] = from ^ 1;
-        decide(s.state, s.few);
-        if (a.waits) s.state[MODE] = LARGE;
+        if (a.waits) s.state[WAITS] = 1;
+        if (rounds > now(&s.state[DEEPEST])) atomicMax(&s.state[DEEPEST], u64(rounds));
     }
-    __syncthreads();
+    grid.meet();
+    if (grid.leads()) {
+        const u64 deepest = now(&s.state[DEEPEST]);
+        // A stamp serves one step.
+        go_on(s, deepest ? deepest : 1, true, !near, limit);
+    }
+    grid.meet();
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     delta_stepping(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u64 vertices, u64 source,
-                   WEIGHT width, u32 few, WORD* words, u32* marks, u32* piled, VERTEX* queues, VERTEX* hubs,
+                   WEIGHT width, u64 few, WORD* words, u32* marks, u32* piled, VERTEX* queues, VERTEX* hubs,
                    u64* state) {
     __shared__ Alone alone;
     const u64 hub_room = row_offsets[vertices] / HUB + 1;
     Search s{row_offsets, columns, weights, vertices, words, marks, piled, queues, hubs, state, hub_room, few};
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
-    Group block{threadIdx.x, blockDim.x, nullptr};
     if (grid.leads()) {
         words[source] = 0;
         queues[0] = VERTEX(source);
         state[NEAR] = 1;
-        state[NEAREST] = ~0ull;
+        state[NEAREST] = state[NEAREST + 1] = ~0ull;
         state[END] = lengthened(WORD(0), width);
-        decide(state, few);
+        state[MODE] = SMALL;
     }
     grid.meet();
-    while (u64 mode = now(&state[MODE])) {
-        const bool large = mode == LARGE;
-        // Nobody may decide anew while another has not read what was decided.
-        if (!large) grid.meet();
-        else if (grid.leads()) ++state[WIDE];
-        if (large || blockIdx.x == 0) {
-            do {
-                if (!now(&state[NEAR])) split(s, large ? grid : block, width);
-                else if (large) relax(s, grid);
-                else rounds_alone(s, alone);
-            } while (!large && now(&state[MODE]) == SMALL);
+    while (const u64 mode = now(&state[MODE])) {
+        if (mode == SMALL) {
+            rounds_alone(s, grid, alone, width);
+            continue;
         }
-        if (!large) grid.meet();
+        if (mode == RELAX) relax(s, grid);
+        else split(s, grid, width);
+        if (grid.leads()) ++state[WIDE];
     }
 }
 

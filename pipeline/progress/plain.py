@@ -14,6 +14,10 @@ PROBLEMS = ("damaged", "stage_retried", "note")
 """Kinds of events that somebody should know of although all may end well."""
 
 
+WORTH_TELLING = 0.5
+"""Seconds of compiling from which on a line says so; loading what was compiled takes less."""
+
+
 def sentence(event: Event) -> str | None:
     """Put an event into words; None for what is not worth a line."""
     data: dict[str, Any] = event.data
@@ -29,7 +33,11 @@ def sentence(event: Event) -> str | None:
             return f"{data['stage']}: started{again}"
         case "stage_finished":
             took = format_seconds(data["seconds"])
-            return f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            told = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            compiled = data.get("compile_seconds", 0.0)
+            if compiled < WORTH_TELLING:
+                return told
+            return f"{told}; {format_seconds(compiled)} of it compiled kernels, which is done once"
         case "stage_failed":
             return f"{data['stage']}: failed: {data['message']}"
         case "stage_skipped":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gravel.stages.cupy_ahead import PREFIX
-from gravel.stages.kernels_ahead import Kernel, kernels_ahead
+from gravel.stages.kernel_variants import Kernel
+from gravel.stages.kernels_ahead import kernels_ahead
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, StageRun

@@ -123,6 +123,7 @@ class RunReport(RunMessages):
             seconds=outcome.seconds,
             bytes=outcome.bytes,
             peak_host_bytes=outcome.peak_host_bytes,
+            compile_seconds=round(outcome.compile_seconds, 3),
         )
         self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)

@@ -14,7 +14,7 @@ from gravel.pipeline.workers.kinds import is_address
 from gravel.pipeline.workers.protocol import Cluster, Progress, WorkerSlot
 
 if TYPE_CHECKING:
-    from gravel.stages.kernels_ahead import Kernel
+    from gravel.stages.kernel_variants import Kernel
 
 
 class Started:

@@ -117,6 +117,7 @@ def extent_of(
         striped=attributes.get("scheme") == "striped",
         weighted="weights" in arrays or attributes.get("algorithm") == "sssp",
         direction=attributes.get("direction", "out"),
+        strong=attributes.get("algorithm") == "strong_components",
     )
 
 

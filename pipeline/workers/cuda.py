@@ -21,7 +21,7 @@ from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
 
 if TYPE_CHECKING:
-    from gravel.stages.kernels_ahead import Kernel
+    from gravel.stages.kernel_variants import Kernel
 
 
 def start_cuda(

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gravel.stages.kernels_ahead import Kernel
+    from gravel.stages.kernel_variants import Kernel
 
 
 MAX_COMPILERS = 16

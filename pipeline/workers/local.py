@@ -17,7 +17,7 @@ from gravel.pipeline.workers.run_key import run_security
 from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
 
 if TYPE_CHECKING:
-    from gravel.stages.kernels_ahead import Kernel
+    from gravel.stages.kernel_variants import Kernel
 
 MAX_WORKERS = 8
 """More workers than this start slowly and share few stages; kernels use all cores anyway."""

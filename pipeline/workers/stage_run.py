@@ -56,8 +56,10 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     """
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
 
+    from gravel.kernels.compile_time import COMPILE_TIME
     from gravel.pipeline.workers.peak import Peak
 
+    compiled_before = COMPILE_TIME.seconds
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
     hand_over = HandOver(submit, log.write, on_device=task.machine.backend == "cuda")
@@ -89,6 +91,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
         peak_device_bytes=peak.device_bytes,
         copied=tuple(hand_over.copied),
         spans=tuple(spans.taken),
+        compile_seconds=COMPILE_TIME.seconds - compiled_before,
         host=socket.gethostname(),
         process=os.getpid(),
     )

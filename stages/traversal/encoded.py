@@ -41,13 +41,13 @@ def searched_encoded(parameters: TraverseParameters, placement: str, codec: str 
 def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
     """Say why a compressed graph is decoded before the search; nothing where it is searched as it is.
 
-    Strategies that read columns alone decode them first, as shortest paths do. Rows of codec `csr` are
-    columns.
+    Strategies that read columns alone decode them first, as shortest paths and strongly connected components
+    do. Rows of codec `csr` are columns.
     """
     if codec == "csr":
         return COLUMNS
-    if parameters.algorithm == "sssp":
-        return f"{DECODED}: sssp reads columns"
+    if parameters.algorithm in ("sssp", "strong_components"):
+        return f"{DECODED}: {parameters.algorithm} reads columns"
     if parameters.strategy == "auto" or placement == STREAMED:
         return ""
     if parameters.strategy in strategies_for(parameters.algorithm, ENCODED):

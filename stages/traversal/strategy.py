@@ -58,7 +58,7 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
             yield Refusal("algorithm", *refusal)
         return
     if parameters.algorithm == "strong_components":
-        refusal = without_columns(kind)
+        refusal = without_whole_rows(kind)
         if refusal is not None:
             yield Refusal("algorithm", *refusal)
             return
@@ -109,16 +109,16 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    return None if kind == "CompressedGraph" else _kept_by_none(kind, "weights, which algorithm sssp needs")
+    return _kept_by_none(kind, "weights, which algorithm sssp needs")
 
 
-def without_columns(kind: str) -> tuple[str, str] | None:
+def without_whole_rows(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no whole rows, and what to do; None where it has them."""
-    return _kept_by_none(kind, "whole rows as columns, which algorithm strong_components needs")
+    return _kept_by_none(kind, "whole rows, which algorithm strong_components needs")
 
 
 def _kept_by_none(kind: str, what: str) -> tuple[str, str] | None:
-    stages = {"CompressedGraph": "compress", "Partition": "partition", "DistributedGraph": "distribute"}
+    stages = {"Partition": "partition", "DistributedGraph": "distribute"}
     if kind not in stages:
         return None
     return f"{stages[kind]} keeps no {what}", "traverse the graph that symmetrize or reorder made"

@@ -14,7 +14,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.symmetrize import device_bytes as building_bytes
 from gravel.stages.traversal.placing import width_of
-from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, without_columns
+from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, without_whole_rows
 
 if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
@@ -27,6 +27,9 @@ ALGORITHM = "strong_components"
 COMPILED = 84 << 20
 """As of weak components: what Numba takes to compile a search, and to be there at all (49 MiB where it comes
 compiled from the disk)."""
+
+COMPILED_DECODING = 88 << 20
+"""The same with the decoder of a layout, as of weak components."""
 
 TARJAN_BYTES, FORWARD_BACKWARD_BYTES = 33, 25
 """Per vertex of `gravel.kernels.strong_components.cpu`, beside three vertex numbers and the label."""
@@ -68,21 +71,27 @@ def estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = width_of(n)
-    outputs = (
-        Extent(kind="Traversal", vertices=n, arcs=m, bytes=width * n, searches=0, directed=graph.directed),
-        Extent(kind="Measurement", bytes=0),
+    labels = Extent(
+        kind="Traversal", vertices=n, arcs=m, bytes=width * n, directed=graph.directed, strong=True
     )
-    refusal = "; ".join(without_columns(graph.kind) or ())
+    outputs = labels, Extent(kind="Measurement", bytes=0)
+    split = graph.normal_arcs is not None
+    refusal = "; ".join(without_whole_rows("Partition" if split else graph.kind) or ())
     rows = 8 * n + width * m
-    back = (2 * width + 8) * n if graph.kind == "Ordering" else 0
+    # Of encoded rows the bytes are there until they are decoded, before anything else is, and once more where
+    # zeros are appended to them.
+    encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
+    compiled = COMPILED_DECODING if encoded else COMPILED
+    back = (2 * width + 8) * n if graph.kind in ("Ordering", "CompressedGraph") else 0
     if backend_of_search(parameters, machine) == "cuda":
         making = rows + building_bytes(n, m, m, width) + 16 * m if graph.directed else 0
-        on_device = rows + max(making, rows + device_bytes(n, m, width))
-        return Need(COMPILED + rows + width * n + back, on_device, outputs, refusal=refusal)
+        on_device = rows + max(2 * encoded, making, rows + device_bytes(n, m, width))
+        host = max(rows, encoded + 8 * n) + width * n + back
+        return Need(compiled + host, on_device, outputs, refusal=refusal)
     if parameters.strategy in ("auto", "tarjan"):
-        host = rows + (TARJAN_BYTES + 4 * width) * n
+        working = (TARJAN_BYTES + 4 * width) * n
     else:
         # The ends of arcs are there until the rows of predecessors are.
         making = rows + width * m if graph.directed else 0
-        host = rows + max(making, rows + (FORWARD_BACKWARD_BYTES + 4 * width) * n)
-    return Need(COMPILED + host + back, 0, outputs, refusal=refusal)
+        working = max(making, rows + (FORWARD_BACKWARD_BYTES + 4 * width) * n)
+    return Need(compiled + rows + max(2 * encoded, working) + back, 0, outputs, refusal=refusal)

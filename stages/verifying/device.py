@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
 from gravel.kernels.placement.device_copies import where_it_is
+from gravel.stages.traversal.names import OF_ALL_VERTICES
 from gravel.stages.verifying.checks import verified_components, verified_searches
 from gravel.stages.verifying.need import Checked, too_large
 
@@ -49,11 +50,12 @@ def verify_on_device(context: Context, graph: Graph, traversal: Traversal) -> Ve
 def checked_of(graph: Graph, traversal: Traversal) -> Checked:
     """Say how large what is to be checked is."""
     n = graph.vertex_count
-    searches = 0 if traversal.algorithm == "components" else len(_sources(traversal))
+    searches = 0 if traversal.algorithm in OF_ALL_VERTICES else len(_sources(traversal))
     labels = (traversal.component,) if not searches else (traversal.distance, traversal.predecessor)
     each = sum(array.dtype.itemsize for array in labels if array is not None)
     weighted = traversal.algorithm == "sssp"
-    return Checked(n, graph.arc_count, searches, each, graph.symmetric, weighted)
+    strong = traversal.algorithm == "strong_components"
+    return Checked(n, graph.arc_count, searches, each, graph.symmetric, weighted, strong)
 
 
 def _sources(traversal: Traversal) -> list[int]:
@@ -67,11 +69,13 @@ def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
         plan_components,
         plan_paths,
         plan_searches,
+        plan_strong_components,
     )
 
     size = graph_size(where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
-    if traversal.component is not None and traversal.algorithm == "components":
-        return plan_components(size, traversal.component.dtype.itemsize, room)
+    if traversal.component is not None and traversal.algorithm in OF_ALL_VERTICES:
+        plan = plan_components if traversal.algorithm == "components" else plan_strong_components
+        return plan(size, traversal.component.dtype.itemsize, room)
     labels = label_size(len(_sources(traversal)), traversal.distance, traversal.predecessor)
     if traversal.algorithm == "sssp":
         return plan_paths(size, labels, room)
@@ -84,6 +88,12 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
 
     arrays: tuple[Any, Any] = (where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
     options: dict[str, Any] = {"threads": context.machine.threads, "room": batch.device_bytes, "batch": batch}
+    if traversal.algorithm == "strong_components":
+        from gravel.kernels.verify.cuda.strong_components import check_strong_components
+
+        context.log("verifying strongly connected components on the GPU")
+        checked = check_strong_components(*arrays, traversal.component, **options)
+        return verified_components(checked, ON, algorithm=traversal.algorithm)
     parts = "" if batch.arcs is None else f", {batch.arcs:,} arcs of the graph at a time"
     if traversal.algorithm == "components":
         context.log(f"verifying components on the GPU{parts}")

@@ -26,6 +26,8 @@ def verify_on_host(context: Context, graph: Graph, traversal: Traversal) -> Veri
     set_threads(context.machine.threads)
     if traversal.algorithm == "components":
         return _verify_components(graph, traversal)
+    if traversal.algorithm == "strong_components":
+        return _verify_strong_components(graph, traversal)
     if traversal.algorithm == "sssp":
         return verified_searches(context, traversal, checked_paths(graph, traversal), ON)
     return verified_searches(context, traversal, _checked_searches(graph, traversal), ON)
@@ -55,12 +57,10 @@ def _checked_searches(graph: Graph, traversal: Traversal) -> Iterator[list[Check
         )
 
 
-def verify_strong_components(context: Context, graph: Graph, traversal: Traversal) -> Verification:
-    """Check strongly connected components, on one thread; raises `VerificationFailed`."""
+def _verify_strong_components(graph: Graph, traversal: Traversal) -> Verification:
+    """Check strongly connected components, on one thread."""
     from gravel.kernels.verify.strong_components import check_strong_components
 
-    if context.machine.backend == "cuda":
-        context.log("verifying on the CPU, which alone checks strongly connected components")
     rows = on_host(graph.row_offsets), on_host(graph.column_indices)
     checks = check_strong_components(*rows, on_host(traversal.component))
     return verified_components(checks, ON, algorithm=traversal.algorithm)

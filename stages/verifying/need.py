@@ -16,6 +16,7 @@ from gravel.kernels.verify.cuda.memory import (
     plan_components,
     plan_paths,
     plan_searches,
+    plan_strong_components,
 )
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.turning import turned_extent, with_turning
@@ -44,7 +45,7 @@ class Checked:
     """What is to be checked: a graph, and labels of `label_bytes` for each vertex of each search.
 
     `searches` is 0 for components. `symmetric` says that every arc has its reverse, `weighted` that the
-    searches are of shortest paths.
+    searches are of shortest paths, `strong` that the components are strongly connected ones.
     """
 
     vertices: int
@@ -53,6 +54,7 @@ class Checked:
     label_bytes: int
     symmetric: bool
     weighted: bool = False
+    strong: bool = False
 
     @property
     def width(self) -> int:
@@ -71,13 +73,16 @@ class Checked:
             return COMPILED + (8 + predecessor + PATH_BYTES) * n + (self.width + 4) * self.arcs
         search = n * (4 + predecessor + 4 + 2)
         components = n * (4 * self.width + 2)
+        if self.strong:
+            components += (STRONG_BYTES_PER_ARC + 2 * self.width) * self.arcs + STRONG_BYTES * n
         return COMPILED + 8 * n + self.width * self.arcs + (search if self.searches else components)
 
     def planned(self, room: int) -> Batch | None:
         """Choose what is on a device at once within `room` bytes; None where it does not fit."""
         graph = GraphSize(self.vertices, self.arcs, self.width)
         if not self.searches:
-            return plan_components(graph, max(4, self.label_bytes), room)
+            plan = plan_strong_components if self.strong else plan_components
+            return plan(graph, max(4, self.label_bytes), room)
         # Labels of 4 bytes may be either; predecessors take more.
         predecessor = 0 if self.label_bytes < 4 else 4 if self.vertices < 1 << 31 else 8
         labels = LabelSize(self.searches, max(0, self.label_bytes - predecessor), predecessor)
@@ -105,12 +110,6 @@ def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machin
 
         return verifying(graph, traversal, outputs)
     checked = _checked(graph, traversal)
-    if graph.directed and not checked.searches:
-        # They may be strongly connected components, which the CPU checks alone.
-        strong = (STRONG_BYTES_PER_ARC + 2 * checked.width) * graph.arcs + STRONG_BYTES * graph.vertices
-        on_gpu = machine.backend == "cuda" and parameters.on != "cpu"
-        batch = checked.planned(machine.device_memory) if on_gpu else None
-        return Need(checked.host_bytes + strong, 0 if batch is None else batch.device_bytes, outputs)
     if machine.backend != "cuda":
         return Need(checked.host_bytes, 0, outputs)
     if parameters.on == "cpu":
@@ -141,4 +140,4 @@ def _checked(graph: Extent, traversal: Extent) -> Checked:
     each = traversal.bytes // max(1, n * max(1, searches)) if traversal.bytes else 0
     usual = 8 if searches else 4
     symmetric, weighted = not graph.directed, traversal.weighted
-    return Checked(n, graph.arcs, searches, each or usual, symmetric=symmetric, weighted=weighted)
+    return Checked(n, graph.arcs, searches, each or usual, symmetric, weighted, traversal.strong)

@@ -19,8 +19,7 @@ import numpy
 from gravel.kernels import csr
 from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
-from gravel.kernels.generate.grid import grid
-from gravel.kernels.generate.irregular_grid import irregular_grid
+from gravel.kernels.generate import generate
 from tests.benchmarks.gpu import read
 
 
@@ -37,7 +36,7 @@ def main() -> None:
     print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
     side = chosen.side
     graphs = {
-        "regular": (*grid((side, side)), side * side),
+        "regular": (*generate("grid", dims=(side, side)), side * side),
         "irregular": _irregular(side),
         **{name: read(name) for name in chosen.files},
     }
@@ -63,7 +62,7 @@ def main() -> None:
 
 
 def _irregular(side: int) -> tuple[Any, Any, int]:
-    source, target = irregular_grid((side, side), 0.001, 512, 1)
+    source, target = generate("irregular_grid", dims=(side, side), share=0.001, degree=512, seed=1)
     return source, target, int(max(source.max(), target.max())) + 1
 
 

@@ -29,7 +29,7 @@ from gravel.kernels.bfs import prepare
 from gravel.kernels.components import prepare_rows
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate import generate
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.layouts.varint.cuda import VarintCodec
 from gravel.stages.ingest import read_edges
@@ -48,7 +48,7 @@ def edges_of(name: str) -> tuple[Any, Any, int]:
     """Source, target and number of vertices of a named graph."""
     if name.startswith("kron"):
         scale = int(name.removeprefix("kron"))
-        source, target = rmat(scale, 16, 1, backend="cuda")
+        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
         return source, target, 1 << scale
     if name == "uniform":
         cupy.random.seed(1)

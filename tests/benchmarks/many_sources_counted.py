@@ -5,8 +5,9 @@
 This is a model of the GPU's kernels: a level pulls while its frontier has more than a sixteenth of all arcs,
 a row ends when no wanted bit is lacking, and rows of neighbours that are not on the frontier are not read. It
 counts the sectors of whole rows, those with a word in which a bit is wanted, which `load_wanted` reads, and
-those of them in which the neighbour has a bit ("met"), which nothing reads alone yet. Batches are spread
-evenly over all vertices in a random order, and in step.
+those of them in which the neighbour has a bit ("met"). Nothing reads the latter alone: a kernel with a byte a
+vertex for it, and with words looked for by neighbour, took 17.8 ms and not 14.7 (Kronecker 22, 1,024 sources,
+H100). Batches are spread evenly over all vertices in a random order, and in step.
 """
 
 from __future__ import annotations

@@ -51,12 +51,12 @@ def copy_rate() -> float:
 def graph_of(scale: int) -> Any:
     """Make a graph on the device, and bring it to the host as a worker does."""
     from gravel.kernels import csr
-    from gravel.kernels.generate.rmat import rmat
+    from gravel.kernels.generate import generate
     from gravel.kernels.placement.device_copies import COPIES, to_host
     from gravel.stages.artifacts import Graph
 
     COPIES.budget = 16 << 30
-    rows = csr.build(*rmat(scale, 16, 1, backend="cuda"), 1 << scale)
+    rows = csr.build(*generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda"), 1 << scale)
     return Graph(
         row_offsets=to_host(rows.row_offsets),
         column_indices=to_host(rows.column_indices),

@@ -20,7 +20,7 @@ import numpy
 from gravel.kernels import csr
 from gravel.kernels.components import components
 from gravel.kernels.cuda.wake import wake, wake_all
-from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate import generate
 from gravel.kernels.partition import partition, suggest_threshold
 from gravel.kernels.partition.cuda.components import CudaComponents
 from gravel.kernels.partition.cuda.components_launch import EXCHANGING, JOINING
@@ -50,7 +50,11 @@ def main() -> None:
     parser.add_argument("--lattice", action="store_true")
     given = parser.parse_args()
     for scale in given.scales:
-        source, target = lattice(scale) if given.lattice else rmat(scale, 16, 1, backend="cuda")
+        source, target = (
+            lattice(scale)
+            if given.lattice
+            else generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
+        )
         graph = csr.build(source, target, int(max(source.max(), target.max())) + 1)
         del source, target
         name = f"{'lattice' if given.lattice else 'kron'}{scale}"

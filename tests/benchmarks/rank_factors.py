@@ -19,7 +19,7 @@ from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate import generate
 from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.partition.cuda.search import CudaPartitionSearch
 from gravel.kernels.partition.options import OPTIMIZED
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--degree-order", action="store_true", help="number vertices by degree first")
     chosen = parser.parse_args()
     for scale in chosen.scales:
-        source, target = rmat(scale, 16, 1, backend="cuda")
+        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
         graph = csr.build(source, target, 1 << scale)
         del source, target
         row_offsets, column_indices = graph.row_offsets, graph.column_indices

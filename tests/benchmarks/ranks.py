@@ -68,11 +68,11 @@ class Bench:
 
         from gravel.kernels import csr, order
         from gravel.kernels.bfs import prepare as prepare_single
-        from gravel.kernels.generate.rmat import rmat
+        from gravel.kernels.generate import generate
 
         self.scale, self.output = scale, output
         say(f"kron{scale}: making edges")
-        source, target = rmat(scale, 16, 1, backend="cuda")
+        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
         cupy.cuda.Device().synchronize()
         say("sorting arcs")
         graph = csr.build(source, target, 1 << scale)

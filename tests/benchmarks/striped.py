@@ -24,7 +24,7 @@ from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake_all
-from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate import generate
 from gravel.kernels.partition import PartitionedGraph
 from gravel.kernels.striped import StripedOptions, stripe
 from gravel.kernels.striped.cuda import CudaStripedSearch
@@ -52,7 +52,7 @@ class Bench:
 
     def __init__(self, scale: int, sources: int) -> None:
         self.name = f"kron{scale}"
-        source, target = rmat(scale, 16, 1, backend="cuda")
+        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
         graph = csr.build(source, target, 1 << scale)
         del source, target
         self.offsets, self.columns = graph.row_offsets.get(), graph.column_indices.get()

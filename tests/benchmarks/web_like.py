@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.csr import build
-from gravel.kernels.generate.rmat import rmat
+from gravel.kernels.generate import generate
 
 SHARE = 4  # one vertex more in chains for so many of the core
 CHAIN = 256  # vertices of a chain, as deep as pages hang below a site
@@ -28,7 +28,10 @@ def web_like(scale: int, factor: int) -> Any:
     """
     core = 1 << scale
     chosen = numpy.random.default_rng(SEED)
-    tails, heads = (ends.astype(numpy.int64) for ends in rmat(scale, factor, 1, backend="cpu"))
+    tails, heads = (
+        ends.astype(numpy.int64)
+        for ends in generate("rmat", scale=scale, edge_factor=factor, seed=1, backend="cpu")
+    )
     count = max(1, core // SHARE // CHAIN)
     chains = core + numpy.arange(count * CHAIN).reshape(count, CHAIN)
     links = numpy.column_stack([chosen.integers(0, core, count), chains])

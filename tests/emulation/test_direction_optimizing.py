@@ -10,7 +10,7 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.deferred_rows import DeferredRows, find_deferred_rows
 from gravel.kernels.bfs.cuda.direction_optimizing import prepare
 from gravel.kernels.csr import build
-from gravel.kernels.generate.rmat import rmat as kronecker
+from gravel.kernels.generate import generate
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
 from gravel.stages.ingest import read_edges
@@ -112,7 +112,7 @@ def in_order(csr, order):
 
 @pytest.mark.parametrize("order", ["natural", "degree", "random"])
 def test_no_row_of_a_kronecker_graph_is_far(order) -> None:
-    source, target = kronecker(16, 16, 1, backend="cpu")
+    source, target = generate("rmat", scale=16, edge_factor=16, seed=1, backend="cpu")
     csr = in_order(build(source, target, 1 << 16)[:2], order)
     assert deferred_rows_of(csr) == DeferredRows(2306, 17, 0)
 

@@ -33,6 +33,7 @@ def found_there(rows, sources, **asked):
 def test_a_bit_for_each_source(batch, piece, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
+    monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
     for seed in range(4):
         rows = random_rows(seed)
         n = len(rows[0]) - 1
@@ -58,6 +59,7 @@ def test_several_words_of_a_lane(batch):
 @pytest.mark.parametrize("share", [0, 1 << 60], ids=["push", "pull"])
 def test_the_farthest_source_of_a_vertex_may_be_in_any_batch(share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
+    monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
     rows = random_rows(99, vertices=300)
     sources = numpy.random.default_rng(1).integers(0, 300, 500)
     found = found_there(rows, sources, symmetric=True, independent=False, batch=64, vertices=True)
@@ -76,7 +78,9 @@ def test_alternating_directions_leave_nothing_behind(monkeypatch):
             Alternating.calls += 1
             return (1 << 60) if Alternating.calls % 2 else 0
 
-    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", Alternating())
+    alternating = Alternating()
+    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", alternating)
+    monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", alternating)
     for seed in range(6):
         rows = random_rows(seed, vertices=300)
         sources = numpy.random.default_rng(seed).integers(0, 300, 200)
@@ -151,4 +155,21 @@ def test_rows_that_a_lane_reads_alone_or_with_its_warp(arcs):
     offsets = numpy.concatenate([[0], arcs + numpy.arange(arcs + 1)]).astype(numpy.int64)
     sources = numpy.array([0, 1, arcs])
     found = found_there((offsets, columns), sources, symmetric=True, independent=True, vertices=True)
+    check(found, (offsets, columns), sources, vertices=True)
+
+
+@pytest.mark.parametrize("share", [0, 1 << 60], ids=["push", "pull"])
+@pytest.mark.parametrize("piece", [256, 1 << 20])
+def test_a_lane_counts_more_rows_than_its_counters_hold(piece, share, monkeypatch):
+    monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
+    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
+    monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
+    monkeypatch.setattr(bit_parallel_cuda, "FEW_BLOCKS", 1)
+    leaves = 9000
+    columns = numpy.concatenate([numpy.arange(1, leaves + 1), numpy.zeros(leaves, int)]).astype(numpy.uint32)
+    offsets = numpy.concatenate([[0], leaves + numpy.arange(leaves + 1)]).astype(numpy.int64)
+    sources = numpy.concatenate([numpy.arange(40), numpy.arange(leaves - 20, leaves + 1)])
+    found = found_there(
+        (offsets, columns), sources, symmetric=True, independent=False, batch=64, vertices=True
+    )
     check(found, (offsets, columns), sources, vertices=True)

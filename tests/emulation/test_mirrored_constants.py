@@ -182,6 +182,13 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         (name.upper(), "verify.cuda.components", f"RULES.index('{name}')")
         for name in ("ranges", "smallest", "edges_agree", "connected", "not_merged", "whole")
     ],
+    "kernels/verify/cuda/strong_components.cu": [
+        ("LONG", "verify.cuda.memory", "LONG"),
+        *(
+            (name.upper(), "verify.strong_components", f"list(RULES).index('{name}')")
+            for name in ("ranges", "smallest", "from_label", "to_label", "acyclic")
+        ),
+    ],
     "kernels/verify/cuda/rows.cu": [
         ("LONG", "verify.cuda.memory", "LONG"),
         ("CHUNK", "verify.cuda.memory", "CHUNK"),

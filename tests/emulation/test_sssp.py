@@ -102,6 +102,28 @@ def test_both_kinds_of_steps_are_taken() -> None:
         prepare(*placed, few_arcs=-1)
 
 
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+@pytest.mark.parametrize("width", [1.0, 8.0, 1e6])
+def test_blocks_work_alone_on_shares_of_one_bucket(dtype: Any, width: float) -> None:
+    """A lattice with shortcuts: blocks come to the same vertices by different ways, and none is a hub."""
+    side, rng = 20, numpy.random.default_rng(5)
+    at = numpy.arange(side * side).reshape(side, side)
+    pairs = [
+        numpy.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], 1),
+        numpy.stack([at[:-1].ravel(), at[1:].ravel()], 1),
+    ]
+    pairs = numpy.concatenate([*pairs, rng.integers(0, side * side, (12, 2))])
+    weights = rng.integers(0, 9, len(pairs)).astype(dtype)
+    graph = weighted(
+        "lattice", side * side + 3, numpy.concatenate([pairs, pairs[:, ::-1]]), numpy.tile(weights, 2)
+    )
+    check(graph, sources=[0, side * side // 2], width=width)
+    placed = [strict_cupy.on_device(each) for each in graph.rows]
+    search = prepare(*placed, block=grid_kernels.THREADS, width=width, few_arcs=1 << 20)
+    search.run(0)
+    assert search.rounds_of_the_grid == 0
+
+
 def test_weights_that_cannot_be_name_their_arc() -> None:
     graph = weighted("", 6, [(0, 1), (3, 5), (4, 4)], numpy.array([1, -2, 2], numpy.int32))
     with pytest.raises(ValueError, match=r"the arc \(3, 5\) has the weight -2; "):

@@ -11,8 +11,10 @@ import numpy
 import pytest
 
 import gravel
+from gravel import measured_rows
 from gravel.arranging import plain_rows
 from gravel.conversion import columns as conversion
+from gravel.kernels.distances.sizes import device_bytes
 from tests.gravel.samples import Ends
 
 FAR = 1_000_003
@@ -207,6 +209,32 @@ def _placed(where: Any, **limits: Any) -> Callable[[Case], None]:
     return check
 
 
+def _measured_over_the_link(case: Case) -> None:
+    for graph in (case.graph(), case.graph().reorder("degree"), case.graph().compress("varint")):
+        stored: Any = graph._stored
+        n, m = stored.vertex_count, stored.arc_count
+        rows = 8 * (n + 1) + 4 * m
+        batch = device_bytes(n, m, 4, measured_rows.FEWEST)
+        encoded = 8 * (n + 1) + len(stored.stream) if hasattr(stored, "stream") else 0
+        small = graph.place("auto", device_memory=rows + max(encoded, batch) - 1)
+        large = graph.place("auto", device_memory=rows + max(encoded, batch))
+        for placed, left in ((small, rows - 4 * m), (large, rows), (graph.place("pinned"), rows - 4 * m)):
+            *_, memory = measured_rows.plain_rows(placed, "closeness", over_link=True)
+            assert placed._machine.device_memory - memory == left
+        for placed in (small, graph.place("pinned")):
+            for measure in ("closeness", "harmonic", "eccentricity", "neighbourhood"):
+                asked = {"hops": 2} if measure == "neighbourhood" else {}
+                found, expected = (getattr(each, measure)(**asked).values for each in (placed, case.cpu))
+                numpy.testing.assert_allclose(found, expected, rtol=1e-12)
+            assert placed.diameter() == case.cpu.diameter()
+        with pytest.raises(ValueError, match="reads rows in GPU memory or on the CPU, and these are pinned"):
+            graph.place("pinned").betweenness(4)
+        with pytest.raises(
+            ValueError, match=r"and these are split; place the graph with place\('pinned'\), place"
+        ):
+            graph.place("split").closeness()
+
+
 def _compressed(layout: str) -> Callable[[Case], None]:
     def check(case: Case) -> None:
         for graph in (case.graph(), case.graph().reorder("degree")):
@@ -272,6 +300,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "results": _results,
     "directed": _directed,
     "directed measures": _directed_measures,
+    "measured over the link": _measured_over_the_link,
     "searches that follow": _searches_that_follow,
     "saved": _saved,
     **{f"reordered {method}": _reordered(method) for method in ORDERS},

@@ -202,3 +202,12 @@ def test_memory_that_is_too_small_is_refused_with_numbers(monkeypatch):
     monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
     with pytest.raises(gravel.NotEnoughMemory, match=r"64 searches at once take [\d,]+ bytes .* 1,000 may"):
         graph.closeness()
+
+
+def test_rows_that_do_not_fit_when_decoded_are_refused(monkeypatch):
+    packed = gravel.graph([(1, 2), (2, 3)], backend="cpu").compress("varint")
+    monkeypatch.setattr("gravel.memory.free_host_bytes", lambda *_: (40, "what is free"))
+    with pytest.raises(
+        gravel.NotEnoughMemory, match=r"closeness of decoded rows needs 48 B .*there are 40 B"
+    ):
+        packed.closeness()

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.csr import build
-from gravel.kernels.generate.grid import grid
-from gravel.kernels.generate.mesh import mesh
-from gravel.kernels.generate.rmat import rmat
-from gravel.kernels.generate.uniform import uniform
+from gravel.kernels.generate import generate
 
 SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 14}
 """As in workflows/merrill_culling.yaml."""
@@ -30,18 +27,21 @@ def edges(name: str, size: int) -> tuple[Any, Any, int]:
     """Make a graph of about 2^size vertices: source, target and how many vertices."""
     side, cube = round(2 ** (size / 2)), round(2 ** (size / 3))
     if name == "grid7":
-        return (*grid((cube, cube, cube)), cube**3)
+        return (*generate("grid", dims=(cube, cube, cube)), cube**3)
     if name == "grid5":
-        return (*grid((side, side)), side * side)
+        return (*generate("grid", dims=(side, side)), side * side)
     if name == "mesh":
-        return (*mesh((side, side), 1), side * side)
+        return (*generate("mesh", dims=(side, side), seed=1), side * side)
     if name == "road":
         # A long mesh, as in the workflow: of as many levels as a road has.
         long, width = 8 * side, max(2, side // 8)
-        return (*mesh((long, width), 2), long * width)
+        return (*generate("mesh", dims=(long, width), seed=2), long * width)
     if name == "uniform":
-        return (*uniform(1 << size, 16 << size, 1), 1 << size)
-    return (*rmat(size, 16, 1, a=0.45, b=0.15, c=0.15, backend="cpu"), 1 << size)
+        return (*generate("uniform", vertices=1 << size, edges=16 << size, seed=1), 1 << size)
+    return (
+        *generate("rmat", scale=size, edge_factor=16, seed=1, a=0.45, b=0.15, c=0.15, backend="cpu"),
+        1 << size,
+    )
 
 
 NAMES = ("grid7", "grid5", "mesh", "road", "uniform", "rmat")

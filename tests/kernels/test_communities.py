@@ -8,7 +8,6 @@ import pytest
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
-from gravel.kernels.generate.communities import communities
 from gravel.kernels.generate.communities_tables import BINS_PER_OCTAVE, _bins
 from gravel.kernels.generate.counter import MASK
 from gravel.kernels.order import apply, permutation, statistics
@@ -20,7 +19,7 @@ VERTICES, EDGES = 5 * (1 << 16) // 2 + 77, 2_000_000
 
 def made(**parameters):
     given = {"vertices": VERTICES, "edges": EDGES, "seed": 3, "sizes": SIZES, "mixing": MIXING}
-    return communities(**{**given, **parameters})
+    return generate("communities", **{**given, **parameters})
 
 
 @pytest.fixture(scope="module")

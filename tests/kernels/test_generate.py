@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from gravel.kernels.generate import GENERATORS, generate, size
 from gravel.kernels.generate.counter import draw, mix_integer
 from gravel.kernels.generate.draws import mix
-from gravel.kernels.generate.rmat import edge_constants, rmat
+from gravel.kernels.generate.rmat import edge_constants
 from gravel.kernels.generate.rmat_cpu import relabelled
-from gravel.kernels.generate.uniform import uniform
 from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.threads import set_threads, thread_count
 
@@ -70,11 +69,11 @@ def test_a_head_and_a_tail_are_the_whole(name):
 
 
 def test_parts_are_the_same_on_any_number_of_threads():
-    whole = rmat(14, 20, 1)
+    whole = generate("rmat", scale=14, edge_factor=20, seed=1)
     threads = thread_count()
     try:
         set_threads(1)
-        alone = rmat(14, 20, 1)
+        alone = generate("rmat", scale=14, edge_factor=20, seed=1)
     finally:
         set_threads(threads)
     assert all(numpy.array_equal(one, other) for one, other in zip(whole, alone, strict=True))
@@ -170,8 +169,8 @@ def test_labels_are_spread():
 
 
 def test_scrambling_only_relabels():
-    plain = rmat(8, 16, 5, scramble=False)
-    scrambled = rmat(8, 16, 5)
+    plain = generate("rmat", scale=8, edge_factor=16, seed=5, scramble=False)
+    scrambled = generate("rmat", scale=8, edge_factor=16, seed=5)
     constants = edge_constants(8, 5, 0.57, 0.19, 0.19, True)
     table = numpy.array([label(vertex, 8, constants) for vertex in range(256)])
     assert numpy.array_equal(table[plain[0]], scrambled[0])
@@ -180,12 +179,16 @@ def test_scrambling_only_relabels():
 
 
 def test_the_seed_and_the_chances_matter():
-    one = rmat(10, 8, 1)
-    assert not numpy.array_equal(one[0], rmat(10, 8, 2)[0])
-    flat = rmat(10, 8, 1, 0.25, 0.25, 0.25)
+    one = generate("rmat", scale=10, edge_factor=8, seed=1)
+    assert not numpy.array_equal(one[0], generate("rmat", scale=10, edge_factor=8, seed=2)[0])
+    flat = generate("rmat", scale=10, edge_factor=8, seed=1, a=0.25, b=0.25, c=0.25)
     assert numpy.bincount(flat[0], minlength=1024).max() < numpy.bincount(one[0], minlength=1024).max()
-    assert (rmat(6, 8, 1, 1.0, 0.0, 0.0, scramble=False)[0] == 0).all()
-    assert (rmat(6, 8, 1, 0.0, 0.0, 0.0, scramble=False)[1] == 63).all()
+    assert (
+        generate("rmat", scale=6, edge_factor=8, seed=1, a=1.0, b=0.0, c=0.0, scramble=False)[0] == 0
+    ).all()
+    assert (
+        generate("rmat", scale=6, edge_factor=8, seed=1, a=0.0, b=0.0, c=0.0, scramble=False)[1] == 63
+    ).all()
 
 
 def test_python_and_compiled_hashes_agree():
@@ -198,7 +201,7 @@ def test_rmat_edges_are_what_their_definition_says():
     """The kernel beside the rule, in Python integers."""
     scale, seed = 7, 11
     constants = [int(number) for number in edge_constants(scale, seed, 0.57, 0.19, 0.19, False)]
-    source, target = rmat(scale, 4, seed, scramble=False)
+    source, target = generate("rmat", scale=scale, edge_factor=4, seed=seed, scramble=False)
     for edge in range(0, 512, 37):
         row = column = 0
         for level in range(scale):
@@ -223,7 +226,7 @@ def graph500(scale, edge_factor, random):
 
 
 def test_degrees_are_as_skewed_as_graph500s():
-    ours = numpy.array(rmat(14, 16, 1)).astype(numpy.int64)
+    ours = numpy.array(generate("rmat", scale=14, edge_factor=16, seed=1)).astype(numpy.int64)
     theirs = graph500(14, 16, numpy.random.default_rng(1))
     degrees = [numpy.sort(numpy.bincount(ends.ravel(), minlength=1 << 14))[::-1] for ends in (ours, theirs)]
     for share in (1, 10, 100, 1000, 5000):
@@ -236,7 +239,7 @@ def test_degrees_are_as_skewed_as_graph500s():
 
 
 def test_uniform_is_uniform():
-    source, target = uniform(1000, 200_000, 4)
+    source, target = generate("uniform", vertices=1000, edges=200_000, seed=4)
     for ends in (source, target):
         counts = numpy.bincount(ends, minlength=1000)
         assert ((counts - 200) ** 2 / 200).sum() == pytest.approx(999, rel=0.2)
@@ -245,11 +248,11 @@ def test_uniform_is_uniform():
 
 
 def test_wide_vertices():
-    source, target = uniform(2**40, 1000, 4)
+    source, target = generate("uniform", vertices=2**40, edges=1000, seed=4)
     assert source.dtype == numpy.uint64
     assert 2**38 < int(source.max()) < 2**40
     assert abs(float(target.mean()) / 2**39 - 1) < 0.1
-    source, _ = rmat(33, 1, 4, first=2**32, count=100)
+    source, _ = generate("rmat", scale=33, edge_factor=1, seed=4, first=2**32, count=100)
     assert source.dtype == numpy.uint64
     assert 2**31 < int(source.max()) < 2**33
 
@@ -296,8 +299,8 @@ def test_cuda_makes_the_same_edges(scale, scramble):
 
     count = min(100_000, 16 << scale)
     options = {"first": (16 << scale) - count, "count": count, "scramble": scramble}
-    here = rmat(scale, 16, 5, **options)
-    there = rmat(scale, 16, 5, **options, backend="cuda")
+    here = generate("rmat", scale=scale, edge_factor=16, seed=5, **options)
+    there = generate("rmat", scale=scale, edge_factor=16, seed=5, **options, backend="cuda")
     for one, other in zip(here, there, strict=True):
         assert one.dtype == other.dtype
         assert numpy.array_equal(one, cupy.asnumpy(other))

@@ -47,10 +47,10 @@ def graph():
     import cupy
 
     from gravel.kernels import csr
-    from gravel.kernels.generate.rmat import rmat
+    from gravel.kernels.generate import generate
 
     n = 1 << SCALE
-    source, target = rmat(SCALE, EDGE_FACTOR, 1, backend="cuda")
+    source, target = generate("rmat", scale=SCALE, edge_factor=EDGE_FACTOR, seed=1, backend="cuda")
     columns = cupy.empty(2 * len(source), cupy.uint32)
     offsets = cupy.zeros(n + 1, cupy.int64)
     arcs = 0

@@ -6,7 +6,7 @@ import pytest
 
 from gravel.pipeline.core.fingerprint import ROOT, Sources
 
-ALGORITHMS = ("bfs", "components", "sssp")
+ALGORITHMS = ("bfs", "components", "strong_components", "sssp")
 CHECKED = tuple(f"{folder}{name}" for folder in ("gravel.kernels.", "kernels/") for name in ALGORITHMS)
 
 
@@ -28,7 +28,7 @@ def test_nothing_of_what_is_checked_is_reached(modules: tuple[str, ...]) -> None
     if "cuda" in modules[0]:
         # What they are made of is seen, kernels and headers too.
         kernels = {name for name in reached if name.startswith("kernels/verify/cuda/")}
-        names = ("vertices.cu", "rows.cu", "paths.cu", "components.cu")
+        names = ("vertices.cu", "rows.cu", "paths.cu", "components.cu", "strong_components.cu")
         names += ("counts.cuh", "long_rows.cuh", "integers.cuh", "rules.cuh")
         assert kernels == {f"kernels/verify/cuda/{name}" for name in names}
         assert "gravel.kernels.verify.cuda.blocks" in reached

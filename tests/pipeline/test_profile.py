@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.cli.profile_text import profile_text
+from gravel.pipeline.progress.events import Event, Reporter
 from gravel.pipeline.records.profile import WHAT, brought, chrome_trace, profiles
 from gravel.pipeline.records.whole_run import whole_run
 from gravel.pipeline.scheduler import residency
@@ -147,6 +148,23 @@ def test_the_way_to_a_worker_is_no_part_of_a_stage(
     monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", late)
     [stage] = execute(plan_of(sized("a", FILL)), RunOptions(tmp_path, cluster="inline")).record["stages"]
     assert (stage["started"] == began) == is_here
+
+
+def test_what_a_stage_compiled_is_in_its_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiling(*given: Any) -> StageOutcome:
+        outcome = run_stage(*given)
+        assert outcome.compile_seconds < outcome.seconds
+        return replace(outcome, compile_seconds=1.23456)
+
+    class Kept(Reporter):
+        def handle(self, event: Event) -> None:
+            events.append(event)
+
+    events: list[Event] = []
+    monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", compiling)
+    execute(plan_of(sized("a", FILL)), RunOptions(tmp_path, cluster="inline", reporter=Kept()))
+    [ended] = [event for event in events if event.kind == "stage_finished"]
+    assert ended.data["compile_seconds"] == 1.235
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from gravel.pipeline.core.counts import format_count
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.choosing import make_reporter
 from gravel.pipeline.progress.events import Event, JsonReporter
-from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter
+from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter, sentence
 from gravel.pipeline.progress.rates import Pace, describe_pace
 from gravel.pipeline.progress.terminal import TerminalReporter
 
@@ -71,6 +71,15 @@ def test_plain_lines_are_one_per_step() -> None:
         "failed in 9.00 s: 1 computed, 1 cached, 1 failed, 1 skipped",
         "report: /r.html",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.4, ""), (1.25, "; 1.25 s of it compiled kernels, which is done once")],
+)
+def test_a_step_that_compiled_for_long_says_so(seconds: float, told: str) -> None:
+    data = {"stage": "b", "seconds": 2.5, "bytes": 2048, "compile_seconds": seconds}
+    assert sentence(Event("stage_finished", data)) == f"b: done in 2.50 s, 2 KiB{told}"
 
 
 def test_json_events_are_one_object_per_line() -> None:

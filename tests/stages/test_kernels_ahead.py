@@ -77,6 +77,28 @@ def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, A
             assert value in declared_variants(text)[name]
 
 
+@pytest.mark.parametrize("output", ["both", "distance"])
+@pytest.mark.parametrize(
+    ("behind", "file"),
+    [
+        ([("partition", {})], "kernels/partition/ranks.cu"),
+        ([("partition", {"scheme": "striped"})], "kernels/striped/stripes.cu"),
+        ([("compress", {"codec": "blocks"}), ("partition", {})], "kernels/partition/ranks_encoded.cu"),
+    ],
+)
+def test_ranks_have_kernels_of_their_own(
+    behind: list[tuple[str, dict[str, Any]]], file: str, output: str
+) -> None:
+    stages = all_stages()
+    made_by = [(stage, stages[stage].parameters(**asked)) for stage, asked in behind]
+    asked = stages["traverse"].parameters(output=output, sources=[1])
+    kernels = [each for each in kernels_ahead("traverse", asked, made_by) if each[0].endswith(".cu")]
+    assert kernels[0][0] == file
+    for path, macros in kernels:
+        declared = declared_variants(read_source(path))
+        assert all(macros[name] in declared[name] for name in {**declared, **macros})
+
+
 class Module:
     """A module that takes a while to compile."""
 
@@ -135,7 +157,26 @@ stages:
   near: {stage: traverse, input: elias_fano, output: distance, sources: {random: 2}}
   both: {stage: traverse, input: blocks, sources: {random: 2}}
   again: {stage: verify, graph: graph, traversal: both}
+  down: {stage: traverse, input: blocks, strategy: top_down, sources: {random: 2}}
+  many: {stage: traverse, input: ordered, strategy: multi_source, sources: {random: 40}}
+  many_packed: {stage: traverse, input: blocks, strategy: multi_source, output: distance}
+  hops: {stage: traverse, input: graph, strategy: persistent, sources: {random: 2}}
+  hops_packed: {stage: traverse, input: packed, strategy: persistent, output: distance, sources: {random: 2}}
 """
+
+MEASURES = """\
+workflow: measures
+stages:
+  edges: {stage: ingest, source: {rmat: {scale: 11, edge_factor: 4, seed: 1}}}
+  graph: {stage: symmetrize, input: edges}
+  close: {stage: centrality, input: graph, measure: closeness}
+  few: {stage: centrality, input: graph, measure: harmonic, vertices: {random: 40}}
+  far: {stage: centrality, input: graph, measure: eccentricity}
+  between: {stage: centrality, input: graph, measure: betweenness, sources: {random: 100}}
+  edges_between: {stage: centrality, input: graph, measure: edge_betweenness, sources: {random: 20}}
+"""
+
+WRITTEN = {"kinds": KINDS, "measures": MEASURES}
 
 
 def test_several_are_compiled_at_once_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,15 +220,15 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-@pytest.mark.parametrize("workflow", ["quickstart", "orderings", "kinds"])
+@pytest.mark.parametrize("workflow", ["quickstart", "orderings", *WRITTEN])
 def test_what_stages_load_was_compiled_ahead(
     workflow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = WORKFLOWS / f"{workflow}.yaml"
     settings = {"scale": "8"}
-    if workflow == "kinds":
-        file, settings = tmp_path / "kinds.yaml", {}
-        file.write_text(KINDS)
+    if workflow in WRITTEN:
+        file, settings = tmp_path / f"{workflow}.yaml", {}
+        file.write_text(WRITTEN[workflow])
     given = [f"{name}={value}" for name, value in settings.items()]
     command = ["-m", "tests.emulation.workflow_case", str(file), *given]
     done = forked.run(command, cwd=WORKFLOWS.parent, env=os.environ)

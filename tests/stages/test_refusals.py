@@ -30,7 +30,6 @@ stages:
   edges: {{stage: ingest, source: {{grid: {{dimensions: [5, 4]}}}}}}
   graph: {{stage: symmetrize, input: edges}}
   split: {{stage: partition, input: graph, ranks: 2}}
-  packed: {{stage: compress, input: graph}}
   found:
     stage: traverse
     input: {kind}
@@ -63,7 +62,7 @@ def refused(folder: Path, kind: str, parameters: str) -> str:
         load_workflow(path)
     (problem,) = caught.value.problems
     assert problem.location is not None
-    assert (Path(problem.location.file).name, problem.location.line) == ("w.yaml", 9)
+    assert (Path(problem.location.file).name, problem.location.line) == ("w.yaml", 8)
     return problem.message
 
 
@@ -79,8 +78,7 @@ def refused(folder: Path, kind: str, parameters: str) -> str:
         ("graph", "output: checks", "ask for another output"),
         ("split", "sources_over: workers", "leave sources_over out, or traverse the graph before"),
         ("split", "algorithm: sssp", "traverse the graph that symmetrize or reorder made"),
-        ("split", "algorithm: strong_components", "partition keeps no whole rows as columns, which "),
-        ("packed", "algorithm: strong_components", "traverse the graph that symmetrize or reorder made"),
+        ("split", "algorithm: strong_components", "partition keeps no whole rows, which "),
     ],
 )
 def test_a_kind_of_graph_that_does_not_fit_names_file_and_line(

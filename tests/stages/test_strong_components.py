@@ -11,6 +11,7 @@ from gravel.stages.artifacts import EdgeList
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.partition import STAGE as PARTITION
 from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import symmetrize
@@ -67,6 +68,7 @@ def test_labels_are_those_of_scipy_and_pass(backend, strategy, direction, order)
     verified = verify(context(backend), VerifyParameters(), graph=graph, traversal=traversal)
     assert verified.algorithm == "strong_components"
     assert {each["check"] for each in verified.checks} >= {"from_label", "to_label", "acyclic"}
+    assert {each["on"] for each in verified.checks} == {backend}
 
 
 def test_wrong_labels_fail():
@@ -81,9 +83,10 @@ def test_wrong_labels_fail():
 
 def test_what_is_refused():
     graph = graph_of()
-    packed = COMPRESS.run(context("cpu"), COMPRESS.parameters(codec="varint"), input=graph)
-    with refusal("compress keeps no whole rows"):
-        found(packed)
+    split = PARTITION.run(context("cpu"), PARTITION.parameters(ranks=2), input=graph)
+    for given in (split, COMPRESS.run(context("cpu"), COMPRESS.parameters(codec="varint"), input=split)):
+        with refusal("partition keeps no whole rows"):
+            found(given)
     with pytest.raises(ValidationError, match="strong_components take no sources"):
         TraverseParameters(algorithm="strong_components", sources=[1])
     with pytest.raises(ValidationError, match="no strong_components strategy 'afforest'"):
@@ -92,16 +95,35 @@ def test_what_is_refused():
         TraverseParameters(algorithm="strong_components", placement="pinned")
 
 
-def test_a_gpu_does_not_check_them():
+def test_a_gpu_that_is_asked_for_is_needed():
     graph = graph_of()
     traversal, _ = found(graph)
-    with refusal("checked on the CPU alone"):
-        verify(context("cuda"), VerifyParameters(on="cuda"), graph=graph, traversal=traversal)
+    with refusal("`on: cuda` asks for a GPU, and this run is on the CPU"):
+        verify(context("cpu"), VerifyParameters(on="cuda"), graph=graph, traversal=traversal)
 
 
-@pytest.mark.parametrize("kind", ["CompressedGraph", "Partition", "DistributedGraph"])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("codec", ["csr", "varint", "blocks", "elias_fano"])
+@pytest.mark.parametrize("strategy", ["auto", "forward_backward"])
+@pytest.mark.parametrize("order", [None, "random"])
+def test_rows_that_are_encoded_are_decoded_once(backend, codec, strategy, order):
+    graph = graph_of()
+    given = graph
+    if order:
+        given = REORDER.run(context("cpu"), REORDER.parameters.model_validate({"method": order}), input=graph)
+    packed = COMPRESS.run(context("cpu"), COMPRESS.parameters(codec=codec), input=given)
+    traversal, measurement = found(packed, backend, strategy=strategy)
+    numpy.testing.assert_array_equal(traversal.component, labels(graph))
+    told = "columns" if codec == "csr" else "decoded before the search: strong_components reads columns"
+    assert any(told in note for note in measurement.notes)
+    verify(context(backend), VerifyParameters(), graph=graph, traversal=traversal)
+
+
+@pytest.mark.parametrize("kind", ["Compressed partition", "Partition", "DistributedGraph"])
 def test_a_plan_refuses_what_has_no_whole_rows(kind):
     extent = Extent(kind=kind, vertices=100, arcs=1000, bytes=5000, directed=True)
+    if kind == "Compressed partition":
+        extent = replace(extent, kind="CompressedGraph", ranks=2, normal_arcs=0)
     asked = TraverseParameters(algorithm="strong_components")
     need = STAGE.estimate(asked, {"input": (extent,)}, context("cpu").machine)
     assert "keeps no whole rows" in need.refusal
@@ -117,5 +139,12 @@ def test_memory_is_stated_for_both_rows_where_there_are_both():
     both_ways = STAGE.estimate(asked, {"input": (replace(directed, directed=False),)}, machine)
     assert rows < both_ways.device_bytes < need.device_bytes
     traversal = need.outputs[0]
-    checking = VERIFY.estimate(VerifyParameters(), {"graph": (directed,), "traversal": (traversal,)}, machine)
-    assert checking.host_bytes > 2 * rows + 4 * 10**7
+    given = {"graph": (directed,), "traversal": (traversal,)}
+    assert VERIFY.estimate(VerifyParameters(), given, machine).device_bytes > 2 * rows
+    little = replace(machine, device_memory=2 * rows)
+    for asked, there in ((VerifyParameters(on="cpu"), machine), (VerifyParameters(), little)):
+        checking = VERIFY.estimate(asked, given, there)
+        assert checking.host_bytes > 2 * rows + 4 * 10**7
+        assert not checking.device_bytes
+        assert "on the CPU" in checking.note
+    assert "verification needs" in VERIFY.estimate(VerifyParameters(on="cuda"), given, little).refusal

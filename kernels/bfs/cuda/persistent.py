@@ -93,12 +93,11 @@ def prepare(
         records = cupy.empty(max(1, vertices) * width, dtype)
         # Of columns the offsets are among the arguments.
         counted = () if isinstance(source, Columns) else (source.count(),)
-        sizes = numpy.uint64(vertices), numpy.uint64(width)
-        kernel = load(SOURCE, **source.macros, TREE=tree).get_function("make_records")
-        run_over(kernel, vertices, *source.arguments, *counted, records, *sizes, most=512)
+        kernel = load(SOURCE, **source.macros, TREE=tree, WIDTH=width).get_function("make_records")
+        given = (*source.arguments, *counted, records, numpy.uint64(vertices))
+        run_over(kernel, vertices, *given, most=512)
         numbers = (
             arcs // LONG_ROW + 1,
-            width,
             capacity,
             hops,
             calm_hops,
@@ -132,7 +131,7 @@ def prepare(
         blocks=grid,
         shared=2 * warps * capacity * entry,
         buffers=buffers,
-        macros={"LAYOUT": rows.layout},
+        macros={"LAYOUT": rows.layout, "WIDTH": width},
     )
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search

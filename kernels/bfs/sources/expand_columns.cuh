@@ -52,7 +52,7 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded&, bo
                 vertex[k] = live[k] ? __ldg(&s.rows.columns[row + i + k * WARP]) : VERTEX(0);
                 tails[k] = tail;
             }
-            claim<K>(s, sink, vertex, live, tails, depth);
+            claim<K, Sink::COUNTS_ONLY>(s, sink, vertex, live, tails, depth);
         }
     }
 
@@ -76,6 +76,6 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded&, bo
             tails[k] = TREE ? __shfl_sync(ALL_LANES, owner, from) : VERTEX(0);
             vertex[k] = live[k] ? __ldg(&s.rows.columns[row + within]) : VERTEX(0);
         }
-        claim<K>(s, sink, vertex, live, tails, depth);
+        claim<K, Sink::COUNTS_ONLY>(s, sink, vertex, live, tails, depth);
     }
 }

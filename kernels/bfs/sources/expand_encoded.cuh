@@ -25,9 +25,8 @@ __device__ __forceinline__ u64 queue_source(const Search& s, u64 source, u64& we
 using Decoded = DecodedList<TREE != 0>;
 
 // Claim what is listed; `owner` is this lane's.
-template <class Sink>
-__device__ __forceinline__ void claim_all(const Search& s, Sink& sink, Decoded& decoded, VERTEX owner, u32 depth) {
-    constexpr u32 K = Sink::COUNTS_ONLY ? 2 * TOGETHER : TOGETHER;
+template <u32 K, bool COUNTS_ONLY, class Sink>
+__device__ __forceinline__ void claim_listed(const Search& s, Sink& sink, Decoded& decoded, VERTEX owner, u32 depth) {
     u32 listed = decoded.take();
     __syncwarp();
 #pragma unroll 1
@@ -41,9 +40,17 @@ __device__ __forceinline__ void claim_all(const Search& s, Sink& sink, Decoded& 
             vertex[k] = live[k] ? decoded.vertices[place] : VERTEX(0);
             owners[k] = TREE ? __shfl_sync(ALL_LANES, owner, live[k] ? decoded.from[place] : 0) : VERTEX(0);
         }
-        claim<K>(s, sink, vertex, live, owners, depth);
+        claim<K, COUNTS_ONLY>(s, sink, vertex, live, owners, depth);
     }
     __syncwarp();
+}
+
+template <class Sink>
+__device__ __forceinline__ void claim_all(const Search& s, Sink& sink, Decoded& decoded, VERTEX owner, u32 depth) {
+    if (sink.counts_only)
+        claim_listed<2 * TOGETHER, true>(s, sink, decoded, owner, depth);
+    else
+        claim_listed<TOGETHER, false>(s, sink, decoded, owner, depth);
 }
 
 // Shared memory behind the lists of a block; cuda/kernel_rows.py reserves as much.
@@ -78,7 +85,7 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded& dec
                                        u32 depth) {
     VERTEX owner = VERTEX(entry.word >> UNIT_BITS);
     u64 unit = entry.word & WHOLE_ROW;
-    if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
+    if (TREE && !Sink::DIRECT && !sink.counts_only && valid) set_bit(s.other, owner);
     if (ONE_LANE) {
         for (u32 rows = __ballot_sync(ALL_LANES, valid); rows; rows &= rows - 1) {
             u32 from = __ffs(rows) - 1;

@@ -4,17 +4,16 @@
 
 #define RECORDS_PARAMETERS COLUMNS_PARAMETERS
 
-__device__ __forceinline__ void fill_record(const Rows& rows, u64, i64 begin, u64 degree, VERTEX* record, u64 width) {
-    for (u64 k = 0; k < width; ++k) record[k] = degree <= width && k < degree ? rows.columns[begin + k] : NO_VERTEX;
-    if (degree > width) {
+__device__ __forceinline__ void fill_record(const Rows& rows, u64, i64 begin, u64 degree, VERTEX* record) {
+    for (u64 k = 0; k < WIDTH; ++k) record[k] = degree <= WIDTH && k < degree ? rows.columns[begin + k] : NO_VERTEX;
+    if (degree > WIDTH) {
         record[1] = VERTEX(degree < LONGEST ? degree : LONGEST);
         record[2] = VERTEX(begin);
         if (sizeof(VERTEX) == 4) record[3] = VERTEX(u64(begin) >> 32);
     }
 }
 
-template <u32 WIDTH>
-__device__ __forceinline__ u64 begin_of(const Record<WIDTH>& record) {
+__device__ __forceinline__ u64 begin_of(const Record& record) {
     return u64(record[2]) | (sizeof(VERTEX) == 4 ? u64(record[3]) << 32 : 0);
 }
 
@@ -27,8 +26,7 @@ __device__ __forceinline__ void read_row(const Graph& g, VERTEX vertex, bool val
     degree = valid ? u64(g.rows.row_offsets[vertex + 1] - begin) : 0;
 }
 
-template <u32 WIDTH>
-__device__ __forceinline__ void fill_entries(const Graph& g, const Entries<WIDTH>& next, u32 base, u32 mine, u32 upto, u32 total,
+__device__ __forceinline__ void fill_entries(const Graph& g, const Entries& next, u32 base, u32 mine, u32 upto, u32 total,
                                              i64 begin, u64 degree, VERTEX vertex, VERTEX parent) {
     VERTEX* slots = reinterpret_cast<VERTEX*>(next.records);
     for (u32 first = 0; first < total * WIDTH; first += WARP) {

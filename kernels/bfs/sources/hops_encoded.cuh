@@ -8,29 +8,28 @@
 // Beside the rows, where each would begin among columns.
 #define RECORDS_PARAMETERS ROWS_PARAMETERS, const i64 *row_offsets
 
-__device__ __forceinline__ void fill_record(const Rows& rows, u64 v, i64, u64 degree, VERTEX* record, u64 width) {
-    u64 kept = degree <= width ? degree : 0;
+__device__ __forceinline__ void fill_record(const Rows& rows, u64 v, i64, u64 degree, VERTEX* record) {
+    u64 kept = degree <= WIDTH ? degree : 0;
     Cursor cursor{};
     if (kept) cursor = open_row(rows, v);
-    for (u64 k = 0; k < width; ++k) {
+    for (u64 k = 0; k < WIDTH; ++k) {
         VERTEX neighbour = NO_VERTEX;
         if (k < kept) next_neighbour(rows, cursor, neighbour);
         record[k] = neighbour;
     }
-    if (degree > width) record[1] = VERTEX(degree < LONGEST ? degree : LONGEST);
+    if (degree > WIDTH) record[1] = VERTEX(degree < LONGEST ? degree : LONGEST);
 }
 
-template <u32 WIDTH>
-__device__ __forceinline__ u64 begin_of(const Record<WIDTH>&) {
+__device__ __forceinline__ u64 begin_of(const Record&) {
     return 0;
 }
 
 __device__ __forceinline__ u64 degree_of(const Graph& g, VERTEX vertex) {
-    const VERTEX* record = g.records + u64(vertex) * g.width;
+    const VERTEX* record = g.records + u64(vertex) * WIDTH;
     // A vertex without arcs has NO_VERTEX for its degree.
     if (record[0] == NO_VERTEX) return record[1] == NO_VERTEX ? 0 : record[1];
     u32 degree = 1;
-    while (degree < g.width && record[degree] != NO_VERTEX) ++degree;
+    while (degree < WIDTH && record[degree] != NO_VERTEX) ++degree;
     return degree;
 }
 
@@ -54,12 +53,11 @@ __device__ __noinline__ void decode_row(Rows rows, VERTEX vertex, VERTEX* slots,
     for (u32 place = count + lane_id(); place < room; place += WARP) slots[place] = NO_VERTEX;
 }
 
-template <u32 WIDTH>
-__device__ __forceinline__ void fill_entries(const Graph& g, const Entries<WIDTH>& next, u32 base, u32 mine, u32 upto, u32,
+__device__ __forceinline__ void fill_entries(const Graph& g, const Entries& next, u32 base, u32 mine, u32 upto, u32,
                                              i64, u64 degree, VERTEX vertex, VERTEX parent) {
     u32 first = base + upto - mine;
     if (mine && degree <= WIDTH) {
-        next.records[first] = reinterpret_cast<const Record<WIDTH>*>(g.records)[vertex];
+        next.records[first] = reinterpret_cast<const Record*>(g.records)[vertex];
         next.ids[first] = Ids{vertex, parent};
     }
     u32 rows = __ballot_sync(ALL_LANES, mine && degree > WIDTH);
@@ -73,13 +71,13 @@ __device__ __forceinline__ void fill_entries(const Graph& g, const Entries<WIDTH
 }
 
 __device__ __forceinline__ void take_rows(const Graph& g, VERTEX vertex, i64, u32 degree, VERTEX* found, u64* tail, u32 depth) {
-    for (u32 k = 0; k < g.width; ++k) {
-        bool valid = degree <= g.width && k < degree;
+    for (u32 k = 0; k < WIDTH; ++k) {
+        bool valid = degree <= WIDTH && k < degree;
         if (!__any_sync(ALL_LANES, valid)) break;
-        VERTEX end = valid ? g.records[u64(vertex) * g.width + k] : VERTEX(0);
+        VERTEX end = valid ? g.records[u64(vertex) * WIDTH + k] : VERTEX(0);
         append(found, tail, valid && claim_new(g, end, vertex, depth), end);
     }
-    u64 units = degree > g.width ? row_units(g.rows, vertex) : 0;
+    u64 units = degree > WIDTH ? row_units(g.rows, vertex) : 0;
     for (u64 unit = 0; __any_sync(ALL_LANES, unit < units); ++unit)
         visit_units(g.rows, vertex, unit, unit < units, [&](u32 lane, VERTEX end, bool valid) {
             VERTEX owner = __shfl_sync(ALL_LANES, vertex, lane);

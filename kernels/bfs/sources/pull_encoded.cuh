@@ -105,3 +105,38 @@ __device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, 
         if (__syncthreads_or(found != NO_VERTEX)) return;
     }
 }
+
+// Words of both kinds and what waits at the end share a loop, so that the code that reads rows is there once: it is most
+// of a search's code and of the time that compiling takes.
+__device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride, u32 word) {
+    const Search& s = level.s;
+    bool own = lane_id() < level.width;
+    u32 ahead = level.read_word(own, word, words);
+    u32 begin = 0, bits = 0, left = 0;  // the words at hand, and which of them, or parts if they are dense, are left
+    bool dense = false;
+    while (true) {
+        while (!left && word < words) {
+            begin = word;
+            word += stride;
+            bits = ahead;
+            ahead = level.read_word(own, word, words);
+            dense = level.is_dense(bits);
+            if (!dense && own) s.other[begin + lane_id()] = bits;
+            __syncwarp();
+            left = dense ? PARTS & ((1u << level.width) - 1) : __ballot_sync(ALL_LANES, bits != ~0u);
+        }
+        bool last = !left;
+        if (left) {
+            u32 from = __ffs(left) - 1;
+            left &= left - 1;
+            if (dense)
+                level.check_dense(begin, bits, from);
+            else
+                level.let_wait(begin, bits, from);
+        }
+        if (level.waiting_count >= (last ? 1 : 2 * WARP)) level.check_waiting();
+        u32 enough = last && !level.waiting_count ? 1 : WARP;
+        while (level.unanswered_count >= enough) scan_rows(level);
+        if (last && !level.waiting_count) break;
+    }
+}

@@ -22,8 +22,8 @@ times in 76. On USA-road-NE, 32 does 1.4 times in 2,787 rounds, and 10 does 1.1 
 SKEWED = 64
 """Mean degrees of the largest one, from which rows are skewed."""
 
-FEW_ARCS = 8192
-"""Arcs of a frontier, by the mean degree, that one block relaxes in the time of the grid's barriers."""
+FEW_ARCS = 1024
+"""Arcs of a frontier, by the mean degree, that a block relaxes alone: one for each of its threads."""
 
 
 def prepare(
@@ -41,7 +41,7 @@ def prepare(
     width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the mean degree, and
         `WIDTH_SKEWED` where a row is `SKEWED` times as long as the mean one.
     block : threads of a block, a multiple of 32 from 32 to 1024.
-    few_arcs : arcs of a frontier, by the mean degree, up to which one block works alone.
+    few_arcs : arcs of a frontier, by the mean degree, that a block relaxes alone: as many for each block.
 
     """
     width = default_width(weighted) if width is None else width
@@ -68,7 +68,7 @@ class DeltaStepping:
 
     prepare_milliseconds = 0.0
     rounds_of_the_grid = 0
-    """Rounds and splits of the last search that all blocks worked on; in the others one worked alone."""
+    """Rounds and splits of the last search that all blocks took together; in the others each worked alone."""
 
     def __init__(
         self, weighted: WeightedRows, predecessor: bool, width: float, block: int, few_arcs: int
@@ -79,7 +79,7 @@ class DeltaStepping:
         self._rows, self._predecessor = rows, predecessor
         self._width = rows.width(width)
         room = room_of(rows.column_indices.dtype.itemsize, rows.words.itemsize)
-        self._few = numpy.uint32(max(1, min(room, few_arcs / rows.mean_degree)))
+        self._few = numpy.uint64(min(room, few_arcs / rows.mean_degree))
         index = rows.column_indices.dtype
         module = load(
             SOURCE,

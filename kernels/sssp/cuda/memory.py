@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-HUB, STATE, ROUND, WIDE = 512, 16, 6, 14  # as in delta_stepping.cu
+HUB, STATE, ROUND, WIDE = 512, 24, 6, 14  # as in delta_stepping.cu
 
 
 def room_of(index: int, word: int) -> int:

@@ -129,6 +129,22 @@ def plan_components(graph: GraphSize, label_width: int, room: int) -> Batch | No
     return Batch(0, arcs, labels + graph_bytes(graph, arcs))
 
 
+def plan_strong_components(graph: GraphSize, label_width: int, room: int) -> Batch | None:
+    """Say what checking strongly connected components takes within `room` bytes; None where it is more.
+
+    Rows of predecessors lie beside those of successors, so that neither comes in parts.
+    """
+    if graph.vertices > MAX_VERTICES:
+        return None
+    n, m = graph.vertices, graph.arcs
+    # 32-bit labels, bits of offenders, bits of what was reached twice, and tasks.
+    kept = n * (4 + 1 + 1 + 8) + 16 * (m // LONG + 1) + MARGIN
+    # Labels as they come, rows of predecessors, or members of labels and arcs that enter them.
+    passes = max(label_width * n, 8 * n + graph.width * m, (8 + 4 + 8) * n)
+    size = kept + passes + graph_bytes(graph, None)
+    return Batch(0, None, size) if size <= room else None
+
+
 def plan_paths(graph: GraphSize, labels: LabelSize, room: int) -> Batch | None:
     """Say what checking shortest paths takes within `room` bytes, one search at a time; None if it is more.
 

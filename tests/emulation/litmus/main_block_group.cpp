@@ -4,12 +4,13 @@
 #define VERTEX u32
 #define TREE 0
 #define LAYOUT csr
+#define WIDTH 4
 // KERNEL
 
 #include "tests/emulation/litmus/square.hpp"
 
 int main(int, char** arguments) {
-    constexpr unsigned BLOCKS = 3, THREADS = 64, CAPACITY = 48, WIDTH = 4, ROOM = BLOCKS * THREADS / 32 * CAPACITY;
+    constexpr unsigned BLOCKS = 3, THREADS = 64, CAPACITY = 48, ROOM = BLOCKS * THREADS / 32 * CAPACITY;
     Square square(40);
     static u64 slots[2 * BLOCKS], notice[NOTICE_WORDS], control[SIDES * CONTROL_WORDS], arrivals[1], log[80];
     alignas(16) static VERTEX dealt[(WIDTH + 2) * ROOM];
@@ -17,7 +18,7 @@ int main(int, char** arguments) {
     std::unique_ptr<uint4[]> records(new uint4[square.vertices]);
     auto* words = reinterpret_cast<VERTEX*>(records.get());
     weak_launch(1, 1, 32, 0, [&](unsigned) {
-        make_records(square.offsets.data(), square.columns.data(), words, square.vertices, WIDTH);
+        make_records(square.offsets.data(), square.columns.data(), words, square.vertices);
     });
     weak_watch(slots, sizeof slots, "slots");
     weak_watch(notice, sizeof notice, "notice");
@@ -27,7 +28,7 @@ int main(int, char** arguments) {
     weak_watch(queue.data(), queue.size() * sizeof(VERTEX), "queue");
     weak_launch(1, BLOCKS, THREADS, atoi(arguments[1]), [&](unsigned) {
         search(square.offsets.data(), square.columns.data(), square.distance.data(), nullptr, nullptr, words, queue.data(),
-               listed.data(), dealt, slots, notice, control, 1, WIDTH, CAPACITY, 2, 4, 6, 8, 0, 64, ROOM, ROOM, 1.2, 64, 2, log,
+               listed.data(), dealt, slots, notice, control, 1, CAPACITY, 2, 4, 6, 8, 0, 64, ROOM, ROOM, 1.2, 64, 2, log,
                arrivals, square.vertices, 1000, 0, 0);
     });
     printf("%llu notices\n", notice[NUMBER]);

@@ -138,10 +138,14 @@ CASES: dict[str, Case] = {
     "strong components forward_backward": Case(
         "traverse", {**STRONG, "strategy": "forward_backward"}, {"input": "arcs"}
     ),
+    "packed arcs": Case("compress", {"codec": "varint"}, {"input": "arcs"}, measured=False),
+    "strong components varint": Case("traverse", STRONG, {"input": "packed arcs"}, gpu=True),
     "verify bfs": Case("verify", {}, {"graph": "graph", "traversal": "bfs"}, gpu=True),
     "verify bfs in": Case("verify", {}, {"graph": "arcs", "traversal": "bfs in"}, gpu=True),
     "verify sssp both": Case("verify", {}, {"graph": "weighted directed", "traversal": "sssp both"}),
-    "verify strong components": Case("verify", {}, {"graph": "arcs", "traversal": "strong components"}),
+    "verify strong components": Case(
+        "verify", {}, {"graph": "arcs", "traversal": "strong components"}, gpu=True
+    ),
     "verify sparse": Case("verify", {}, {"graph": "sparse", "traversal": "bfs sparse"}, gpu=True),
     "verify components": Case("verify", {}, {"graph": "sparse", "traversal": "components sparse"}, gpu=True),
     "verify distributed": Case("verify", {}, {"graph": "distribute", "traversal": "bfs distributed"}),

@@ -1,0 +1,108 @@
+"""The rows that measures search: plain columns, on the CPU, in GPU memory or pinned in host memory.
+
+Compressed rows are decoded once for all searches of a call. A batch reads each arc one to three times, and 64
+searches of encoded rows take 1.2 to 1.4 times as long as of columns (`multi_source`, Kronecker 22, H100), so
+that decoding, which reads them once, has paid after a few batches. Rows that do not fit into GPU memory when
+they are decoded go to pinned host memory, where a GPU reads them over its link.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.distances.sizes import device_bytes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.graphs import Graph
+
+FEWEST = 64
+"""Sources of the narrowest batch, which must fit beside rows in GPU memory."""
+
+Rows = tuple[Any, Any]
+
+
+def plain_rows(graph: Graph, name: str, *, over_link: bool = False) -> tuple[Rows, NDArray[Any] | None, int]:
+    """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
+
+    With `over_link` columns may be a CuPy array over pinned host memory: where the graph was placed so, or
+    where its placement is "auto" and they do not fit into GPU memory. Raises ValueError for rows that a GPU
+    would read in host memory in another way, and `NotEnoughMemory`.
+    """
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
+    from gravel.memory import free_host_bytes, refuse, refuse_device
+
+    machine, placement = graph._machine, graph._placement
+    stored: Any = graph._stored
+    permutation = getattr(stored, "permutation", None)
+    permutation = None if permutation is None else on_host(permutation)
+    if machine.backend == "cpu":
+        if hasattr(stored, "stream"):
+            hint = "Use a machine with more memory"
+            refuse(f"{name} of decoded rows", _bytes(graph), machine, graph._host_memory, hint)
+        rows = tuple(map(on_host, _decoded(stored, "cpu")))
+        return (rows[0], rows[1]), permutation, free_host_bytes(machine, graph._host_memory is not None)[0]
+    if placement in ("split", "streamed") or (placement == "pinned" and not over_link):
+        where, pinned = (" or pinned", "place('pinned'), ") if over_link else ("", "")
+        raise ValueError(
+            f"{name} reads rows in GPU memory or on the CPU{where}, and these are {placement}; "
+            f"place the graph with {pinned}place('device') or place('host')"
+        )
+    if placement == "pinned" or (over_link and placement == "auto" and not _fits(graph)):
+        offsets, columns = _pinned(graph, name)
+        return (offsets, columns), permutation, machine.device_memory - int(offsets.nbytes)
+    found = _decoded(stored, "cuda")
+    taken = sum(int(each.nbytes) for each in found)
+    refuse_device(name, taken, machine)
+    return (on_device(found[0]), on_device(found[1])), permutation, machine.device_memory - taken
+
+
+def _decoded(stored: Any, backend: str) -> Rows:
+    if hasattr(stored, "stream"):
+        from gravel.stages.compressing.decoding import decompress
+
+        stored = decompress(stored, backend=backend)
+    return stored.row_offsets, stored.column_indices
+
+
+def _bytes(graph: Graph) -> int:
+    """Count the bytes of decoded rows."""
+    from gravel.kernels.arrays import index_dtype
+
+    stored: Any = graph._stored
+    n, m = int(stored.vertex_count), int(stored.arc_count)
+    return 8 * (n + 1) + index_dtype(n).itemsize * m
+
+
+def _fits(graph: Graph) -> bool:
+    """Whether decoded rows fit into GPU memory: beside encoded ones, and beside the narrowest batch."""
+    from gravel.kernels.arrays import index_dtype
+
+    stored: Any = graph._stored
+    n, m = stored.vertex_count, stored.arc_count
+    encoded = 8 * (n + 1) + len(stored.stream) if hasattr(stored, "stream") else 0
+    beside = max(encoded, device_bytes(n, m, index_dtype(n).itemsize, FEWEST))
+    return _bytes(graph) + beside <= graph._machine.device_memory
+
+
+def _pinned(graph: Graph, name: str) -> Rows:
+    """Decode rows in host memory, and pin the columns."""
+    from gravel.errors import NotEnoughMemory
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
+    from gravel.kernels.placement.pinned import PinnedRefused, pin
+    from gravel.kernels.placement.placed import in_pages
+    from gravel.memory import refuse
+
+    what = f"{name}, which a GPU searches in host memory here,"
+    refuse(what, _bytes(graph), graph._machine, graph._host_memory, "Use a machine with more memory")
+    offsets, columns = _decoded(graph._stored, "cpu")
+    try:
+        return on_device(offsets), pin(in_pages(on_host(columns))).view()
+    except PinnedRefused as error:
+        raise NotEnoughMemory(
+            f"{name} reads rows over the link to the GPU, and the system refuses pinned memory ({error}). "
+            "Place the graph with place('host')"
+        ) from None

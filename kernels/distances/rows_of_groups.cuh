@@ -1,0 +1,193 @@
+// How a group of lanes pulls and pushes the row of a vertex, a lane a word or more of it.
+
+#include "kernels/distances/bit_rows.cuh"
+
+// Moves from `wanted` to `gained` what the neighbours in [begin, end) of the columns have on the frontier.
+__device__ __forceinline__ void take(const Group& group, const VERTEX* columns, i64 begin, i64 end, const u32* frontier,
+                                     const u32* marks, Row& wanted, Row& gained) {
+    for (i64 k = begin; k < end; k += LANES) {
+        i64 at = k + group.lane;
+        VERTEX neighbour = at < end ? columns[at] : VERTEX(0);
+        bool has = at < end && (marks[neighbour >> 5] >> (neighbour & 31) & 1);
+        u32 left = __ballot_sync(group.lanes, has) & group.lanes;
+        while (left) {
+            Row rows[AHEAD];
+            u32 from = 0;
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                if (left) from = __ffs(left) - 1;
+                left &= left - 1;
+                rows[i] = group.load_wanted(frontier, __shfl_sync(group.lanes, neighbour, from), wanted);
+            }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i)
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    u32 fresh = rows[i].word[j] & wanted.word[j];
+                    gained.word[j] |= fresh;
+                    wanted.word[j] ^= fresh;
+                }
+            if (!group.any(wanted)) return;
+        }
+    }
+}
+
+// A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
+extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen,
+                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
+                                i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    Row alive = group.load(live, 0);
+    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+        u32 done = complete[place], old = next_marks[place], fresh = 0, over = 0;
+        if (done == ~0u && !old) continue;
+        u64 mine = place * WARP + lane_id();
+        i64 begin = mine < vertices ? row_offsets[mine] : 0, end = mine < vertices ? row_offsets[mine + 1] : 0;
+        for (u32 round = 0; round < LANES; ++round) {
+            u32 slot = round * GROUPS + lane_id() / LANES;
+            u64 v = place * WARP + slot;
+            i64 from = __shfl_sync(ALL_LANES, begin, slot), to = __shfl_sync(ALL_LANES, end, slot);
+            Row gained = {};
+            if (from < to && !(done >> slot & 1)) {
+                Row known = group.load(seen, v), wanted;
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) wanted.word[j] = alive.word[j] & ~known.word[j];
+                if (group.any(wanted))
+                    take(group, columns, from, to, frontier, marks, wanted, gained);
+                else
+                    over |= 1u << slot;
+                if (group.any(gained)) {
+#pragma unroll
+                    for (u32 j = 0; j < OWN; ++j) known.word[j] |= gained.word[j];
+                    group.store(seen, v, known);
+                    fresh |= 1u << slot;
+                    if (group.lane == 0) {
+                        ++found.vertices;
+                        found.arcs += u64(to - from);
+                    }
+                    found.add(group, gained);
+                    per_vertex.add(group, v, gained);
+                }
+            }
+            if ((fresh | old) >> slot & 1) group.store(next, v, gained);
+        }
+        fresh = __reduce_or_sync(ALL_LANES, fresh);
+        over = __reduce_or_sync(ALL_LANES, over);
+        if (lane_id() == 0) {
+            next_marks[place] = fresh;
+            if (over) complete[place] = done | over;
+        }
+    }
+    found.finish(group, counts, totals);
+}
+
+// Pulls for pieces of long rows, after `pull`: what they gain is only noted in `next`.
+extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
+                                       const i64* piece_begin, u64 pieces, u64 length, const u32* live, const u32* seen,
+                                       const u32* frontier, u32* next, const u32* marks) {
+    Group group;
+    Row alive = group.load(live, 0);
+    u64 groups = global_threads() / LANES;
+    for (u64 piece = global_thread() / LANES; piece < pieces; piece += groups) {
+        u64 v = piece_vertex[piece];
+        i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, length);
+        Row known = group.load(seen, v), wanted, gained = {};
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j)
+            wanted.word[j] = alive.word[j] & ~known.word[j] & ~__ldcv(&next[group.at(v, j)]);
+        if (!group.any(wanted)) continue;
+        take(group, columns, begin, end, frontier, marks, wanted, gained);
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j)
+            if (gained.word[j]) atomicOr(&next[group.at(v, j)], gained.word[j]);
+    }
+}
+
+// Offers a row of the frontier to the neighbours in [begin, end) of the columns.
+__device__ __forceinline__ void offer(const Group& group, const i64* row_offsets, const VERTEX* columns, i64 begin,
+                                      i64 end, const Row& row, u32* seen, u32* next, u32* next_marks, Found& found,
+                                      const PerVertex& per_vertex) {
+    for (i64 k = begin; k < end; k += LANES) {
+        i64 at = k + group.lane;
+        VERTEX neighbour = at < end ? columns[at] : VERTEX(0);
+        u32 here = end - k < i64(LANES) ? u32(end - k) : LANES;
+        for (u32 first = 0; first < here; first += AHEAD) {
+            Row known[AHEAD];
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                u32 from = first + i < here ? first + i : here - 1;
+                known[i] = group.load_wanted(seen, __shfl_sync(group.lanes, neighbour, group.first + from), row);
+            }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+                if (first + i >= here) break;
+                Row gained;
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) gained.word[j] = row.word[j] & ~known[i].word[j];
+                if (!group.any(gained)) continue;
+                u64 v = __shfl_sync(group.lanes, neighbour, group.first + first + i);
+                // What was read of `seen` may only lack bits.
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    u32 asked = gained.word[j];
+                    if (asked) gained.word[j] = asked & ~atomicOr(&seen[group.at(v, j)], asked);
+                    if (gained.word[j]) atomicOr(&next[group.at(v, j)], gained.word[j]);
+                }
+                if (!group.any(gained)) continue;
+                u32 bit = 1u << (v & 31);
+                if (group.lane == 0 && !(atomicOr(&next_marks[v >> 5], bit) & bit)) {
+                    ++found.vertices;
+                    found.arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+                }
+                found.add(group, gained);
+                per_vertex.add(group, v, gained);
+            }
+        }
+    }
+}
+
+// A group takes the marked vertices of a word in turn, after `clear`.
+extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 longest, u32* seen,
+                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+                                u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+        u32 left = marks[place];
+        if (!left) continue;
+        for (u32 slot = lane_id() / LANES; slot < WARP; slot += GROUPS) {
+            if (!(left >> slot & 1)) continue;
+            u64 u = place * WARP + slot;
+            i64 begin = row_offsets[u], end = row_offsets[u + 1];
+            if (end - begin > i64(longest)) continue;
+            offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found,
+                  per_vertex);
+        }
+    }
+    __syncwarp();
+    found.finish(group, counts, totals);
+}
+
+// Pushes along pieces of long rows, after `push`.
+extern "C" __global__ void push_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
+                                       const i64* piece_begin, u64 pieces, u64 length, u32* seen, const u32* frontier,
+                                       u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+                                       u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
+    __shared__ u32 tally[SOURCES];
+    Group group;
+    Found found(tally);
+    PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
+    for (u64 piece = global_thread() / LANES; piece < pieces; piece += global_threads() / LANES) {
+        u64 u = piece_vertex[piece];
+        if (!(marks[u >> 5] >> (u & 31) & 1)) continue;
+        i64 begin = piece_begin[piece], end = piece_end(row_offsets, u, begin, length);
+        offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found, per_vertex);
+    }
+    __syncwarp();
+    found.finish(group, counts, totals);
+}

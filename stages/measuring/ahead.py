@@ -1,0 +1,29 @@
+"""The CUDA kernels that a centrality loads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS
+from gravel.kernels.distances.sizes import BATCH, row_words
+from gravel.stages.kernel_variants import U32, Kernel, MadeBy, columns_searched
+
+
+def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    """Name the kernels; `asked` is what the stage is asked for, of a graph of many vertices."""
+    if asked.of_paths:
+        words = min(MAX_WORDS, -(-_count(asked.sources) // LANES))
+        arcs = str(int(asked.measure == "edge_betweenness"))
+        rows = "kernels/betweenness/rows.cu", {**U32, "WORDS": str(words), "ARCS": arcs}
+        return rows, ("kernels/distances/independent.cu", U32)
+    words = row_words(_count(asked.vertices))
+    together: Kernel = ("kernels/distances/bit_parallel.cu", {**U32, "WORDS": str(words)})
+    # Whether searches go far is seen by one from a vertex of high degree.
+    return (together, *columns_searched("distance")) if asked.vertices == "all" else (together,)
+
+
+def _count(chosen: Any) -> int:
+    """Count the vertices that are searched from, as far as it matters for how many are searched at once."""
+    if chosen == "all":
+        return BATCH
+    return len(chosen.vertices) if hasattr(chosen, "vertices") else int(chosen.random)
