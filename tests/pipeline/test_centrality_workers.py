@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.store import checkpoints
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.measuring import over_workers
@@ -114,3 +115,17 @@ def test_a_killed_worker_costs_some_batches(
     assert any(each["resumed"] for each in batches.batches)
     assert not all(each["resumed"] for each in batches.batches)
     assert children() == []
+
+
+def test_a_plan_counts_gpus_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FAKE, "2x4GiB")
+    file = tmp_path / "plan.yaml"
+    file.write_text(WORKFLOW)
+    common = ["--cache", str(tmp_path / "cache"), "--backend", "cuda", "--set"]
+    assert gravel("plan", str(file), *common, "workers=3") == 2
+    told = "".join(capfd.readouterr())
+    assert f"{file}:7:" in told
+    assert "close needs 3 GPUs at the same time, and this machine has 2" in told
+    assert gravel("plan", str(file), *common, "workers=2") == 0
