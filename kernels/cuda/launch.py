@@ -23,8 +23,8 @@ class Kernels:
     path, macros : of the file, as `gravel.kernels.cuda.load` takes them.
     block : threads of a block, a multiple of 32.
     most : blocks of a launch at most; threads stride over the rest.
-    cooperative : whether a kernel of the file waits for its grid. Every launch has then at most the blocks that
-        run at the same time, since CUDA asks that of all kernels that are compiled together.
+    cooperative : whether a kernel of the file waits for its grid. Launches then have at most the blocks
+        that run at the same time, since CUDA asks that of all kernels that are compiled together.
 
     """
 
