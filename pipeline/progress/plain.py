@@ -13,7 +13,6 @@ from gravel.pipeline.progress.events import Event, Reporter
 PROBLEMS = ("damaged", "stage_retried", "note")
 """Kinds of events that somebody should know of although all may end well."""
 
-
 LONG_COMPILATION = 0.5
 """Seconds of compiling from which on a line says so; loading what was compiled takes less."""
 
