@@ -15,9 +15,11 @@ from gravel.kernels.sssp.weights import WeightedRows
 SOURCE = "kernels/sssp/delta_stepping.cu"
 
 WIDTH, WIDTH_SKEWED = 64.0, 6.0
-"""Mean weights over the mean degree that a bucket is wide, narrower where hubs are (Davidson et al. 2014: 32).
-On an H100, 16, 32, 64, 128 and 256 took 14.0, 11.0, 9.5, 9.5 and 10.5 ms on USA-road-NE. On Kronecker 20, 1.5,
-3, 6 and 12 took 4.5, 3.5, 3.3 and 3.2: `python -m tests.benchmarks.sssp --widths`."""
+"""Mean weights over the mean degree that a bucket is wide, narrower where hubs are.
+
+Davidson et al. 2014 have 32. On an H100, 16, 32, 64, 128 and 256 took 14.0, 11.0, 9.5, 9.5 and 10.5 ms on
+USA-road-NE. On Kronecker 20, 1.5, 3, 6 and 12 took 4.5, 3.5, 3.3 and 3.2 ms:
+`python -m tests.benchmarks.sssp --widths`."""
 
 SKEWED = 64
 """Mean degrees of the largest one, from which rows are skewed."""
