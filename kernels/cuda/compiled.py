@@ -39,7 +39,8 @@ def compile_variant(
 ) -> list[CompiledKernel]:
     """Compile one variant for an architecture such as `sm_90`; gives its kernels.
 
-    For a virtual one such as `compute_80` nothing is assembled, so that no kernels are given. Raises RuntimeError with the compiler's log when it fails.
+    For a virtual one such as `compute_80` nothing is assembled, and no kernels are given. Raises RuntimeError
+    with the compiler's log when it fails.
     """
     from cuda.bindings import nvrtc
 
