@@ -61,8 +61,7 @@ class Job:
         except RuntimeError as error:
             return False, f"{self}: FAILED\n{error}"
         kept = all(kernel.spilled <= self.most_spilled for kernel in kernels)
-        used = "; ".join(map(str, kernels))
-        line = f"{self}: {time.perf_counter() - start:.2f} s; {used}"
+        line = "; ".join([f"{self}: {time.perf_counter() - start:.2f} s", *map(str, kernels)])
         return kept, line if kept else f"{line}; FAILED, at most {self.most_spilled} bytes may be spilled"
 
 

@@ -37,9 +37,10 @@ class CompiledKernel:
 def compile_variant(
     path: str, macros: Mapping[str, str], architecture: str, options: Sequence[str] = ()
 ) -> list[CompiledKernel]:
-    """Compile one variant to machine code; gives its kernels.
+    """Compile one variant for an architecture such as `sm_90`; gives its kernels.
 
-    Raises RuntimeError with the compiler's log when it fails.
+    For a virtual one such as `compute_80` nothing is assembled, and no kernels are given. Raises RuntimeError
+    with the compiler's log when it fails.
     """
     from cuda.bindings import nvrtc
 
@@ -66,7 +67,7 @@ def compile_variant(
         nvrtc.nvrtcGetCUBIN(program, cubin)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return list(kernels_of(said, machine_code(cubin)))
+    return list(kernels_of(said, machine_code(cubin))) if cubin else []
 
 
 def kernels_of(log: str, code: Mapping[str, bytes]) -> Iterator[CompiledKernel]:

@@ -13,8 +13,7 @@ from gravel.pipeline.progress.events import Event, Reporter
 PROBLEMS = ("damaged", "stage_retried", "note")
 """Kinds of events that somebody should know of although all may end well."""
 
-
-WORTH_TELLING = 0.5
+LONG_COMPILATION = 0.5
 """Seconds of compiling from which on a line says so; loading what was compiled takes less."""
 
 
@@ -33,11 +32,11 @@ def sentence(event: Event) -> str | None:
             return f"{data['stage']}: started{again}"
         case "stage_finished":
             took = format_seconds(data["seconds"])
-            told = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            reported = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
             compiled = data.get("compile_seconds", 0.0)
-            if compiled < WORTH_TELLING:
-                return told
-            return f"{told}; {format_seconds(compiled)} of it compiled kernels, which is done once"
+            if compiled < LONG_COMPILATION:
+                return reported
+            return f"{reported}; {format_seconds(compiled)} of it compiled kernels, which is done once"
         case "stage_failed":
             return f"{data['stage']}: failed: {data['message']}"
         case "stage_skipped":

@@ -6,8 +6,8 @@
 `rmat20:4` is a directed Graph500 graph of 2^20 vertices and four times as many arcs before duplicates go. Any
 other name is a file of directed arcs that `ingest` reads. Times on a GPU are medians of `--runs` after one.
 The rows of predecessors, which the search needs too, are timed apart. On the CPU, gravel, SciPy and NetworKit
-take one thread; the best of three runs is told. Labels on a GPU are compared with Tarjan's algorithm, of
-others the number of components.
+take one thread, and the best of three runs counts. Labels on a GPU are compared with those of Tarjan's
+algorithm. Of other programs only the number of components is.
 
 `--ecl` is ECL-SCC (github.com/burtscher/ECL-SCC), built by nvcc -O3 -arch=sm_90: the median of its own times
 in `--ecl-runs` processes, of which each searches once.

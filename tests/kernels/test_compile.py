@@ -49,6 +49,13 @@ def test_a_search_has_no_more_code_than_compiles_soon(path: str, macros: dict[st
     assert 1_000 < most < MOST_INSTRUCTIONS
 
 
+def test_a_virtual_architecture_is_compiled_and_not_assembled(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="compiling without a GPU needs cuda-bindings")
+    path = "kernels/cuda/wake.cu"
+    assert main(["--first", "--arch", "compute_80", path]) == 0
+    assert f"{path} compute_80: " in capsys.readouterr().out
+
+
 def test_a_file_says_what_it_may_spill_and_why() -> None:
     assert allowed_spills("// spills 200: state between visits\n", 144) == 200
     assert allowed_spills("// spills 100: state between visits\n", 144) == 144

@@ -48,7 +48,9 @@ def check_strong_components(
     if batch is None:
         fitting(lambda room: plan_strong_components(graph, width, room), room)
     vertex = vertex_macro(column_indices.dtype)
-    kernels = Kernels("kernels/verify/cuda/strong_components.cu", block=block, VERTEX=vertex)
+    kernels = Kernels(
+        "kernels/verify/cuda/strong_components.cu", block=block, cooperative=True, VERTEX=vertex
+    )
     counts, bits = cupy.zeros(len(RULES), numpy.uint64), cupy.empty(n, numpy.uint8)
     labels = cupy.empty(n, numpy.uint32)
     with Uploads(threads) as uploads:
