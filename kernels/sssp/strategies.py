@@ -12,7 +12,6 @@ STRATEGIES = table(
         cpu="gravel.kernels.sssp.cpu.delta_stepping:prepare",
         cuda="gravel.kernels.sssp.cuda.delta_stepping:prepare",
         outputs=("distance", "both"),
-        placements=("device",),
     ),
     Strategy(
         name="dijkstra",

@@ -230,6 +230,10 @@ def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:
 
 def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
     """Plan where the rows of a graph lie; raises `gravel.kernels.placement.DoesNotFit`."""
+    if parameters.algorithm == "sssp":
+        from gravel.stages.traversal import sssp
+
+        return sssp.placing_of(parameters, graph, machine)
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     base = _need(whole, Plan("streamed", 0, 0, ""), ()).host_bytes
     limits = limits_of(parameters, machine, base)

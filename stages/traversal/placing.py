@@ -37,8 +37,8 @@ def placement_asked(parameters: TraverseParameters) -> str:
         return asked
     if len(taken) == 1:
         return taken[0]
-    # What searches rows anywhere, and components, take the first placement that fits; others the device.
-    return asked if "split" in taken or parameters.algorithm == "components" else "device"
+    # What searches rows anywhere, and other algorithms than bfs, take the first placement that fits.
+    return asked if "split" in taken or parameters.algorithm != "bfs" else "device"
 
 
 def limits_of(parameters: TraverseParameters, machine: Machine, base: int) -> Limits:
@@ -64,9 +64,7 @@ def plan_rows(parameters: TraverseParameters, sizes: Sizes, limits: Limits, back
         if asked == "device":
             limits = replace(limits, host=None)
         return on_host(sizes, limits, asked)
-    names: tuple[str, ...] | None = None
-    if parameters.algorithm == "components":
-        names = placements_of(parameters)
+    names = None if parameters.algorithm == "bfs" else placements_of(parameters)
     return on_gpu(sizes, limits, asked, among=names)
 
 

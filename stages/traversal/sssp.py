@@ -6,12 +6,20 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.placement.plan import DoesNotFit, Limits, Sizes
 from gravel.kernels.sssp.cuda.memory import device_bytes
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.placing import stored_searches, width_of
+from gravel.stages.traversal.placing import (
+    Placing,
+    limits_of,
+    placement_asked,
+    plan_rows,
+    stored_searches,
+    width_of,
+)
 from gravel.stages.traversal.records import asked_of, placement_record
 from gravel.stages.traversal.strategy import backend_of_search, checked_tuning, machine_name, without_weights
 from gravel.stages.turning import turned_extent, with_turning
@@ -25,6 +33,11 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
+
+WEIGHT_BYTES = 4
+
+WORKSPACE_BYTES = 40
+"""Of a search on the CPU, per vertex: words, marks and queues."""
 
 COMPILED = 73 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""
@@ -104,16 +117,10 @@ def prepare_paths(
     import numpy
 
     from gravel.kernels.arrays import on_host
-    from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.sssp import prepare
 
-    if graph.placed is not None:
-        raise StageError(
-            f"algorithm sssp needs its rows whole in memory, and they are {graph.placement}",
-            hint="give the run more memory, or search with backend: cpu",
-        )
     strategy = "delta_stepping" if parameters.strategy == "auto" else parameters.strategy
-    there = on_device(weights) if graph.backend == "cuda" else numpy.asarray(on_host(weights))
+    there = _placed(weights, graph) if graph.backend == "cuda" else numpy.asarray(on_host(weights))
     try:
         constants, notes = checked_tuning("sssp", strategy, graph.backend, parameters.tuning)
         search = prepare(
@@ -127,6 +134,25 @@ def prepare_paths(
     except ValueError as error:
         raise unusable(error, graph.permutation, parameters.direction) from None
     return search, notes
+
+
+def _placed(weights: Any, graph: SearchedGraph) -> Any:
+    """Bring weights to where the columns of their arcs are: to the device, or to pinned host memory."""
+    from gravel.kernels.arrays import on_host
+    from gravel.kernels.placement.device_copies import on_device
+    from gravel.kernels.placement.pinned import PinnedRefused, pin
+    from gravel.kernels.placement.placed import in_pages
+
+    if graph.placed is None:
+        return on_device(weights)
+    hint = "search with backend: cpu, or allow more locked memory (ulimit -l)"
+    if graph.placement != "pinned":
+        # What the system does not pin is streamed.
+        raise StageError(f"algorithm sssp does not read {graph.placement} rows; {graph.notes[-1]}", hint=hint)
+    try:
+        return pin(in_pages(on_host(weights))).view()
+    except PinnedRefused as refused:
+        raise StageError(f"the system does not pin the weights ({refused})", hint=hint) from None
 
 
 class _Labels:
@@ -197,6 +223,46 @@ def labels_back(permutation: Any, result: SSSPResult) -> tuple[Any, Any | None, 
     return distance, predecessor, (time.perf_counter() - started) * 1e3
 
 
+def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
+    """Plan where columns and weights lie; raises `gravel.kernels.placement.DoesNotFit`."""
+    backend, limits = backend_of_search(parameters, machine), Limits()
+    limited = placement_asked(parameters) != "device" or parameters.device_memory is not None
+    if backend == "cuda" and limited:
+        # Weights that are pinned are copied to pages of their own.
+        base = _beside_rows(parameters, graph) + WEIGHT_BYTES * graph.arcs
+        limits = limits_of(parameters, machine, base)
+    sizes = _sizes(parameters, graph, machine)
+    return Placing(plan_rows(parameters, sizes, limits, backend), sizes, limits)
+
+
+def _sizes(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Sizes:
+    n, m = graph.vertices, graph.arcs
+    rows = (width_of(n) + WEIGHT_BYTES) * m
+    if backend_of_search(parameters, machine) == "cpu":
+        return Sizes(rows=rows, on_device=0, beside=0, head=0)
+    # Whether weights are usable takes a byte for each.
+    beside = 8 * n + device_bytes(n, m, width_of(n), 8) + m
+    return Sizes(rows=rows, on_device=rows + beside + _encoded(graph), beside=beside, head=0)
+
+
+def _encoded(graph: Extent) -> int:
+    """Count what there is to decode, which stays until rows are made."""
+    return graph.bytes if graph.kind == "CompressedGraph" else 0
+
+
+def _label_bytes(parameters: TraverseParameters, vertices: int) -> int:
+    """Count the labels of a search; what words take is known with the weights."""
+    tree = 4 if vertices < 1 << 31 else 8
+    return (8 + (tree if parameters.output == "both" else 0)) * vertices
+
+
+def _beside_rows(parameters: TraverseParameters, graph: Extent) -> int:
+    """Count what a search takes in host memory beside columns and weights."""
+    n = graph.vertices
+    back = (2 * width_of(n) + 8) * n if graph.kind != "Graph" else 0
+    return COMPILED + 8 * n + 2 * _label_bytes(parameters, n) + back + _encoded(graph)
+
+
 def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
@@ -204,16 +270,12 @@ def estimate(
     read = inputs["input"][0]
     graph = turned_extent(read, parameters.direction)
     n, m, count = graph.vertices, graph.arcs, stored_searches(parameters, graph.vertices)
-    width, tree = width_of(n), 4 if n < 1 << 31 else 8
-    # What words take is known with the weights.
-    labels = (8 + (tree if parameters.output == "both" else 0)) * n
-    rows = 8 * n + (width + 4) * m
     outputs = (
         Extent(
             kind="Traversal",
             vertices=n,
             arcs=m,
-            bytes=labels * count,
+            bytes=_label_bytes(parameters, n) * count,
             searches=count,
             directed=read.directed,
             weighted=True,
@@ -224,14 +286,22 @@ def estimate(
     refusal = without_weights(graph.kind)
     if refusal is None and not graph.weighted:
         refusal = (NO_WEIGHTS, NO_WEIGHTS_HINT)
-    back = (2 * width + 8) * n if graph.kind != "Graph" else 0
-    # What is decoded stays until the rows are made.
-    encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
-    host = COMPILED + rows + 2 * labels + back
-    on_gpu = backend_of_search(parameters, machine) == "cuda"
+    try:
+        plan = placing_of(parameters, graph, machine).plan
+    except DoesNotFit as error:
+        # Without limits it is stated what the placement that is asked for would take.
+        backend = backend_of_search(parameters, machine)
+        plan = plan_rows(parameters, _sizes(parameters, graph, machine), Limits(), backend)
+        if parameters.device_memory is not None or parameters.host_memory is not None:
+            refusal = refusal or (str(error), error.hint)
+    host = _beside_rows(parameters, graph) + (width_of(n) + WEIGHT_BYTES) * m
+    if plan.placement == "host":
+        host += WORKSPACE_BYTES * n
+    elif plan.placement == "pinned":
+        host += WEIGHT_BYTES * m
     need = Need(
-        host_bytes=host + encoded + (0 if on_gpu else 40 * n),
-        device_bytes=rows + device_bytes(n, m, width, 8) + m + encoded if on_gpu else 0,
+        host_bytes=host,
+        device_bytes=plan.device_bytes,
         outputs=outputs,
         refusal="; ".join(refusal) if refusal else "",
     )

@@ -51,6 +51,24 @@ def test_large_graphs_as_on_the_cpu(dtype: Any, most: int) -> None:
         assert not [check for check in checks if not check.passed]
 
 
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+def test_rows_in_pinned_host_memory(dtype: Any) -> None:
+    import cupy
+
+    from gravel.kernels.placement.pinned import pin
+
+    rng = numpy.random.default_rng(3)
+    n, m = 20_000, 200_000
+    graph = weighted("pinned", n, rng.integers(0, n, (m, 2)), rng.integers(0, 99, m).astype(dtype))
+    offsets, columns, weights = graph.rows
+    placed = [pin(numpy.array(each)).view() for each in (columns, weights)]
+    on_cpu, search = prepare(*graph.rows), prepare(cupy.asarray(offsets), *placed)
+    for source in (0, n // 2):
+        expected, found = on_cpu.run(source), search.run(source)
+        numpy.testing.assert_array_equal(found.distance.get(), expected.distance)
+        numpy.testing.assert_array_equal(found.predecessor.get(), expected.predecessor)
+
+
 def test_a_weight_that_cannot_be_names_its_arc() -> None:
     graph = weighted("", 6, [(0, 1), (3, 5), (4, 4)], numpy.array([1, numpy.nan, 2], numpy.float32))
     with pytest.raises(ValueError, match=r"the arc \(3, 5\) has the weight nan; "):

@@ -209,7 +209,7 @@ def test_a_wrong_distance_is_found():
         ({"max_depth": 3}, "sssp takes no max_depth"),
         ({"statistics": True}, "sssp takes no statistics"),
         ({"output": "predecessor"}, "algorithm sssp takes output distance or both"),
-        ({"placement": "pinned"}, "algorithm sssp takes placement auto or device"),
+        ({"placement": "split"}, "algorithm sssp takes placement auto, device or pinned"),
         ({"strategy": "top_down"}, "there is no sssp strategy 'top_down'.*delta_stepping, dijkstra"),
     ],
 )
