@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.partitioning.array_files import ArrayFile, allocated, written
 from gravel.stages.partitioning.ranges import CountTask, count_range, map_ranges, offset_pieces, ranges
 
 if TYPE_CHECKING:
@@ -22,17 +21,15 @@ def take_census(context: Context, graph: Graph) -> Census:
 
     from gravel.kernels.partition.census import LARGEST, Census, capped
 
-    file = context.scratch / "degrees.npy"
+    file = allocated(context.scratch / "degrees", numpy.uint16, graph.vertex_count)
     of_degree, busier, quieter = (numpy.zeros(LARGEST + 1, numpy.int64) for _ in range(3))
-    degrees = numpy.lib.format.open_memmap(file, "w+", numpy.uint16, (max(1, graph.vertex_count),))
-    with file.open("r+b") as allocated:
-        # Writing to a mapped page that the disk has no room for would end the process.
-        os.posix_fallocate(allocated.fileno(), 0, file.stat().st_size)
+    degrees = file.map("r+")
     for first, offsets in offset_pieces(graph):
         piece = capped(numpy.diff(offsets))
         degrees[first : first + len(piece)] = piece
         of_degree += numpy.bincount(piece, minlength=LARGEST + 1)
-    degrees.flush()
+    if isinstance(degrees, numpy.memmap):
+        degrees.flush()
     del degrees
     done = 0
     tasks = (CountTask(rows, file) for rows in ranges(graph))
@@ -41,13 +38,13 @@ def take_census(context: Context, graph: Graph) -> Census:
         quieter += by_quieter
         done = int(busier.sum())
         context.progress(done, graph.arc_count, "arcs counted")
-    file.unlink()
+    file.path.unlink()
     return Census(of_degree, busier, quieter)
 
 
 def find_delegates(
     context: Context, graph: Graph, threshold: int, dtype: Any
-) -> tuple[NDArray[Any], tuple[Path, Path, Path]]:
+) -> tuple[NDArray[Any], tuple[ArrayFile, ...]]:
     """List the vertices above the threshold, and write their index to files for the workers."""
     import numpy
 
@@ -66,11 +63,6 @@ def find_delegates(
         numpy.concatenate([numpy.zeros(1 if not words else 0, numpy.uint64), *words]),
         numpy.concatenate([empty, *degrees]),
     )
-    files = tuple(context.scratch / f"{name}.npy" for name in index._fields)
-    for file, array in zip(files, index, strict=True):
-        with file.open("wb") as out:
-            # numpy.save would lose what the system says of a full disk.
-            header = numpy.lib.format.header_data_from_array_1_0(array)
-            numpy.lib.format.write_array_header_1_0(out, header)
-            out.write(numpy.ascontiguousarray(array).view(numpy.uint8).data)
-    return numpy.concatenate([empty.astype(dtype), *vertices]), (files[0], files[1], files[2])
+    named = zip(index._fields, index, strict=True)
+    files = tuple(written(context.scratch / name, array) for name, array in named)
+    return numpy.concatenate([empty.astype(dtype), *vertices]), files

@@ -17,8 +17,6 @@ from gravel.stages.partitioning.ranges import (
 from gravel.stages.partitioning.writing import KINDS, write_ranks
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from gravel.kernels.partition import RankSize
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifact import Array
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
+    from gravel.stages.partitioning.array_files import ArrayFile
 
 
 class OnHost:
@@ -34,7 +33,7 @@ class OnHost:
     def __init__(self, context: Context, graph: Graph, ranks_at_once: int) -> None:
         self.ranks_at_once = ranks_at_once
         self._context, self._graph = context, graph
-        self._index: tuple[Path, Path, Path] | None = None
+        self._index: tuple[ArrayFile, ...] | None = None
 
     def take_census(self) -> Census:
         """Count the graph's vertices and arcs by degree."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.kernels.arrays import on_host
@@ -13,9 +12,10 @@ from gravel.stages.threads import map_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.partition.shares import DelegateIndex, Share
+    from gravel.kernels.partition.shares import Share
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
+    from gravel.stages.partitioning.array_files import ArrayFile
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -111,18 +111,15 @@ class CountTask:
     """Rows to count, with the file of all capped degrees."""
 
     rows: Rows
-    degrees: Path
+    degrees: ArrayFile
 
 
 def count_range(task: CountTask) -> tuple[NDArray[Any], NDArray[Any]]:
     """Count a range's arcs by the degrees of their ends."""
-    import numpy
-
     from gravel.kernels.partition.census_cpu import count_rows
 
     offsets, columns = task.rows.read()
-    degrees = numpy.load(task.degrees, mmap_mode="r")
-    return count_rows(offsets, columns, task.rows.first, degrees)
+    return count_rows(offsets, columns, task.rows.first, task.degrees.map())
 
 
 @dataclass(frozen=True)
@@ -130,27 +127,19 @@ class SplitTask:
     """Rows to distribute among some ranks, with the files of the delegate index."""
 
     rows: Rows
-    index: tuple[Path, Path, Path]
+    index: tuple[ArrayFile, ...]
     ranks: int
     low: int
     high: int
 
 
-def load_index(files: tuple[Path, Path, Path]) -> DelegateIndex:
-    """Map the delegate index, which all workers of a host share."""
-    import numpy
-
-    from gravel.kernels.partition.shares import DelegateIndex
-
-    return DelegateIndex(*(numpy.load(file, mmap_mode="r") for file in files))
-
-
 def split_range(task: SplitTask) -> list[Share]:
     """Distribute a range's arcs."""
     from gravel.kernels.partition.chunks import split_rows
+    from gravel.kernels.partition.shares import DelegateIndex
 
     offsets, columns = task.rows.read()
-    index = load_index(task.index)
+    index = DelegateIndex(*(file.map() for file in task.index))
     return split_rows(
         offsets, columns, task.rows.first, index, ranks=task.ranks, low=task.low, high=task.high
     )
