@@ -8,6 +8,7 @@ loads, or by its memory, is for `subprocess`.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import runpy
@@ -96,7 +97,8 @@ def serve(number: int) -> None:
     _load()
     asking = socket.socket(fileno=number)
     # What has ended goes at once: tests list the processes below them, and cannot read one that waits for it.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # Its processor time is counted by waiting for it.
+    signal.signal(signal.SIGCHLD, lambda *_: _wait_for_what_ended())
     while sockets := socket.recv_fds(asking, 1, 1)[1]:
         asked = socket.socket(fileno=sockets[0])
         if os.fork() == 0:
@@ -104,6 +106,12 @@ def serve(number: int) -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _answer(asked, found)
         asked.close()
+
+
+def _wait_for_what_ended() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _load() -> None:

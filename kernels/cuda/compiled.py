@@ -39,8 +39,8 @@ def compile_variant(
 ) -> list[CompiledKernel]:
     """Compile one variant for an architecture such as `sm_90`; gives its kernels.
 
-    For a virtual one such as `compute_80` nothing is assembled, and no kernels are given. Raises RuntimeError
-    with the compiler's log when it fails.
+    For a virtual one such as `compute_80` nothing is optimized or assembled, and no kernels are given: its
+    front end refuses what the architecture lacks. Raises RuntimeError with the compiler's log when it fails.
     """
     from cuda.bindings import nvrtc
 
@@ -48,7 +48,7 @@ def compile_variant(
     given = [
         *compiler_options(text, macros),
         f"--gpu-architecture={architecture}",
-        "--ptxas-options=-v",
+        "--fdevice-syntax-only" if architecture.startswith("compute_") else "--ptxas-options=-v",
         *options,
     ]
     status, program = nvrtc.nvrtcCreateProgram(text.encode(), path.encode(), 0, [], [])

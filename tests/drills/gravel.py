@@ -112,6 +112,11 @@ class Gravel:
         return self.cache / "data" / record["data"]
 
 
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, on the cache that is called `cache` there."""
+    return forked.run([*PROGRAM[1:], *words, "--cache", "cache"], cwd=folder, env=environment())
+
+
 def call_inside(words: list[str]) -> subprocess.CompletedProcess[str]:
     """Do what a process with this command line would do, here."""
     out, err = io.StringIO(), io.StringIO()

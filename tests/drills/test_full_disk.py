@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.drills.conftest import share
 from tests.drills.gravel import LIMIT, Gravel, environment
 from tests.drills.outcomes import Tally, limited
@@ -100,7 +101,7 @@ def test_a_disk_that_fills_up_at_any_place_of_a_partition(disk: Path, tmp_path: 
     usage = shutil.disk_usage(disk)
     assert mount("-o", f"remount,size={usage.used // 1024 + share}k", str(disk))
     words = gravel.words("run", "--cluster", "inline")
-    failed = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, env=environment())
+    failed = forked.run(words[1:], cwd=tmp_path, env=environment())
     error = told(failed)
     assert f"no space left for the cache {gravel.cache}" in error
     assert "bytes are free" in error

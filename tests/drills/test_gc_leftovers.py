@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.drills.gravel import PROGRAM, environment
+from tests.drills.gravel import command
 
 WORKFLOW = """
 workflow: leftovers
@@ -30,14 +30,7 @@ DAY = 86400.0
 def gravel(folder: Path, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
     if words[0] == "run":
         words = (*words, "--cluster", "inline", "--quiet")
-    done = subprocess.run(
-        [*PROGRAM, *words, "--cache", "cache"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment(),
-    )
+    done = command(folder, *words)
     assert done.returncode == expect, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.gravel import PROGRAM, environment
+from tests.drills.gravel import PROGRAM, command, environment
 
 WORKFLOW = """
 workflow: obstacles
@@ -22,7 +22,7 @@ stages:
   graph: {stage: symmetrize, input: edges}
 """
 LIMIT = 60.0
-"""Seconds after which a command counts as one that waits for ever; it takes two."""
+"""Seconds after which a command of another user counts as one that waits for ever; it takes two."""
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +47,7 @@ def gravel(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command on the folder's cache; fails if it hangs or shows a traceback."""
     if words[0] == "run":
         words = (*words, "--cluster", "inline")
-    done = subprocess.run(
-        [*PROGRAM, *words, "--cache", "cache"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        env=environment(),
-    )
+    done = command(folder, *words)
     assert "raceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return done
 

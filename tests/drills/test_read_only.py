@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.gravel import PROGRAM, environment
+from tests.drills.gravel import command
 
 WORKFLOW = """
 workflow: served
@@ -17,16 +17,12 @@ stages:
   graph: {stage: symmetrize, input: edges}
   bfs:   {stage: traverse, input: graph, sources: [5]}
 """
-LIMIT = 120.0
 
 
 def gravel(folder: Path, *words: str, expect: int = 0) -> str:
     if words[0] == "run":
         words = (*words, "--cluster", "inline")
-    command = [*PROGRAM, *words, "--cache", str(folder / "cache")]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment()
-    )
+    done = command(folder, *words)
     said = done.stdout + done.stderr
     assert done.returncode == expect, said
     assert "raceback" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import networkx
 import pytest
@@ -33,41 +34,51 @@ def column(measure):
     return dict(zip(found["vertex"].tolist(), found[measure.name].tolist(), strict=True))
 
 
-def within_components(made):
+@cache
+def expected(name, **options):
+    """Take from NetworkX, which is slow, once for all arrangements."""
+    return getattr(networkx, name)(NX, **options)
+
+
+@cache
+def within_components():
     found = {}
-    for part in networkx.connected_components(made):
-        found |= networkx.eccentricity(made.subgraph(part))
+    for part in networkx.connected_components(NX):
+        found |= networkx.eccentricity(NX.subgraph(part))
     return found
+
+
+@cache
+def within_two_hops():
+    return {v: len(networkx.single_source_shortest_path_length(NX, v, cutoff=2)) for v in NX}
 
 
 @pytest.mark.parametrize("way", ARRANGED)
 def test_every_arrangement_gives_what_networkx_gives(graph, way):
     arranged = ARRANGED[way](graph)
     assert len(list(networkx.connected_components(NX))) > 10
-    assert column(arranged.closeness()) == networkx.closeness_centrality(NX)
-    assert column(arranged.closeness(wf_improved=False)) == networkx.closeness_centrality(
-        NX, wf_improved=False
-    )
-    assert column(arranged.harmonic()) == pytest.approx(networkx.harmonic_centrality(NX), rel=1e-12)
-    eccentricity = within_components(NX)
+    assert column(arranged.closeness()) == expected("closeness_centrality")
+    unimproved = expected("closeness_centrality", wf_improved=False)
+    assert column(arranged.closeness(wf_improved=False)) == unimproved
+    assert column(arranged.harmonic()) == pytest.approx(expected("harmonic_centrality"), rel=1e-12)
+    eccentricity = within_components()
     assert column(arranged.eccentricity()) == eccentricity
     assert arranged.diameter() == max(eccentricity.values())
     assert arranged.radius() == min(eccentricity.values())
-    expected = {v: len(networkx.single_source_shortest_path_length(NX, v, cutoff=2)) for v in NX}
-    assert column(arranged.neighbourhood(2)) == expected
+    assert column(arranged.neighbourhood(2)) == within_two_hops()
 
 
 @pytest.mark.parametrize("way", ARRANGED)
 def test_betweenness_in_every_arrangement(graph, way):
     arranged = ARRANGED[way](graph)
     for options in ({}, {"normalized": False}, {"endpoints": True}):
-        expected = networkx.betweenness_centrality(NX, **options)
-        assert column(arranged.betweenness(**options)) == pytest.approx(expected, rel=1e-10, abs=1e-12)
+        known = expected("betweenness_centrality", **options)
+        assert column(arranged.betweenness(**options)) == pytest.approx(known, rel=1e-10, abs=1e-12)
     for normalized in (True, False):
-        expected = networkx.edge_betweenness_centrality(NX, normalized=normalized)
+        known = expected("edge_betweenness_centrality", normalized=normalized)
         found = edge_column(arranged.edge_betweenness(normalized=normalized))
-        expected = {tuple(sorted(edge)): value for edge, value in expected.items()}
-        assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+        by_edge = {tuple(sorted(edge)): value for edge, value in known.items()}
+        assert found == pytest.approx(by_edge, rel=1e-10, abs=1e-12)
 
 
 def edge_column(measure):
@@ -107,7 +118,7 @@ def test_some_vertices(graph):
         assert len(closeness) == len(some)
         assert list(column(closeness)) == some
         assert closeness[some[2]] == networkx.closeness_centrality(NX, some[2])
-        assert made.eccentricity(some)[some[0]] == within_components(NX)[some[0]]
+        assert made.eccentricity(some)[some[0]] == within_components()[some[0]]
         with pytest.raises(KeyError, match="closeness was not computed for"):
             closeness[next(v for v in NX if v not in some)]
     assert graph.harmonic(some[0]).values.shape == (1,)
@@ -151,8 +162,8 @@ def test_a_directed_graph_in_every_direction(way, direction):
 
 def test_the_largest_come_first(graph):
     closeness = graph.closeness()
-    expected = sorted(networkx.closeness_centrality(NX).values(), reverse=True)[:4]
-    assert [value for _, value in closeness.top(4)] == expected
+    largest = sorted(expected("closeness_centrality").values(), reverse=True)[:4]
+    assert [value for _, value in closeness.top(4)] == largest
     assert "closeness of" in repr(closeness)
     assert str(closeness.top(1)[0][0]) in closeness._repr_html_()
     assert closeness.to_pandas().columns.tolist() == ["vertex", "closeness"]

@@ -56,6 +56,25 @@ def test_a_virtual_architecture_is_compiled_and_not_assembled(capsys: pytest.Cap
     assert f"{path} compute_80: " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "a[0] = nowhere;",
+        "__cluster_barrier_arrive();",
+        "#if __CUDA_ARCH__ < 900\na[0] = nowhere;\n#endif",
+        'asm("mov.u32 %0, 1;" : "=l"(a[0]));',
+    ],
+)
+def test_what_a_virtual_architecture_lacks_is_refused(fault: str, tmp_path, monkeypatch) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="compiling without a GPU needs cuda-bindings")
+    (tmp_path / "kernels").mkdir()
+    text = f'extern "C" __global__ void f(unsigned *a) {{\n{fault}\n}}\n'
+    (tmp_path / "kernels" / "broken.cu").write_text(text)
+    monkeypatch.setattr("gravel.kernels.cuda.source.ROOT", tmp_path)
+    with pytest.raises(RuntimeError, match="does not compile"):
+        compile_variant("kernels/broken.cu", {}, "compute_80")
+
+
 def test_a_file_says_what_it_may_spill_and_why() -> None:
     assert allowed_spills("// spills 200: state between visits\n", 144) == 200
     assert allowed_spills("// spills 100: state between visits\n", 144) == 144

@@ -46,7 +46,7 @@ def test_small_graphs(kind, made, names, nodes, edges, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_graph_with_more_than_a_batch_of_nodes(kind):
-    made = connected(kind, "text", 150, 300, 5)
+    made = connected(kind, "text", 70, 140, 5)  # 64 are searched from at once
     slow = {"all_pairs_all_shortest_paths"}
     for name, positional, named in calls(made, 3):
         if name not in slow and named.get("v") is None:
