@@ -46,8 +46,8 @@ def search_each(
 ) -> int:
     """Add the shares of each source to `sums`, of the vertices or of the arcs.
 
-    `graph` has the rows of successors and those of predecessors, `own` is `Workspace.search`. Returns -1, or the
-    first source whose number of paths no float64 holds; later ones are not searched.
+    `graph` has the rows of successors and those of predecessors, `own` is `Workspace.search`. Returns -1, or
+    the first source whose number of paths no float64 holds; later ones are not searched.
     """
     level, paths, share, queue, _ = own
     overflowed = -1
