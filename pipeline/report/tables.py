@@ -14,8 +14,9 @@ FEW = 4
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")
-NAMES = ("source", "largest's name")
-"""Columns whose numbers are names of vertices, so that their digits are not grouped."""
+NAMES = ("source", "largest's name", "vertex with the largest")
+NAMES_OF_A_RUN = (": vertex", ": source", ": target")
+"""Columns, and ends of columns, whose numbers are ids of vertices, so that their digits are not grouped."""
 
 DATA_SET_COLUMNS = {
     "data set": "name",
@@ -37,7 +38,7 @@ def cell_text(cell: Any, column: str = "") -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, int):
-        return str(cell) if column in NAMES else f"{cell:,}"
+        return str(cell) if column in NAMES or column.endswith(NAMES_OF_A_RUN) else f"{cell:,}"
     if isinstance(cell, float):
         if cell == 0:
             return "0"

@@ -145,6 +145,8 @@ def test_a_page_that_grows_too_large_drops_pictures_and_says_so(
 def test_cells():
     assert cell_text(1234567) == "1,234,567"
     assert cell_text(1234567, "source") == "1234567"
+    for column in ("vertex with the largest", "close: vertex", "edges: source", "edges: target"):
+        assert cell_text(1684, column) == "1684", column
     assert cell_text(0.000123456) == "0.000123"
     assert [cell_text(each) for each in (1.5, 100.0, 99.96, 999.7, 0.0)] == [
         "1.50",
