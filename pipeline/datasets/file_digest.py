@@ -169,6 +169,11 @@ def _fill(buffer: memoryview, file: int, start: int) -> memoryview:
 def _unreadable(path: Path, error: OSError) -> RequestError:
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         return RequestError(f"{path} cannot be read: {error.strerror}")
+    return missing_file(path)
+
+
+def missing_file(path: Path) -> RequestError:
+    """Return the error for a file that is not there, with the nearest name that is."""
     folder = path.parent
     if not folder.is_dir():
         return RequestError(f"there is no file {path}: the folder {folder} does not exist")

@@ -34,8 +34,8 @@ from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
-from gravel.pipeline.scheduler.rank_groups import refuse_larger_groups
 from gravel.pipeline.scheduler.reading_ahead import ReadingAhead
+from gravel.pipeline.scheduler.refusals import refuse_what_cannot_begin
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.resolving import Resolver
@@ -45,17 +45,7 @@ from gravel.pipeline.scheduler.starting import Started, start_cluster
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.kinds import is_address
-from gravel.pipeline.workers.protocol import (
-    Back,
-    Began,
-    Cluster,
-    Compiles,
-    Finished,
-    Lost,
-    Made,
-    Progress,
-    Written,
-)
+from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Made, Reported, Written
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.artifact import Artifact, Json
@@ -215,16 +205,10 @@ class Driver:
                 if self._nodes[key].state not in ENDED:
                     failure = Failure("stage", str(error), error.problems[0].hint)
                     self._resolver.fail(self._nodes[key], failure)
-        runs = self._plan.runs
-        locations = {key: runs[key].location for key in needs}
+        locations = {key: self._plan.runs[key].location for key in needs}
         refuse_what_cannot_fit(needs, self._environment.capacity, resident, locations)
-        ranks = {
-            node.key: ranks_of(node)
-            for node in self._nodes.in_state(WANTED, WAITING)
-            if not node.run.is_of(self._plan.workflow.datasets)
-        }
-        refuse_larger_groups(ranks, runs, self._environment, self._options.workers)
-        stored = {key: need for key, need in needs.items() if runs[key].keep}
+        refuse_what_cannot_begin(self._plan, self._nodes, self._environment, self._options.workers)
+        stored = {key: need for key, need in needs.items() if self._plan.runs[key].keep}
         refuse_what_no_disk_holds(stored, self._cache.root, locations)
         waiting = [node.key for node in self._nodes.in_state(WANTED, WAITING)]
         self._compiling = compile_ahead(self._plan, waiting, found, self._environment)
@@ -345,7 +329,7 @@ class Driver:
         match event:
             case Began():
                 self._attempts.began(self._nodes[event.key], event.attempt)
-            case Progress() | Compiles():
+            case Reported():
                 if self._nodes[event.key].state == RUNNING:
                     self._report.progressed(event)
             case Finished():

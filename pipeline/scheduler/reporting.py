@@ -17,7 +17,7 @@ from gravel.pipeline.scheduler import failures
 from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Compiles, Progress, Written
+from gravel.pipeline.workers.protocol import Compiles, Progress, Reported, Written
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.stage import Need
 
@@ -91,11 +91,12 @@ class RunReport(RunMessages):
         )
         self.write()  # the stage may run in this process, and say nothing for long
 
-    def progressed(self, progress: Progress | Compiles) -> None:
+    def progressed(self, progress: Reported) -> None:
         """A running node came further, or waits for a kernel."""
         if isinstance(progress, Compiles):
             self.emit("stage_compiles", stage=progress.key, kernel=progress.kernel)
             return
+        assert isinstance(progress, Progress)
         pace = self._paces.get(progress.key)
         if pace is None:
             return

@@ -18,6 +18,7 @@ from gravel.pipeline.workers.protocol import (
     Finished,
     Made,
     Progress,
+    Reported,
     WorkerSlot,
     Written,
 )
@@ -40,7 +41,7 @@ class InlineServices:
     def __init__(
         self,
         task: StageTask,
-        tell: Callable[[Progress | Compiles], None],
+        tell: Callable[[Reported], None],
         write_behind: WriteBehind,
         written: Callable[[Written | Made], None],
     ) -> None:
@@ -83,7 +84,7 @@ class InlineCluster:
     kind = "inline"
     warning: str | None = None
 
-    def __init__(self, worker_slot: WorkerSlot, progress: Callable[[Progress | Compiles], None]) -> None:
+    def __init__(self, worker_slot: WorkerSlot, progress: Callable[[Reported], None]) -> None:
         self.events: SimpleQueue[object] = SimpleQueue()
         self._assign = worker_slot
         self._progress = progress

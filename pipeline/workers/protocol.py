@@ -90,24 +90,29 @@ class Back:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a running stage is."""
+class Reported:
+    """What a running stage reports of itself."""
 
     key: str
+
+
+@dataclass(frozen=True)
+class Progress(Reported):
+    """How far a running stage is."""
+
     done: int
     total: int | None
     unit: str
 
 
 @dataclass(frozen=True)
-class Compiles:
+class Compiles(Reported):
     """A running stage compiles a kernel, for which it waits; None when that has ended."""
 
-    key: str
     kernel: str | None
 
 
-ClusterEvent = Began | Finished | Made | Written | Lost | Back | Progress | Compiles
+ClusterEvent = Began | Finished | Made | Written | Lost | Back | Reported
 
 
 @dataclass

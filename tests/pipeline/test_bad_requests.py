@@ -188,3 +188,11 @@ def test_depths_beyond_the_diameter(asked: Any) -> None:
 )
 def test_values_are_shown_as_they_are_written(asked: Any, given: str, told: str) -> None:
     assert told in asked("plan", "traverse", given)[1]
+
+
+def test_a_file_of_a_later_stage_is_missed_before_anything_begins(asked: Any) -> None:
+    code, printed = asked("run", "report", "published: nowhere.yaml")
+    assert code == 2
+    assert "bad.yaml:5:" in printed
+    assert "there is no file" in printed
+    assert "started" not in printed
