@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +25,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.charts import Chart
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from markupsafe import Markup
 
     from gravel.pipeline.store.cache import Cache
@@ -187,13 +189,6 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
 def _render(
     record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], content: Mapping[str, Json], most: int
 ) -> str:
-    import jinja2
-
-    source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
-    environment.filters["with_code"] = _with_code
-    environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
     # What did not go well is shown first where not all is.
     chosen = sorted(content["runs"], key=lambda row: row["state"] in DONE)[:most]
     keys = {row["key"] for row in chosen}
@@ -217,9 +212,20 @@ def _render(
     }
     runs = [row for row in content["runs"] if row["key"] in keys]
     left_out = len(content["runs"]) - len(runs)
-    return environment.from_string(source).render(
-        shown | dict(content) | {"runs": runs, "left_out": left_out}
-    )
+    return _template().render(shown | dict(content) | {"runs": runs, "left_out": left_out})
+
+
+@cache
+def _template() -> Template:
+    """Compile the page once for a process, which writes it again and again while a run is watched."""
+    import jinja2
+
+    source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
+    environment.filters["with_code"] = _with_code
+    environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
+    return environment.from_string(source)
 
 
 def _with_code(text: str) -> Markup:

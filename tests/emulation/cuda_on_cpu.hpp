@@ -4,7 +4,6 @@
 
 #include <sched.h>
 #include <time.h>
-#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -44,30 +43,49 @@ struct Dim {
 
 namespace emulated {
 
+// What the lanes of a mask gave, and which gave something else than zero; zero for other lanes.
+struct Turn {
+    unsigned nonzero;
+    uint64_t values[32];
+};
+
+// Lanes that leave a turn late still read it while others give the next: the one after that waits for them.
 struct Slot {
-    unsigned arrived = 0, generation = 0;
-    uint64_t values[32], out[32];
+    unsigned arrived = 0, turn = 0;
+    Turn turns[2] = {};
+};
+
+struct Warp {
+    Slot whole;
+    std::map<unsigned, Slot> parts;
 };
 
 constexpr size_t STACK = 128 << 10;
 constexpr unsigned SPINS = 16;
 
+struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+};
+
+// At a multiple of its size, where the fiber is noted that runs on it.
+using Stack = std::unique_ptr<char, Free>;
+
 // Stacks are kept: the system took longer to make them anew for every launch than most blocks run.
 struct Stacks {
     std::atomic_flag taken = ATOMIC_FLAG_INIT;  // the header of mutexes has kernels, to those who look for names
-    std::vector<std::unique_ptr<char[]>> kept;
+    std::vector<Stack> kept;
 
-    std::unique_ptr<char[]> take() {
-        std::unique_ptr<char[]> stack;
+    Stack take() {
+        Stack stack;
         lock();
         if (!kept.empty()) {
             stack = std::move(kept.back());
             kept.pop_back();
         }
         taken.clear();
-        return stack ? std::move(stack) : std::unique_ptr<char[]>(new char[STACK]);
+        return stack ? std::move(stack) : Stack(static_cast<char*>(std::aligned_alloc(STACK, STACK)));
     }
-    void give(std::unique_ptr<char[]> stack) {
+    void give(Stack stack) {
         lock();
         kept.push_back(std::move(stack));
         taken.clear();
@@ -79,11 +97,15 @@ struct Stacks {
 
 static Stacks stacks;
 
+using Jump = void*[5];
+
+struct Block;
+
 struct Fiber {
-    ucontext_t context;
-    std::unique_ptr<char[]> stack;
+    Stack stack;
+    Block* block;
     unsigned thread;
-    jmp_buf left;  // where it gave way
+    Jump left;  // where it gave way
     bool begun = false, ended = false;
     // Unless null, it goes on when this is no longer what it was.
     const unsigned* awaited = nullptr;
@@ -92,67 +114,112 @@ struct Fiber {
     bool is_ready() const { return !ended && (!awaited || *awaited != was); }
 };
 
-thread_local std::vector<Fiber> fibers;
-thread_local jmp_buf scheduler;
-thread_local Fiber* current;
-thread_local std::vector<std::map<unsigned, Slot>> warps;
-thread_local unsigned arrived, generation, any, any_before;
-thread_local Dim block_index, block_size, grid_size;
+using Body = void (*)(void** arguments);
 
-// Jumps, since swapping contexts asks the system for signal masks, which took most of an emulated search's time.
-inline void yield() {
-    if (!_setjmp(current->left)) _longjmp(scheduler, 1);
+struct Block {
+    Dim index, size, grid;
+    Body body;
+    void** given;
+    std::vector<Warp> warps;
+    Jump scheduler;
+    unsigned arrived = 0, generation = 0, any = 0, any_before = 0;
+};
+
+#ifdef WEAK_MEMORY  // which asks outside of fibers too
+static thread_local Fiber* running;
+inline Fiber* current() { return running; }
+#else
+// By the stack: to find a thread's variable of a library takes a call, and took a quarter of a search's time.
+inline Fiber* current() {
+    return *reinterpret_cast<Fiber**>(uintptr_t(__builtin_frame_address(0)) & ~uintptr_t(STACK - 1));
+}
+#endif
+
+// The compiler's own jumps: those of the library, and swapped contexts above all, took most of a search's time.
+// In a function of its own, without which the compiler takes it that nobody comes back to where it is called.
+[[noreturn]] __attribute__((noinline)) inline void jump(Jump& there) { __builtin_longjmp(there, 1); }
+
+__attribute__((noinline)) inline void yield() {
+    Fiber* leaving = current();
+    if (!__builtin_setjmp(leaving->left)) jump(leaving->block->scheduler);
 }
 
 // Fibers that wait so are not even resumed, which took half of an emulated search's time.
 inline void wait_while(const unsigned& value, unsigned was) {
-    Fiber& waiting = *current;
+    Fiber& waiting = *current();
     waiting.was = was;
     waiting.awaited = &value;
     yield();
     waiting.awaited = nullptr;
 }
 
-inline void resume(Fiber& fiber) {
-    current = &fiber;
-    if (_setjmp(scheduler)) return;
-    if (fiber.begun) _longjmp(fiber.left, 1);
-    fiber.begun = true;
-    setcontext(&fiber.context);
+inline void enter() {
+    Fiber& fiber = *current();
+    fiber.block->body(fiber.block->given);
+    fiber.ended = true;
+    yield();
 }
 
-inline unsigned lane() { return current->thread % 32; }
+__attribute__((noinline)) inline void begin(Fiber& fiber) {
+    ucontext_t context;
+    fiber.begun = true;
+    *reinterpret_cast<Fiber**>(fiber.stack.get()) = &fiber;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber.stack.get();
+    context.uc_stack.ss_size = STACK;
+    context.uc_link = nullptr;
+    makecontext(&context, enter, 0);
+    setcontext(&context);
+}
+
+__attribute__((noinline)) inline void resume(Fiber& fiber) {
+#ifdef WEAK_MEMORY
+    running = &fiber;
+#endif
+    if (__builtin_setjmp(fiber.block->scheduler)) return;
+    if (fiber.begun) jump(fiber.left);
+    begin(fiber);
+}
+
+inline unsigned lane() { return current()->thread % 32; }
 
 // Every lane of `mask` gives a value and gets all of them.
-inline const uint64_t* collect(unsigned mask, uint64_t value) {
-    unsigned in_block = block_size.x - current->thread / 32 * 32;
-    if (in_block < 32) mask &= (1u << in_block) - 1;
-    Slot& slot = warps[current->thread / 32][mask];
-    unsigned before = slot.generation;
-    slot.values[lane()] = value;
-    slot.arrived |= 1u << lane();
+inline const Turn& collect(unsigned mask, uint64_t value) {
+    Fiber* fiber = current();
+    Block& here = *fiber->block;
+    const unsigned thread = fiber->thread, lane = thread % 32, bit = 1u << lane;
+    const unsigned in_block = here.size.x - (thread - lane), whole = in_block < 32 ? (1u << in_block) - 1 : ~0u;
+    mask &= whole;
+    Warp& warp = here.warps[thread / 32];
+    Slot& slot = mask == whole ? warp.whole : warp.parts[mask];
+    const unsigned before = slot.turn;
+    Turn& turn = slot.turns[before & 1];
+    if (!slot.arrived) turn.nonzero = 0;
+    turn.values[lane] = value;
+    if (value) turn.nonzero |= bit;
+    slot.arrived |= bit;
     if (slot.arrived == mask) {
-        for (int i = 0; i < 32; ++i) slot.out[i] = mask >> i & 1 ? slot.values[i] : 0;
         slot.arrived = 0;
-        ++slot.generation;
+        ++slot.turn;
     } else {
-        wait_while(slot.generation, before);
+        wait_while(slot.turn, before);
     }
-    return slot.out;
+    return turn;
 }
 
 inline bool meet_block(bool value) {
-    unsigned before = generation;
-    any |= value;
-    if (++arrived == block_size.x) {
-        arrived = 0;
-        any_before = any;
-        any = 0;
-        ++generation;
+    Block& here = *current()->block;
+    unsigned before = here.generation;
+    here.any |= value;
+    if (++here.arrived == here.size.x) {
+        here.arrived = 0;
+        here.any_before = here.any;
+        here.any = 0;
+        ++here.generation;
     } else {
-        wait_while(generation, before);
+        wait_while(here.generation, before);
     }
-    return any_before;
+    return here.any_before;
 }
 
 template <class T>
@@ -172,10 +239,10 @@ T from_bits(uint64_t bits) {
 
 }  // namespace emulated
 
-#define threadIdx (Dim{emulated::current->thread, 0, 0})
-#define blockIdx (emulated::block_index)
-#define blockDim (emulated::block_size)
-#define gridDim (emulated::grid_size)
+#define threadIdx (Dim{emulated::current()->thread, 0, 0})
+#define blockIdx (emulated::current()->block->index)
+#define blockDim (emulated::current()->block->size)
+#define gridDim (emulated::current()->block->grid)
 
 #ifndef WEAK_MEMORY  // litmus/weak_memory.hpp has its own
 inline void __syncthreads() { emulated::meet_block(false); }
@@ -185,27 +252,24 @@ inline void __syncwarp(unsigned mask = ~0u) { emulated::collect(mask, 0); }
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, unsigned from) {
-    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[from % 32]);
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value)).values[from % 32]);
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned step) {
     unsigned lane = emulated::lane(), from = lane >= step ? lane - step : lane;
-    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[from]);
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value)).values[from]);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, unsigned step) {
-    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[emulated::lane() ^ step]);
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value)).values[emulated::lane() ^ step]);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned step) {
     unsigned lane = emulated::lane(), from = lane + step < 32 ? lane + step : lane;
-    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value))[from]);
+    return emulated::from_bits<T>(emulated::collect(mask, emulated::to_bits(value)).values[from]);
 }
 inline unsigned __ballot_sync(unsigned mask, bool value) {
-    const uint64_t* all = emulated::collect(mask, value);
-    unsigned bits = 0;
-    for (int i = 0; i < 32; ++i) bits |= unsigned(all[i] != 0) << i;
-    return bits;
+    return emulated::collect(mask, value).nonzero;
 }
 inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline bool __all_sync(unsigned mask, bool value) { return __ballot_sync(mask, !value) == 0; }
@@ -220,28 +284,28 @@ inline unsigned permute_bytes(unsigned a, unsigned b, unsigned selector) {
 }
 inline float __fdividef(float a, float b) { return a / b; }
 inline unsigned __reduce_add_sync(unsigned mask, unsigned value) {
-    const uint64_t* all = emulated::collect(mask, value);
+    const uint64_t* all = emulated::collect(mask, value).values;
     unsigned sum = 0;
     for (int i = 0; i < 32; ++i)
         if (mask >> i & 1) sum += unsigned(all[i]);
     return sum;
 }
 inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
-    const uint64_t* all = emulated::collect(mask, value);
+    const uint64_t* all = emulated::collect(mask, value).values;
     unsigned bits = 0;
     for (int i = 0; i < 32; ++i)
         if (mask >> i & 1) bits |= unsigned(all[i]);
     return bits;
 }
 inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
-    const uint64_t* all = emulated::collect(mask, value);
+    const uint64_t* all = emulated::collect(mask, value).values;
     unsigned most = 0;
     for (int i = 0; i < 32; ++i)
         if (mask >> i & 1) most = std::max(most, unsigned(all[i]));
     return most;
 }
 inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
-    const uint64_t* all = emulated::collect(mask, value);
+    const uint64_t* all = emulated::collect(mask, value).values;
     unsigned least = ~0u;
     for (int i = 0; i < 32; ++i)
         if (mask >> i & 1) least = std::min(least, unsigned(all[i]));
@@ -251,7 +315,7 @@ inline void prefetch(const void*) {}
 inline void __nanosleep(unsigned) { emulated::yield(); }
 template <class T>
 unsigned __match_any_sync(unsigned mask, T value) {
-    const uint64_t* all = emulated::collect(mask, emulated::to_bits(value));
+    const uint64_t* all = emulated::collect(mask, emulated::to_bits(value)).values;
     unsigned bits = 0;
     for (int i = 0; i < 32; ++i)
         if (mask >> i & 1 && all[i] == emulated::to_bits(value)) bits |= 1u << i;
@@ -395,36 +459,13 @@ inline unsigned long long nanoseconds() {
 
 namespace emulated {
 
-using Body = void (*)(void** arguments);
-
-thread_local Body body;
-thread_local void** given;
-
-inline void enter() {
-    body(given);
-    current->ended = true;
-    yield();
-}
-
-inline void run_block(Body kernel, void** arguments, unsigned block, unsigned blocks, unsigned threads) {
-    body = kernel;
-    given = arguments;
-    block_index = Dim{block};
-    block_size = Dim{threads};
-    grid_size = Dim{blocks};
-    arrived = generation = any = any_before = 0;
-    warps.assign((threads + 31) / 32, {});
-    fibers.clear();
-    fibers.resize(threads);
+inline void run_block(Body kernel, void** arguments, unsigned index, unsigned blocks, unsigned threads) {
+    Block block{Dim{index}, Dim{threads}, Dim{blocks}, kernel, arguments, std::vector<Warp>((threads + 31) / 32), {}};
+    std::vector<Fiber> fibers(threads);
     for (unsigned t = 0; t < threads; ++t) {
-        Fiber& fiber = fibers[t];
-        fiber.thread = t;
-        fiber.stack = stacks.take();
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get();
-        fiber.context.uc_stack.ss_size = STACK;
-        fiber.context.uc_link = nullptr;
-        makecontext(&fiber.context, enter, 0);
+        fibers[t].stack = stacks.take();
+        fibers[t].block = &block;
+        fibers[t].thread = t;
     }
     for (unsigned left = threads, spins = 0; left;) {
         unsigned resumed = 0;

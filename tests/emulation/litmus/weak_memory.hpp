@@ -20,12 +20,12 @@ void weak_plain(unsigned who, void* at, unsigned size, bool writes);
 
 static thread_local unsigned weak_device;
 
-UNSEEN inline unsigned weak_block() { return weak_device * emulated::grid_size.x + emulated::block_index.x; }
-UNSEEN inline unsigned weak_who() { return weak_block() * emulated::block_size.x + emulated::current->thread; }
+UNSEEN inline unsigned weak_block() { return weak_device * emulated::running->block->grid.x + emulated::running->block->index.x; }
+UNSEEN inline unsigned weak_who() { return weak_block() * emulated::running->block->size.x + emulated::running->thread; }
 
 #define HOOKS(size)                                                                                                   \
-    extern "C" UNSEEN void __tsan_read##size(void* at) { if (emulated::current) weak_plain(weak_who(), at, size, false); } \
-    extern "C" UNSEEN void __tsan_write##size(void* at) { if (emulated::current) weak_plain(weak_who(), at, size, true); } \
+    extern "C" UNSEEN void __tsan_read##size(void* at) { if (emulated::running) weak_plain(weak_who(), at, size, false); } \
+    extern "C" UNSEEN void __tsan_write##size(void* at) { if (emulated::running) weak_plain(weak_who(), at, size, true); } \
     extern "C" UNSEEN void __tsan_unaligned_read##size(void* at) { __tsan_read##size(at); }                           \
     extern "C" UNSEEN void __tsan_unaligned_write##size(void* at) { __tsan_write##size(at); }
 HOOKS(1)
@@ -34,15 +34,15 @@ HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 extern "C" UNSEEN void __tsan_read_range(void* at, unsigned long size) {
-    if (emulated::current) weak_plain(weak_who(), at, size, false);
+    if (emulated::running) weak_plain(weak_who(), at, size, false);
 }
 extern "C" UNSEEN void __tsan_write_range(void* at, unsigned long size) {
-    if (emulated::current) weak_plain(weak_who(), at, size, true);
+    if (emulated::running) weak_plain(weak_who(), at, size, true);
 }
 
 // Barriers of one block by turns, so that who leaves one late does not see what came before the next.
 UNSEEN inline int weak_meet(bool value) {
-    uint64_t barrier = uint64_t(weak_block()) << 8 | (emulated::generation & 1);
+    uint64_t barrier = uint64_t(weak_block()) << 8 | (emulated::running->block->generation & 1);
     weak_arrive(weak_who(), barrier);
     int any = emulated::meet_block(value);
     weak_leave(weak_who(), barrier);
@@ -51,7 +51,7 @@ UNSEEN inline int weak_meet(bool value) {
 inline void __syncthreads() { weak_meet(false); }
 inline int __syncthreads_or(int value) { return weak_meet(value != 0); }
 UNSEEN inline void __syncwarp(unsigned mask = ~0u) {
-    uint64_t barrier = uint64_t(weak_block()) << 8 | (2 + emulated::current->thread / 32);
+    uint64_t barrier = uint64_t(weak_block()) << 8 | (2 + emulated::running->thread / 32);
     weak_arrive(weak_who(), barrier);
     emulated::collect(mask, 0);
     weak_leave(weak_who(), barrier);
@@ -99,7 +99,7 @@ void weak_launch(unsigned devices, unsigned blocks, unsigned threads, uint64_t s
             all.emplace_back([=] {
                 weak_device = d;
                 emulated::run_block([](void**) { (*running)(weak_device); }, nullptr, b, blocks, threads);
-                emulated::current = nullptr;
+                emulated::running = nullptr;
             });
     for (auto& block : all) block.join();
 }
