@@ -55,6 +55,8 @@ class NotebookReporter(Reporter):
                 self._total = int(data["stages"])
             case "stage_started":
                 self._running[data["stage"]] = ""
+            case "stage_compiles":
+                self._running[data["stage"]] = f" (compiling {data['kernel']})" if data["kernel"] else ""
             case "stage_progress":
                 if data["total"]:
                     self._running[data["stage"]] = f" {data['done'] / data['total']:.0%}"

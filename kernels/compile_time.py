@@ -1,4 +1,4 @@
-"""How long this process has spent on compiling kernels, and on loading those that were compiled before."""
+"""How long this process has compiled kernels, or loaded those that were compiled before, and which."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,9 @@ class CompileTime:
         self._began = 0.0
         self._seconds = 0.0
         self._left_out = threading.local()
+        self._kernels: list[str] = []
+        self._is_told = False
+        self._listeners: list[Callable[[str | None], None]] = []
 
     def leave_out_this_thread(self) -> None:
         """Count nothing of what this thread does, for which nobody waits."""
@@ -30,6 +33,34 @@ class CompileTime:
         """Seconds until now."""
         with self._lock:
             return self._seconds + (time.perf_counter() - self._began if self._under_way else 0.0)
+
+    def compiles(self, kernel: str) -> None:
+        """Note that this thread compiles a kernel anew, and tell who listens."""
+        if getattr(self._left_out, "here", False):
+            return
+        with self._lock:
+            self._kernels.append(kernel)
+            self._is_told = True
+            listeners = tuple(self._listeners)
+        for listener in listeners:
+            listener(kernel)
+
+    @contextmanager
+    def listened(self, listener: Callable[[str | None], None]) -> Iterator[list[str]]:
+        """Tell the listener of each kernel that is compiled in the block, and None when that has ended.
+
+        Yields the kernels, filled at the block's end.
+        """
+        found: list[str] = []
+        with self._lock:
+            before = len(self._kernels)
+            self._listeners.append(listener)
+        try:
+            yield found
+        finally:
+            with self._lock:
+                self._listeners.remove(listener)
+                found.extend(dict.fromkeys(self._kernels[before:]))
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -46,8 +77,13 @@ class CompileTime:
         finally:
             with self._lock:
                 self._under_way -= 1
+                listeners: tuple[Callable[[str | None], None], ...] = ()
                 if not self._under_way:
                     self._seconds += time.perf_counter() - self._began
+                    listeners = tuple(self._listeners) if self._is_told else ()
+                    self._is_told = False
+            for listener in listeners:
+                listener(None)
 
 
 COMPILE_TIME = CompileTime()

@@ -20,6 +20,7 @@ from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
+from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.compiled.contents import OWN, contents_of
 from gravel.kernels.compiled.folder import Folder, folder_path
 from gravel.kernels.compiled.toolchain import toolchain
@@ -81,6 +82,11 @@ def _module_of(symbol: str) -> str:
     return ".".join(parts)
 
 
+def _readable(function: Callable[..., Any]) -> str:
+    """Name a kernel by its module in `gravel.kernels` and itself."""
+    return f"{function.__module__.removeprefix('gravel.kernels.')}.{function.__name__}"
+
+
 _announces = False
 
 
@@ -118,6 +124,8 @@ class CompiledCache(NullCache):  # type: ignore[misc]
         # Modules may change while this is compiled; see `save_overload`.
         key = self._keys[sig] = None if folder is None else self._key(sig, target_context.codegen())
         content = None if folder is None or key is None else folder.read(key.name)
+        if content is None:
+            COMPILE_TIME.compiles(_readable(self._function))
         if content is None and folder is not None and key is not None:
             if _announces:
                 self._announced[sig] = announced = ExitStack()

@@ -74,7 +74,7 @@ class Commands(click.Group):
             from gravel.pipeline.core.names import nearest
 
             meant = nearest(args[0], COMMANDS)
-            hint = f"; did you mean {meant!r}?" if meant else "; `gravel --help` lists them"
+            hint = f"; did you mean {meant!r}?" if meant else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 

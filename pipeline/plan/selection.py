@@ -77,7 +77,9 @@ def chosen_combinations(workflow: Workflow, where: Mapping[str, Collection[str]]
     """Return the combinations of the matrix that are asked for; raises RequestError for unknown values."""
     for axis in where:
         if axis not in workflow.matrix:
-            hint = suggest(axis, workflow.matrix, "matrix axis")
+            hint = "the workflow has no matrix; leave --where out"
+            if workflow.matrix:
+                hint = suggest(axis, workflow.matrix, "matrix axis")
             if axis in workflow.parameters:
                 hint = f"{axis!r} is a parameter; use --set {axis}=VALUE"
             raise RequestError(f"--where {axis}: there is no matrix axis {axis!r}", hint=hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from gravel.pipeline.core.durations import format_seconds
@@ -36,7 +37,10 @@ def sentence(event: Event) -> str | None:
             compiled = data.get("compile_seconds", 0.0)
             if compiled < LONG_COMPILATION:
                 return reported
-            return f"{reported}; {format_seconds(compiled)} of it compiled kernels, which is done once"
+            which = named_kernels(data.get("compiled", ()))
+            return f"{reported}; {format_seconds(compiled)} of it compiled {which}, which is done once"
+        case "stage_compiles" if data["kernel"]:
+            return f"{data['stage']}: compiling {data['kernel']}, which is done once"
         case "stage_failed":
             return f"{data['stage']}: failed: {data['message']}"
         case "stage_skipped":
@@ -63,6 +67,18 @@ def sentence(event: Event) -> str | None:
     return None
 
 
+MAX_NAMES = 3
+"""Kernels that a line names; it counts the others."""
+
+
+def named_kernels(names: Sequence[str]) -> str:
+    """Name what was compiled: `kernels (fold_rows, scan and 4 more)`."""
+    if not names:
+        return "kernels"
+    more = len(names) - MAX_NAMES
+    return f"kernels ({', '.join(names[:MAX_NAMES])}{f' and {more} more' if more > 0 else ''})"
+
+
 def summary(data: dict[str, Any]) -> str:
     """Say in one line how a run ended."""
     states = ("computed", "cached", "failed", "skipped", "not_run")
@@ -78,9 +94,14 @@ class PlainReporter(Reporter):
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
+        self._compiling: set[str] = set()
 
     def handle(self, event: Event) -> None:
-        """Write the event if it is worth a line."""
+        """Write the event if it is worth a line; of kernels that are compiled, a stage's first alone."""
+        if event.kind == "stage_compiles":
+            if event.data["stage"] in self._compiling or not event.data["kernel"]:
+                return
+            self._compiling.add(event.data["stage"])
         text = sentence(event)
         if text is None:
             return

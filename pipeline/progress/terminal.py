@@ -35,6 +35,7 @@ class TerminalReporter(Reporter):
     def __init__(self, console: Console | None = None) -> None:
         self._console = console
         self._running: dict[str, Pace] = {}
+        self._compiling: dict[str, str] = {}
         self._total = 0
         self._ended = 0
         self._cached = 0
@@ -49,9 +50,14 @@ class TerminalReporter(Reporter):
                 self._total = data["stages"]
             case "stage_started":
                 self._running[key] = Pace()
+                self._compiling.pop(key, None)
                 self._start()
                 return
+            case "stage_compiles":
+                self._compiling[key] = data["kernel"]
+                return
             case "stage_progress":
+                self._compiling.pop(key, None)
                 self._running.setdefault(key, Pace()).update(data["done"], data["total"], data["unit"])
                 return
             case "stage_finished" | "stage_failed" | "stage_skipped" | "stage_cached":
@@ -100,7 +106,9 @@ class TerminalReporter(Reporter):
             if pace.total:
                 bar = ProgressBar(total=pace.total, completed=min(pace.done, pace.total), width=20)
             took = format_seconds(time.monotonic() - pace.started)
-            table.add_row(Text(key, style="bold"), bar, Text(describe_pace(pace)), Text(took, style="dim"))
+            kernel = self._compiling.get(key)
+            doing = describe_pace(pace) if kernel is None else f"compiling {kernel}, which is done once"
+            table.add_row(Text(key, style="bold"), bar, Text(doing), Text(took, style="dim"))
         text = f"{self._ended} of {self._total} stage runs"
         if self._cached:
             text += f", {self._cached} of them cached"

@@ -45,7 +45,17 @@ from gravel.pipeline.scheduler.starting import Started, start_cluster
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.kinds import is_address
-from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Made, Progress, Written
+from gravel.pipeline.workers.protocol import (
+    Back,
+    Began,
+    Cluster,
+    Compiles,
+    Finished,
+    Lost,
+    Made,
+    Progress,
+    Written,
+)
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.artifact import Artifact, Json
@@ -335,7 +345,7 @@ class Driver:
         match event:
             case Began():
                 self._attempts.began(self._nodes[event.key], event.attempt)
-            case Progress():
+            case Progress() | Compiles():
                 if self._nodes[event.key].state == RUNNING:
                     self._report.progressed(event)
             case Finished():

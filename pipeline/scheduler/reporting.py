@@ -17,7 +17,7 @@ from gravel.pipeline.scheduler import failures
 from gravel.pipeline.scheduler.messages import RunMessages
 from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Progress, Written
+from gravel.pipeline.workers.protocol import Compiles, Progress, Written
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.stage import Need
 
@@ -91,8 +91,11 @@ class RunReport(RunMessages):
         )
         self.write()  # the stage may run in this process, and say nothing for long
 
-    def progressed(self, progress: Progress) -> None:
-        """A running node came further."""
+    def progressed(self, progress: Progress | Compiles) -> None:
+        """A running node came further, or waits for a kernel."""
+        if isinstance(progress, Compiles):
+            self.emit("stage_compiles", stage=progress.key, kernel=progress.kernel)
+            return
         pace = self._paces.get(progress.key)
         if pace is None:
             return
@@ -124,6 +127,7 @@ class RunReport(RunMessages):
             bytes=outcome.bytes,
             peak_host_bytes=outcome.peak_host_bytes,
             compile_seconds=round(outcome.compile_seconds, 3),
+            compiled=list(outcome.compiled),
         )
         self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)

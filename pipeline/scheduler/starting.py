@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.workers.kinds import is_address
-from gravel.pipeline.workers.protocol import Cluster, Progress, WorkerSlot
+from gravel.pipeline.workers.protocol import Cluster, Compiles, Progress, WorkerSlot
 
 if TYPE_CHECKING:
     from gravel.stages.kernel_variants import Kernel
@@ -40,7 +40,7 @@ def start_cluster(
     *,
     workers: int | None,
     ranks: int,
-    progress: Callable[[Progress], None],
+    progress: Callable[[Progress | Compiles], None],
     meanwhile: Callable[[], None],
     kernels: Sequence[Kernel] = (),
 ) -> Started:

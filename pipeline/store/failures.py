@@ -47,6 +47,11 @@ def explain(error: OSError, root: Path, needed: int | None = None) -> GravelErro
             f"cannot write to the cache {root}: {os.strerror(number).lower()} ({where})",
             hint="make it writable, or choose another with --cache or GRAVEL_CACHE",
         )
+    if number == errno.ENOENT and not root.exists():
+        return RequestError(
+            f"the cache {root} cannot be made: {os.strerror(number).lower()} ({where})",
+            hint="choose another with --cache or GRAVEL_CACHE",
+        )
     if number == errno.ENOTDIR:
         return RequestError(
             f"cannot write to the cache {root}: {where} is no folder",

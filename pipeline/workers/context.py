@@ -50,6 +50,10 @@ class Services(Protocol):
         """Tell the driver how far the stage is."""
         ...
 
+    def compiles(self, kernel: str | None) -> None:
+        """Tell the driver that the stage waits for a kernel, or no longer waits (None)."""
+        ...
+
     def extra_host_bytes(self) -> int:
         """Return the summed peaks of other processes that worked for this stage."""
         ...

@@ -18,6 +18,7 @@ from gravel.pipeline.workers.protocol import (
     Assignment,
     Back,
     Began,
+    Compiles,
     Finished,
     Lost,
     Progress,
@@ -116,6 +117,9 @@ class DaskCluster:
             return
         if "began" in message:
             self.events.put(Began(message["key"], message["began"]))
+            return
+        if "compiles" in message:
+            self.events.put(Compiles(message["key"], message["compiles"]))
             return
         self.events.put(Progress(message["key"], message["done"], message["total"], message["unit"]))
 

@@ -11,7 +11,16 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 from gravel.pipeline.workers.peak import give_back_free_memory, release_device
-from gravel.pipeline.workers.protocol import Assignment, Back, Finished, Made, Progress, WorkerSlot, Written
+from gravel.pipeline.workers.protocol import (
+    Assignment,
+    Back,
+    Compiles,
+    Finished,
+    Made,
+    Progress,
+    WorkerSlot,
+    Written,
+)
 from gravel.pipeline.workers.resident import read_resident, release_resident
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
@@ -31,7 +40,7 @@ class InlineServices:
     def __init__(
         self,
         task: StageTask,
-        tell: Callable[[Progress], None],
+        tell: Callable[[Progress | Compiles], None],
         write_behind: WriteBehind,
         written: Callable[[Written | Made], None],
     ) -> None:
@@ -59,6 +68,10 @@ class InlineServices:
         """Tell the driver at once: it shows progress while the stage runs."""
         self._tell(Progress(self._key, done, total, unit))
 
+    def compiles(self, kernel: str | None) -> None:
+        """Tell the driver at once, as of progress."""
+        self._tell(Compiles(self._key, kernel))
+
     def extra_host_bytes(self) -> int:
         """No other process works for the stage."""
         return 0
@@ -70,7 +83,7 @@ class InlineCluster:
     kind = "inline"
     warning: str | None = None
 
-    def __init__(self, worker_slot: WorkerSlot, progress: Callable[[Progress], None]) -> None:
+    def __init__(self, worker_slot: WorkerSlot, progress: Callable[[Progress | Compiles], None]) -> None:
         self.events: SimpleQueue[object] = SimpleQueue()
         self._assign = worker_slot
         self._progress = progress

@@ -102,6 +102,10 @@ class DaskServices:
         """Send an event to the driver."""
         self._send({"key": self._task.key, "done": done, "total": total, "unit": unit})
 
+    def compiles(self, kernel: str | None) -> None:
+        """Send an event to the driver."""
+        self._send({"key": self._task.key, "compiles": kernel})
+
     def written(self, written: Written | Made) -> None:
         """Send an event to the driver."""
         self._send({"written": pickle.dumps(written)})

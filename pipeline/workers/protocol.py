@@ -99,7 +99,15 @@ class Progress:
     unit: str
 
 
-ClusterEvent = Began | Finished | Made | Written | Lost | Back | Progress
+@dataclass(frozen=True)
+class Compiles:
+    """A running stage compiles a kernel, for which it waits; None when that has ended."""
+
+    key: str
+    kernel: str | None
+
+
+ClusterEvent = Began | Finished | Made | Written | Lost | Back | Progress | Compiles
 
 
 @dataclass

@@ -64,10 +64,11 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     log = StageLog(task.log)
     hand_over = HandOver(submit, log.write, on_device=task.machine.backend == "cuda")
     spans = Spans(kept=task.profile)
+    kernels: list[str] = []
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
-        with peak:
+        with peak, COMPILE_TIME.listened(services.compiles) as kernels:
             outcome = _compute(task, services, hand_over, log, spans, clock, peak.end)
     except Exception as error:
         state, failure = explain_error(
@@ -92,6 +93,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
         copied=tuple(hand_over.copied),
         spans=tuple(spans.taken),
         compile_seconds=COMPILE_TIME.seconds - compiled_before,
+        compiled=tuple(kernels),
         host=socket.gethostname(),
         process=os.getpid(),
     )

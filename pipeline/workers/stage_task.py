@@ -71,7 +71,8 @@ class StageOutcome:
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
     with `behind` they follow in a `Written`. `not_written` has those that are not written at all. `copied`
     are inputs that are in this worker's memory now, too. `spans` are those of
-    `gravel.pipeline.workers.spans`; `compile_seconds` went by while kernels compiled.
+    `gravel.pipeline.workers.spans`; `compile_seconds` went by while kernels compiled, those
+    of `compiled` anew.
     `remarks` are what the stage has to say of its result.
     """
 
@@ -96,3 +97,4 @@ class StageOutcome:
     copied: tuple[str, ...] = ()
     spans: tuple[Json, ...] = ()
     compile_seconds: float = 0.0
+    compiled: tuple[str, ...] = ()

@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.memory import format_bytes
 from gravel.stages.errors import StageError
+from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
     from gravel.stages.detection import Choice
@@ -41,6 +43,7 @@ def inspect_file(location: str, sources: Sequence[str] = ()) -> Inspection:
     """
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.readers.edge_list import layout_of_texts
+    from gravel.stages.readers.numpy import ZIP, check_archive
     from gravel.stages.streams import file_size, open_stream
 
     with open_stream(location) as stream:
@@ -51,6 +54,8 @@ def inspect_file(location: str, sources: Sequence[str] = ()) -> Inspection:
     asked = "text" if any(not _NUMBER.fullmatch(each) for each in sources) else "auto"
     texts = None if b"\0" in data else layout_of_texts(head, asked, "auto")
     choice, settings = _choice(name, head, location, texts)
+    if data.startswith(ZIP) and not packing and not is_url(location):
+        check_archive(Path(location))
     is_list = choice.reader.name == "edge_list"
     if is_list and texts is not None and (asked == "text" or settings):
         settings["ids"] = "text"

@@ -184,6 +184,9 @@ _PLAIN = {
     r"a valid (dictionary or instance of \w+|dictionary)": "a mapping",
     r"a valid (tuple|list)": "a list",
     r"a valid integer, got a number with a fractional part": "a whole number",
+    r"a valid string": "a text",
+    r"a valid boolean(, unable to interpret input)?": "true or false",
+    r"a valid number(, unable to parse .*$)?": "a number",
     r"a valid integer(, unable to parse .*$)?": "a whole number",
     r", unable to parse .*$": "",
     r"greater than or equal to ": "at least ",
@@ -233,7 +236,7 @@ def _problem(
         return Problem(f"stage {stage.name} needs the parameter {step.name!r}{inside}", about, where)
     written = to_text(step.value)
     cut = written if len(written) <= 60 else f"{written[:57]}..."
-    shown = cut if isinstance(step.value, int | float) else repr(cut)
+    shown = cut if isinstance(step.value, int | float | list | dict) else repr(cut)
     if isinstance(step.value, str) and _NUMERAL.fullmatch(written):
         shown = f"the text {shown}"  # in quotes in the file, or it would be a number
     hint = f"its value comes from {reference}" if reference else None

@@ -129,6 +129,23 @@ def _read_npy(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     return Header(texts=texts), chunks()
 
 
+def check_archive(path: Path) -> None:
+    """Raise StageError for a zip archive that is damaged or holds no arrays, reading its directory alone."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _arrays(archive, str(path))
+    except _DAMAGE as error:
+        raise _damaged(str(path), _reason(error)) from None
+
+
+def _arrays(archive: zipfile.ZipFile, location: str) -> dict[str, str]:
+    """Return the member of each array; raises StageError if there is none."""
+    names = {Path(name).stem: name for name in archive.namelist() if name.endswith(".npy")}
+    if not names:
+        raise _no_arrays(archive.namelist(), location)
+    return names
+
+
 def _no_arrays(members: list[str], location: str) -> StageError:
     held = (
         f"a zip archive of {', '.join(members[:3])}{', ...' if members[3:] else ''}" if members else "empty"
@@ -146,9 +163,7 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     location = reading.stream.location
     try:
         with zipfile.ZipFile(path) as archive:
-            names = {Path(name).stem: name for name in archive.namelist() if name.endswith(".npy")}
-            if not names:
-                raise _no_arrays(archive.namelist(), location)
+            names = _arrays(archive, location)
             missing = [name for name in ("source", "target") if name not in names]
             if missing:
                 raise StageError(

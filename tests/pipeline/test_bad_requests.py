@@ -177,3 +177,14 @@ def test_depths_beyond_the_diameter(asked: Any) -> None:
     code, printed = asked("plan", "traverse", "max_depth: 2147483648")
     assert code == 2
     assert "at most 2147483647 is expected" in printed
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("sources: []", "`sources` of stage traverse is [], and at least 1 value is expected"),
+        ("sources: [1.5]", "`sources.0` of stage traverse is 1.5, and a text is expected"),
+    ],
+)
+def test_values_are_shown_as_they_are_written(asked: Any, given: str, told: str) -> None:
+    assert told in asked("plan", "traverse", given)[1]

@@ -49,6 +49,26 @@ def test_an_unknown_verb() -> None:
     assert "did you mean 'plan'?" in result.stderr
 
 
+def test_a_verb_like_no_other_is_answered_once() -> None:
+    told = gravel("frobnicate").stderr
+    assert told.count("gravel --help") == 1
+    assert "there is no command 'frobnicate'" in told
+
+
+def test_a_cache_that_cannot_be_made() -> None:
+    result = gravel("run", str(ROOT / "workflows/quickstart.yaml"), "--cache", "/proc/none")
+    assert result.exit_code == 2
+    assert "the cache /proc/none cannot be made" in result.stderr
+    assert "--cache" in result.stderr
+    assert "traceback" not in result.stderr
+
+
+def test_an_axis_of_a_workflow_without_a_matrix() -> None:
+    result = gravel("plan", str(ROOT / "workflows/quickstart.yaml"), "--where", "order=rcm")
+    assert result.exit_code == 2
+    assert "hint: the workflow has no matrix; leave --where out" in result.stderr
+
+
 def test_version() -> None:
     assert gravel("--version").stdout.startswith("gravel ")
 

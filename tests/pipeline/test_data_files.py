@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,11 @@ def test_init_refuses_what_is_no_data(folder: Path) -> None:
     assert not (folder / "noise.yaml").exists()
     with pytest.raises(RequestError, match="is the data file itself"):
         gravel("init", "data.txt", "--to", "data.txt", "--force")
+
+
+def test_init_refuses_an_archive_that_no_run_would_read(folder: Path) -> None:
+    with zipfile.ZipFile("edges.zip", "w") as archive:
+        archive.writestr("edges.txt", "1 2\n")
+    with pytest.raises(StageError, match=r"edges\.zip: the file is a zip archive of edges\.txt"):
+        gravel("init", "edges.zip")
+    assert not Path("edges.yaml").exists()

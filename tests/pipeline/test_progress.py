@@ -171,3 +171,38 @@ def test_numbers_are_short() -> None:
         "4 min 05 s",
         "2 h 03 min",
     ]
+
+
+def test_a_kernel_that_is_compiled_is_named_while_it_is() -> None:
+    stream = io.StringIO()
+    reporter = PlainReporter(stream)
+    for kernel in ("fold_rows", None, "scan", None):
+        reporter.handle(Event("stage_compiles", {"stage": "b", "kernel": kernel}))
+    [line] = stream.getvalue().splitlines()
+    assert line.endswith("b: compiling fold_rows, which is done once"), "a stage's first alone"
+
+
+def test_the_live_table_names_the_kernel_until_the_stage_goes_on() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    reporter = TerminalReporter(console)
+    table = io.StringIO()
+
+    def shown() -> str:
+        table.truncate(0)
+        Console(file=table, width=100).print(reporter._table())
+        return table.getvalue()
+
+    reporter.handle(Event("stage_started", {"stage": "b", "attempt": 1}))
+    reporter.handle(Event("stage_compiles", {"stage": "b", "kernel": "fold_rows"}))
+    assert "compiling fold_rows" in shown()
+    reporter.handle(Event("stage_compiles", {"stage": "b", "kernel": None}))
+    assert "compiling" not in shown()
+    reporter.close()
+
+
+def test_a_step_names_what_it_compiled() -> None:
+    data = {"stage": "b", "seconds": 2.5, "bytes": 2048, "compile_seconds": 1.25, "compiled": [*"vwxyz"]}
+    told = sentence(Event("stage_finished", data))
+    assert told == (
+        "b: done in 2.50 s, 2 KiB; 1.25 s of it compiled kernels (v, w, x and 2 more), which is done once"
+    )
