@@ -42,60 +42,25 @@ class Workspace:
 
 @serial
 def search_each(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_indices: NDArray[Any],
-    sources: NDArray[Any],
-    of_arcs: bool,
-    endpoints: bool,
-    level: NDArray[Any],
-    paths: NDArray[Any],
-    share: NDArray[Any],
-    queue: NDArray[Any],
-    level_arcs: NDArray[Any],
-    sums: NDArray[Any],
+    graph: Any, sources: NDArray[Any], of_arcs: bool, endpoints: bool, own: Any, sums: NDArray[Any]
 ) -> int:
     """Add the shares of each source to `sums`, of the vertices or of the arcs.
 
-    Returns -1, or the first source whose number of paths no float64 holds; later ones are not searched.
+    `graph` has the rows of successors and those of predecessors, `own` is `Workspace.search`. Returns -1, or
+    the first source whose number of paths no float64 holds; later ones are not searched.
     """
+    level, paths, share, queue, _ = own
     overflowed = -1
     for i in range(len(sources)):
         if overflowed < 0:
             source = int(sources[i])
-            tail, depth = _forward(
-                row_offsets,
-                column_indices,
-                back_offsets,
-                back_indices,
-                source,
-                level,
-                paths,
-                queue,
-                level_arcs,
-            )
+            tail, depth = _forward(graph, source, own)
             if not _all_finite(paths, queue, tail):
                 overflowed = source
             else:
                 if endpoints:
                     sums[source] += tail - 1
-                _backward(
-                    row_offsets,
-                    column_indices,
-                    back_offsets,
-                    back_indices,
-                    tail,
-                    depth,
-                    of_arcs,
-                    endpoints,
-                    level,
-                    paths,
-                    share,
-                    queue,
-                    level_arcs,
-                    sums,
-                )
+                _backward(graph, tail, depth, of_arcs, endpoints, own, sums)
             for k in range(tail):
                 v = numpy.int64(queue[k])
                 level[v] = -1
@@ -105,18 +70,10 @@ def search_each(
 
 
 @serial
-def _forward(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_indices: NDArray[Any],
-    source: int,
-    level: NDArray[Any],
-    paths: NDArray[Any],
-    queue: NDArray[Any],
-    level_arcs: NDArray[Any],
-) -> tuple[int, int]:
+def _forward(graph: Any, source: int, own: Any) -> tuple[int, int]:
     """Count the paths to each vertex. Returns the vertices that are reached, and the largest distance."""
+    row_offsets, column_indices, back_offsets, back_indices = graph
+    level, paths, _, queue, level_arcs = own
     n = len(level)
     level[source] = 0
     paths[source] = 1.0
@@ -177,22 +134,11 @@ def _all_finite(paths: NDArray[Any], queue: NDArray[Any], tail: int) -> bool:
 
 @serial
 def _backward(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_indices: NDArray[Any],
-    tail: int,
-    depth: int,
-    of_arcs: bool,
-    endpoints: bool,
-    level: NDArray[Any],
-    paths: NDArray[Any],
-    share: NDArray[Any],
-    queue: NDArray[Any],
-    level_arcs: NDArray[Any],
-    sums: NDArray[Any],
+    graph: Any, tail: int, depth: int, of_arcs: bool, endpoints: bool, own: Any, sums: NDArray[Any]
 ) -> None:
     """Add what the paths to farther vertices leave at each vertex or arc; `share` becomes c."""
+    row_offsets, column_indices, back_offsets, back_indices = graph
+    level, paths, share, queue, level_arcs = own
     below_begin, below_end = tail, tail
     for d in range(depth, -1, -1):
         begin, end = below_begin, below_begin

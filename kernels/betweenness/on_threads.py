@@ -94,4 +94,4 @@ class OnThreads:
         self._sums[:] = sums
 
     def _search(self, sources: NDArray[Any], space: Workspace) -> int:
-        return int(search_each(*self._rows, sources, *self._options, *space.search, space.sums))
+        return int(search_each(self._rows, sources, *self._options, space.search, space.sums))

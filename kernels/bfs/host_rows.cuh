@@ -110,6 +110,21 @@ __device__ __forceinline__ u32 ticket_width(u64 words, u64 marked) {
     return width < 1 ? 1 : width > WARP ? WARP : u32(width);
 }
 
+// Call visit(word, bits, here) for those of a warp's words of lines that have any, one after the other: the word's number,
+// its lines, and those that the device has. A lane's word has number `at` more than the lane, and lines `own`.
+template <class Visit>
+__device__ __forceinline__ void each_word(const HostRows& s, u64 at, u32 own, Visit visit) {
+    u32 some = __ballot_sync(ALL_LANES, own != 0);
+    while (some) {
+        u32 lane = __ffs(some) - 1;
+        some &= some - 1;
+        u64 word = at + lane;
+        u32 bits = __shfl_sync(ALL_LANES, own, lane);
+        u32 here = s.kept_lines ? s.kept_lines[word] : 0;
+        visit(word, bits, here);
+    }
+}
+
 constexpr u64 ALONE = 2;  // words of lines that a lane marks before its warp helps
 
 // Mark lines `from` to below `upto` of each lane; all lanes call it.

@@ -41,13 +41,7 @@ __device__ __forceinline__ void walk(const HostRows& s, u64* ticket, u64 first, 
             own = s.lines[at + lane_id()];
             if (own) s.lines[at + lane_id()] = 0;
         }
-        u32 some = __ballot_sync(ALL_LANES, own != 0);
-        while (some) {
-            u32 lane = __ffs(some) - 1;
-            some &= some - 1;
-            u64 word = at + lane;
-            u32 bits = __shfl_sync(ALL_LANES, own, lane);
-            u32 here = s.kept_lines ? s.kept_lines[word] : 0;
+        each_word(s, at, own, [&](u64 word, u32 bits, u32 here) {
             u64 low = s.first_rows[word], high = s.first_rows[word + 1];
             while (bits) {
                 VERTEX neighbour[AT_ONCE];
@@ -65,7 +59,7 @@ __device__ __forceinline__ void walk(const HostRows& s, u64* ticket, u64 first, 
                 for (u32 k = 0; k < AT_ONCE; ++k)
                     if (live[k]) visit(neighbour[k], i64(line[k] * LINE + lane_id()), low, high);
             }
-        }
+        });
     }
 }
 

@@ -27,8 +27,8 @@ def weighted_path(
         return weight.type(0), numpy.array([source], dtype)
     states = numpy.zeros((2, n), numpy.uint8)
     before, best = numpy.empty((2, n), dtype), numpy.empty((2, n), weight)
-    heaps = [heap(weight, len(rows[1]) + 1) for rows in (forward, backward)]
-    meeting, length = _search(*forward, *backward, source, target, states, before, best, *heaps[0], *heaps[1])
+    heaps = tuple(heap(weight, len(rows[1]) + 1) for rows in (forward, backward))
+    meeting, length = _search(forward, backward, source, target, states, before, best, heaps)
     if meeting < 0:
         return None
     vertices = [meeting]
@@ -78,28 +78,22 @@ def _expand(
 
 @serial
 def _search(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    weights: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_indices: NDArray[Any],
-    back_weights: NDArray[Any],
+    forward: Any,
+    backward: Any,
     source: int,
     target: int,
     states: NDArray[Any],
     before: NDArray[Any],
     best: NDArray[Any],
-    keys: NDArray[Any],
-    numbers: NDArray[Any],
-    vertices: NDArray[Any],
-    back_keys: NDArray[Any],
-    back_numbers: NDArray[Any],
-    back_vertices: NDArray[Any],
+    heaps: Any,
 ) -> tuple[Any, Any]:
     """Return where the two halves of a shortest path meet and its length; -1 if there is none.
 
     `states` is 0 for unseen, 1 for a vertex in the heap and 2 for one that is done, of each side.
     """
+    row_offsets, column_indices, weights = forward
+    back_offsets, back_indices, back_weights = backward
+    (keys, numbers, vertices), (back_keys, back_numbers, back_vertices) = heaps
     zero = best.dtype.type(0)
     states[0, source], best[0, source] = 1, zero
     states[1, target], best[1, target] = 1, zero

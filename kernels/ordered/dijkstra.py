@@ -51,9 +51,7 @@ def dijkstra(
     order, before = numpy.empty(n, column_indices.dtype), numpy.empty(n, column_indices.dtype)
     distance, best = numpy.empty(n, weights.dtype), numpy.empty(n, weights.dtype)
     reached = _search(
-        row_offsets,
-        column_indices,
-        weights,
+        (row_offsets, column_indices, weights),
         starts,
         target,
         cutoff is not None,
@@ -63,16 +61,14 @@ def dijkstra(
         order,
         before,
         distance,
-        *heap(weights.dtype, len(starts) + len(column_indices)),
+        heap(weights.dtype, len(starts) + len(column_indices)),
     )
     return Nearest(order[:reached], before[order[:reached]], distance[:reached])
 
 
 @serial
 def _search(
-    row_offsets: NDArray[Any],
-    column_indices: NDArray[Any],
-    weights: NDArray[Any],
+    rows: Any,
     sources: NDArray[Any],
     target: int,
     limited: bool,
@@ -82,11 +78,11 @@ def _search(
     order: NDArray[Any],
     before: NDArray[Any],
     distance: NDArray[Any],
-    keys: NDArray[Any],
-    numbers: NDArray[Any],
-    vertices: NDArray[Any],
+    entries: Any,
 ) -> int:
     """Fill the arrays; returns the number of reached vertices. `state` is 0 unseen, 1 in the heap, 2 done."""
+    row_offsets, column_indices, weights = rows
+    keys, numbers, vertices = entries
     size, number, reached = 0, 0, 0
     zero = best.dtype.type(0)
     for i in range(len(sources)):

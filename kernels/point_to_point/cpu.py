@@ -102,10 +102,11 @@ class CpuPairs:
     def _answer(self, own: Workspace, source: int, target: int, path: bool) -> tuple[Any, Any]:
         counts = numpy.zeros(4, numpy.int64)
         options = self._counted, self._width, self._unreached
-        best = _search(*self._graph, *options, source, target, *own.arrays, counts)
+        search = self._graph, options, source, target, own.arrays, counts
+        best = _search(*search)
         way = numpy.empty(0, numpy.int64)
         if path and best != self._unreached:
-            before, after = _walk(*self._graph, *options, source, target, *own.arrays, counts, best)
+            before, after = _walk(*search, best)
             way = numpy.concatenate([own.near[0][:before][::-1], own.near[1][1:after]])
         _forget(self._unreached, own.words, own.when, own.piled, own.touched, counts)
         return best, way
@@ -119,28 +120,14 @@ def _lengths(weights: Any) -> Any:
 
 
 @serial
-def _search(
-    offsets: NDArray[Any],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_columns: NDArray[Any],
-    back_weights: NDArray[Any],
-    counted: bool,
-    width: Any,
-    unreached: Any,
-    source: int,
-    target: int,
-    words: NDArray[Any],
-    when: NDArray[Any],
-    piled: NDArray[Any],
-    held: NDArray[Any],
-    touched: NDArray[Any],
-    far: NDArray[Any],
-    near: NDArray[Any],
-    counts: NDArray[Any],
-) -> Any:
-    """Return the length of a shortest path, `unreached` where there is none."""
+def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts: NDArray[Any]) -> Any:
+    """Return the length of a shortest path, `unreached` where there is none.
+
+    `graph` has the rows of both directions, `own` the arrays of a `Workspace`.
+    """
+    offsets, columns, weights, back_offsets, back_columns, back_weights = graph
+    counted, width, unreached = options
+    words, when, piled, held, touched, far, near = own
     best = unreached
     zero, one = numpy.uint64(0), numpy.uint64(1)
     bounds = numpy.zeros(2, numpy.uint64)
@@ -228,28 +215,12 @@ def _search(
 
 @serial
 def _walk(
-    offsets: NDArray[Any],
-    columns: NDArray[Any],
-    weights: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_columns: NDArray[Any],
-    back_weights: NDArray[Any],
-    counted: bool,
-    width: Any,
-    unreached: Any,
-    source: int,
-    target: int,
-    words: NDArray[Any],
-    when: NDArray[Any],
-    piled: NDArray[Any],
-    held: NDArray[Any],
-    touched: NDArray[Any],
-    far: NDArray[Any],
-    near: NDArray[Any],
-    counts: NDArray[Any],
-    best: Any,
+    graph: Any, options: Any, source: int, target: int, own: Any, counts: NDArray[Any], best: Any
 ) -> tuple[int, int]:
     """Write the ways from the middle to both ends into `near`; return how many vertices each has."""
+    offsets, columns, weights, back_offsets, back_columns, back_weights = graph
+    counted, _, unreached = options
+    words, when, _, held, touched, _, near = own
     # The first to be found of those in the middle: ways over arcs of length zero do not cross themselves.
     middle = numpy.int64(-1)
     for i in range(counts[TOUCHED]):

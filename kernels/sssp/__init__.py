@@ -84,7 +84,7 @@ def prepare(
     search: ShortestPaths = chosen.load(backend)(weighted, predecessor=predecessor, **tuning)
     search.strategy = chosen.name
     search.reason = "it is the default" if strategy == "auto" else "asked for"
-    search.ran = chosen.ran(backend, tuning)
+    search.ran = chosen.ran(backend, tuning, search)
     return search
 
 

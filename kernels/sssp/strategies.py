@@ -7,8 +7,11 @@ from gravel.kernels.strategy import Strategy, table
 STRATEGIES = table(
     Strategy(
         name="delta_stepping",
-        about="Relaxes the nearest bucket in rounds; a pile, split when that is empty, has what is farther.",
-        source="Meyer, Sanders, J. Algorithms 2003; near-far: Davidson, Baxter, Garland, Owens, IPDPS 2014",
+        about="Relaxes the nearest bucket in rounds; a pile, split when that is empty, has what is farther. "
+        "On CPUs rows in the order of weights, which pays for most social networks, have light and heavy "
+        "arcs, and end in pulls.",
+        source="Meyer, Sanders, J. Algorithms 2003; near-far: Davidson, Baxter, Garland, Owens, IPDPS 2014; "
+        "pulls: Chakaravarthy, Checconi, Petrini, Sabharwal, IPDPS 2014",
         cpu="gravel.kernels.sssp.cpu.delta_stepping:prepare",
         cuda="gravel.kernels.sssp.cuda.delta_stepping:prepare",
         outputs=("distance", "both"),

@@ -76,13 +76,7 @@ __device__ __forceinline__ void copy_part(const HostRows& s, const Parts& parts,
         u64 from = (at + lane_id()) * LINES;
         if (from < first) own &= ~low_bits(u32(first - from));
         if (from + LINES > last) own &= from < last ? low_bits(u32(last - from)) : 0;
-        u32 some = __ballot_sync(ALL_LANES, own != 0);
-        while (some) {
-            u32 lane = __ffs(some) - 1;
-            some &= some - 1;
-            u64 word = at + lane;
-            u32 bits = __shfl_sync(ALL_LANES, own, lane);
-            u32 here = s.kept_lines ? s.kept_lines[word] : 0;
+        each_word(s, at, own, [&](u64 word, u32 bits, u32 here) {
             while (bits) {
                 uint4 piece[AT_ONCE];
                 u64 place[AT_ONCE];
@@ -107,7 +101,7 @@ __device__ __forceinline__ void copy_part(const HostRows& s, const Parts& parts,
                 for (u32 k = 0; k < AT_ONCE; ++k)
                     if (live[k]) *reinterpret_cast<uint4*>(buffer + (place[k] - first * LINE)) = piece[k];
             }
-        }
+        });
     }
 }
 

@@ -25,7 +25,14 @@ def tree_of(rows: WeightedRows, words: NDArray[Any], source: int) -> NDArray[Any
         _nearer(*graph, words, unreached, tree, source, low, high, len(blocks) == 1)
 
     run_blocks(nearer, blocks)
+    return completed(rows, words, tree, source)
+
+
+def completed(rows: WeightedRows, words: NDArray[Any], tree: NDArray[Any], source: int) -> NDArray[Any]:
+    """Give predecessors to those that only arcs of length zero reach; return int32 or int64, -1 for none."""
+    unreached = rows.words.type(rows.unreached)
     if _lacks_any(words, unreached, tree, source):
+        graph = (rows.row_offsets, rows.column_indices, rows.weights)
         _equally_near(*graph, words, unreached, tree, source)
     return rows.predecessors(tree)  # type: ignore[no-any-return]
 

@@ -23,14 +23,10 @@ def components(
     n, dtype = len(row_offsets) - 1, column_indices.dtype
     component = numpy.full(n, numpy.iinfo(dtype).max, dtype)
     _find(
-        row_offsets,
-        column_indices,
-        back_offsets,
-        back_columns,
+        (row_offsets, column_indices, back_offsets, back_columns),
         component,
         numpy.full(n, numpy.iinfo(dtype).max, dtype),
-        numpy.diff(back_offsets),
-        numpy.diff(row_offsets),
+        (numpy.diff(back_offsets), numpy.diff(row_offsets)),
         numpy.empty(n, numpy.int64),
         numpy.zeros(n, numpy.bool_),
     )
@@ -39,18 +35,15 @@ def components(
 
 @serial
 def _retire(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_columns: NDArray[Any],
-    component: NDArray[Any],
-    none: Any,
-    inward: NDArray[Any],
-    outward: NDArray[Any],
-    queue: NDArray[Any],
-    size: int,
+    graph: Any, component: NDArray[Any], none: Any, left: Any, queue: NDArray[Any], size: int
 ) -> None:
-    """Take labelled vertices out of the graph, and all that has no predecessor or successor then."""
+    """Take labelled vertices out of the graph, and all that has no predecessor or successor then.
+
+    `graph` has the rows of successors and those of predecessors, `left` how many predecessors and how many
+    successors each vertex has that are still there.
+    """
+    row_offsets, columns, back_offsets, back_columns = graph
+    inward, outward = left
     at = 0
     while at < size:
         v = queue[at]
@@ -125,17 +118,15 @@ def _spread(
 
 @serial
 def _find(
-    row_offsets: NDArray[Any],
-    columns: NDArray[Any],
-    back_offsets: NDArray[Any],
-    back_columns: NDArray[Any],
+    graph: Any,
     component: NDArray[Any],
     colour: NDArray[Any],
-    inward: NDArray[Any],
-    outward: NDArray[Any],
+    left: Any,
     queue: NDArray[Any],
     queued: NDArray[Any],
 ) -> None:
+    row_offsets, columns, back_offsets, back_columns = graph
+    inward, outward = left
     n = len(component)
     none = component.dtype.type(-1)
     size, pivot, best = 0, -1, 0
@@ -144,7 +135,7 @@ def _find(
             component[v] = v
             queue[size] = v
             size += 1
-    _retire(row_offsets, columns, back_offsets, back_columns, component, none, inward, outward, queue, size)
+    _retire(graph, component, none, left, queue, size)
     for v in range(n):
         if component[v] == none and inward[v] * outward[v] > best:
             pivot, best = v, inward[v] * outward[v]
@@ -158,9 +149,7 @@ def _find(
         smallest = queue[:size].min()
         for i in range(size):
             component[queue[i]] = smallest
-        _retire(
-            row_offsets, columns, back_offsets, back_columns, component, none, inward, outward, queue, size
-        )
+        _retire(graph, component, none, left, queue, size)
     while True:
         size = 0
         for v in range(n):
@@ -179,6 +168,4 @@ def _find(
                 queue[size] = v
                 size += 1
         size = _gather(back_offsets, back_columns, component, none, colour, queue, size)
-        _retire(
-            row_offsets, columns, back_offsets, back_columns, component, none, inward, outward, queue, size
-        )
+        _retire(graph, component, none, left, queue, size)

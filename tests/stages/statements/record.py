@@ -42,6 +42,8 @@ _RANGES = (192 << 20, "all rows at once are stated, and ranges are encoded where
 _LOOPS = (96 << 20, "extra ends of edges, which graphs without loops have none of")
 _ORDER = (ANY, "it may choose any order, and states the largest; each has a case of its own")
 
+_WARM = (64 << 20, "what takes more where nothing is compiled yet")
+
 _UNDIRECTED = (ANY, "both arcs of each edge, as a list may say that it is undirected")
 
 LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
@@ -60,6 +62,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),
     ("parquet", "host"): (64 << 20, "row groups of files that others wrote"),
     ("components directed partition", "host"): (384 << 20, "ends of arcs, which differ at worst"),
+    ("sssp in", "host"): _WARM,
     ("arcs", "device"): _UNDIRECTED,
     ("compress auto", "device"): (400 << 20, "rows may be left as they are, which takes nothing"),
     **{
