@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -35,6 +37,18 @@ def pytest_collection_finish() -> None:
     """Keep the collector of garbage from visiting thousands of tests again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Leave to the system when what this process wrote is safe from a power cut, which no test can make.
+
+    Runs wait for it several milliseconds a hundred times. Processes of their own do; tests of what is synced,
+    or fails to be, replace `os.fsync` themselves.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: os.fstat(file) and None)  # a closed file is still refused
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -224,23 +224,23 @@ def _pull(
         if lacking == _ZERO:
             complete[v] = 1
             continue
-        news = _ZERO
         for k in range(row_offsets[v], row_offsets[v + 1]):
             if not marked[column_indices[k]]:
                 continue
             u = numpy.int64(column_indices[k]) * words
             lacking = _ZERO
             for w in range(words):
-                fresh = frontier[u + w] & wanted[w]
-                following[at + w] |= fresh
-                wanted[w] ^= fresh
-                news |= fresh
+                wanted[w] &= ~frontier[u + w]
                 lacking |= wanted[w]
             if lacking == _ZERO:
                 break
+        news = _ZERO
+        for w in range(words):
+            fresh = live[w] & ~seen[at + w] & ~wanted[w]
+            following[at + w] = fresh
+            seen[at + w] |= fresh
+            news |= fresh
         if news != _ZERO:
-            for w in range(words):
-                seen[at + w] |= following[at + w]
             spare[found] = v
             found += 1
     return found

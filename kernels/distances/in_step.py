@@ -4,6 +4,9 @@ A vertex that is pulled reads its row until no source of the batch lacks it, and
 level for those that are a level behind. Sources at the same distance from the vertex of most arcs, and with
 about as many arcs, reach most of a skewed graph at the same level. Of all vertices of a Kronecker graph of
 scale 15 in batches of 512, pulls read 0.80 rows of bits for each arc of the graph; in a random order, 1.71.
+
+Sources of other components go last. Beside those at the centre, their bits would keep every row from ending
+early at the level at which most is reached; the last batch gets there when their searches are over.
 """
 
 from __future__ import annotations
@@ -35,5 +38,6 @@ def in_step(
         row_offsets, column_indices, strategy="direction_optimizing", output="distance", symmetric=True
     )
     distance = on_host(search.run(int(degrees.argmax())).distance)[sources]
+    distance = numpy.where(distance < 0, numpy.iinfo(distance.dtype).max, distance)
     order: NDArray[numpy.int64] = numpy.lexsort((-on_host(degrees)[sources], distance))
     return order

@@ -2,9 +2,10 @@
 // whose frontiers are small and share little, the machine is filled by searches and not by levels. The CPU twin is
 // kernels/distances/independent.py.
 //
-// Contract. Fewer than 2^32 vertices. row_offsets i64 (vertices + 1), columns VERTEX sorted by row. `visited` u32 (blocks, (vertices + 31) / 32),
-// `queues` VERTEX (blocks, vertices). reached, total, eccentricity i64 and reciprocal f64 (sources); by_level i64 (sources,
-// levels), zero before. The three vertex arrays i64 (vertices), or null. Block: whole warps.
+// Contract. Fewer than 2^32 vertices. row_offsets i64 (vertices + 1), columns VERTEX sorted by row. `visited` u32
+// (blocks, (vertices + 31) / 32), `queues` VERTEX (blocks, vertices). reached, total, eccentricity i64 and
+// reciprocal f64 (sources); by_level i64 (sources, levels), zero before. The three vertex arrays i64 (vertices), or
+// null. Block: whole warps.
 //
 // variants VERTEX: u32 u64
 

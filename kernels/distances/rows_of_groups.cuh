@@ -34,8 +34,9 @@ __device__ __forceinline__ void take(const Group& group, const VERTEX* columns, 
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
 extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
-                                i64* vertex_largest, u64 level) {
+                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete,
+                                u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total, i64* vertex_largest,
+                                u64 level) {
     __shared__ u32 tally[SOURCES];
     Group group;
     Found found(tally);

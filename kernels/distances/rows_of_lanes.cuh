@@ -68,9 +68,10 @@ __device__ __forceinline__ void take_each(const Group& group, const VERTEX* colu
 }
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
-extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS) pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
-                                i64* vertex_largest, u64 level) {
+extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
+    pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen, const u32* frontier,
+         u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached,
+         u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Group group;
     Found found(tally);

@@ -23,6 +23,10 @@ TOUCHED, FAR = 0, 2
 PAIRS = 16
 """That a thread takes at once, so that it is seldom woken."""
 
+ALONE_SECONDS = 5e-4
+"""Before threads are woken, which takes as long: 64 pairs of Kronecker 18 take 0.2 ms on one thread, and took
+1.3 on two."""
+
 
 class Workspace:
     """Labels and queues of the searches of one thread, as a search leaves them and finds them."""
@@ -84,8 +88,13 @@ class CpuPairs:
             finally:
                 self._free.put(own)
 
-        step = max(1, min(PAIRS, count // self.at_once))
-        run_blocks(answer, [(low, min(low + step, count)) for low in range(0, count, step)])
+        first = 0
+        while first < count and time.perf_counter() - started < ALONE_SECONDS:
+            last = min(2 * first + 1, count)
+            answer(first, last)
+            first = last
+        step = max(1, min(PAIRS, (count - first) // self.at_once))
+        run_blocks(answer, [(low, min(low + step, count)) for low in range(first, count, step)])
         found = length.view(numpy.float64 if self._floats else numpy.int64)
         offsets = vertices = None
         if path:

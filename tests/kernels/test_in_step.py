@@ -24,14 +24,16 @@ def test_results_are_in_the_order_of_the_sources(backend, monkeypatch):
         check(found, rows, sources, **asked)
 
 
-def test_the_order_is_by_distance_and_arcs(monkeypatch):
+def test_the_order_is_by_distance_and_arcs_and_other_components_go_last(monkeypatch):
     rows = fast_csr(rmat(9), symmetric=True)
     sources = numpy.random.default_rng(2).integers(0, 512, 600)
     order = in_step.in_step(*rows, sources)
     assert sorted(order.tolist()) == list(range(600))
     degrees = numpy.diff(rows[0])
     distance = prepare(*rows, symmetric=True, output="distance").run(int(degrees.argmax())).distance
-    keys = [(distance[v], -degrees[v], place) for place, v in enumerate(sources)]
+    assert (distance[sources] < 0).any()
+    far = numpy.where(distance < 0, len(degrees), distance)
+    keys = [(far[v], -degrees[v], place) for place, v in enumerate(sources)]
     assert [keys[place] for place in order] == sorted(keys)
     assert in_step.in_step(*rows, sources[:511]) is None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +39,6 @@ def hooked(store: JobStore, **options: Any) -> Job:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobStore:
-    monkeypatch.setattr(os, "fsync", lambda handle: None)  # no power is cut here, and a busy disk is slow
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return JobStore(tmp_path)
 
