@@ -7,12 +7,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.compile_time import COMPILE_TIME
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.context import Context
 
 Arrays = Mapping[str, "NDArray[Any]"]
+
+
+class Clock:
+    """The time since it was made, without that in which kernels were compiled or loaded."""
+
+    def __init__(self) -> None:
+        self._began, self._compiling = time.perf_counter(), COMPILE_TIME.seconds
+
+    @property
+    def milliseconds(self) -> float:
+        """Milliseconds until now."""
+        compiling = COMPILE_TIME.seconds - self._compiling
+        return max(0.0, time.perf_counter() - self._began - compiling) * 1e3
 
 
 @dataclass(frozen=True)
@@ -121,9 +136,9 @@ def one_by_one(
 
     def searched(first: int) -> Iterator[Batch]:
         while first < sources:
-            last, began, clock = min(first + batch, sources), time.time(), time.perf_counter()
+            last, began, clock = min(first + batch, sources), time.time(), Clock()
             search(first, last)
-            yield Batch(last, began, (time.perf_counter() - clock) * 1e3)
+            yield Batch(last, began, clock.milliseconds)
             first = last
 
     return searched

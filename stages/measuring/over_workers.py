@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
-from gravel.stages.measuring.batches import Arrays, Batch
+from gravel.stages.measuring.batches import Arrays, Batch, Clock
 from gravel.stages.measuring.spreading import demanded
 from gravel.stages.rank_group import RankContext, RankGroupBroken, worker_name
 
@@ -120,9 +120,9 @@ def find(item: tuple[str, NDArray[Any]]) -> Found:
     if kept is None:
         raise RankGroupBroken("a worker that held the graph was replaced")
     set_threads(kept.threads)
-    began, clock = time.time(), time.perf_counter()
+    began, clock = time.time(), Clock()
     arrays = kept.searcher.find(sources)
-    return Found(kept.worker, began, (time.perf_counter() - clock) * 1e3, arrays)
+    return Found(kept.worker, began, clock.milliseconds, arrays)
 
 
 class Workers:
