@@ -42,7 +42,7 @@ def prepare(
     ----------
     row_offsets, column_indices, weights : as of `gravel.kernels.sssp.prepare`. Without weights, arcs count.
     reverse : the same with all arcs turned round; not needed where every arc has its reverse, of the
-        same weight, which is not checked.
+        same weight. Lengths of other rows are wrong without it; a path on the CPU that shows it is refused.
     width : how many mean weights a bucket is wide, above 0; by default `WIDTH` over the
         square of the mean degree.
     at_once : the most pairs side by side, each with about 60 bytes a vertex; by default as many as run.

@@ -118,6 +118,8 @@ class CpuPairs:
             before, after = _walk(*search, best)
             way = numpy.concatenate([own.near[0][:before][::-1], own.near[1][1:after]])
         _forget(self._unreached, own.words, own.when, own.piled, own.touched, counts)
+        if path and best != self._unreached and not len(way):
+            raise ValueError("an arc has none back of the same weight; give `reverse` rows")
         return best, way
 
 
@@ -226,7 +228,10 @@ def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts
 def _walk(
     graph: Any, options: Any, source: int, target: int, own: Any, counts: NDArray[Any], best: Any
 ) -> tuple[int, int]:
-    """Write the ways from the middle to both ends into `near`; return how many vertices each has."""
+    """Write the ways from the middle to both ends into `near`; return how many vertices each has.
+
+    Two zeros tell that a way breaks off: an arc that was searched along has none back of its weight.
+    """
     offsets, columns, weights, back_offsets, back_columns, back_weights = graph
     counted, _, unreached = options
     words, when, _, held, touched, _, near = own
@@ -239,6 +244,8 @@ def _walk(
         if middle < 0 or (when[0, v], v) < (when[0, middle], middle):
             middle = v
     sizes = (0, 0)
+    if middle < 0:
+        return sizes
     for side in range(2):
         v, steps = middle, 0
         root = target if side else source
@@ -259,6 +266,8 @@ def _walk(
                     continue
                 if lengthened(before, weights[at] if side else back_weights[at]) == words[side, v]:
                     chosen = u
+            if chosen == len(held):
+                return 0, 0
             v = chosen
         sizes = (sizes[0], steps) if side else (steps, 0)
     return sizes

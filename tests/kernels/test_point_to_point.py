@@ -83,6 +83,18 @@ def test_reversed_rows_are_the_transposed_ones() -> None:
     assert found == sorted(zip(graph.columns, graph.heads, graph.weights, strict=True))
 
 
+def test_weights_that_differ_by_direction_need_reverse_rows() -> None:
+    path = [(v, v + 1) for v in range(9)]
+    both = numpy.array([*path, *((v, u) for u, v in path)])
+    graph = weighted("one way is longer", 10, both, numpy.arange(1, 19, dtype=numpy.uint32))
+    alone = prepare(*graph.rows)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="an arc has none back of the same weight; give `reverse` rows"):
+            alone.run([0], [9])
+    found = prepare(*graph.rows, reverse=reversed_rows(*graph.rows)).run([0], [9])
+    assert found.vertices.tolist() == list(range(10))
+
+
 def test_what_is_refused() -> None:
     graph = random_graph(2)
     n = len(graph.row_offsets) - 1
