@@ -77,7 +77,7 @@ def test_the_place_of_a_file_is_no_part_of_what_ingest_makes() -> None:
             "no parameter 'sed' in `sources`",
             "'seed'",
         ),
-        ("{stage: traverse, input: g, sources: []}", "is '[]', and at least 1 value is expected", ""),
+        ("{stage: traverse, input: g, sources: []}", "is [], and at least 1 value is expected", ""),
         ("{stage: traverse, input: g, sources: 3}", "is 3, and a list is expected", "{random: k, seed: s}"),
         ("{stage: traverse, input: g, sources: [true]}", "is true, and a number is expected", ""),
         ("{stage: traverse, input: g, sources: {random: true}}", "`sources.random` of", ""),
