@@ -45,6 +45,16 @@ def ascending(rows):
     return offsets, columns[numpy.lexsort((columns, row))]
 
 
+def encodable(rows, dtype=numpy.uint32):
+    """Sort each row and leave out what it says again."""
+    offsets, columns = ascending(rows)
+    row = numpy.repeat(numpy.arange(len(offsets) - 1), numpy.diff(offsets))
+    kept = numpy.ones(len(columns), bool)
+    kept[1:] = (row[1:] != row[:-1]) | (columns[1:] != columns[:-1])
+    counts = numpy.bincount(row[kept], minlength=len(offsets) - 1)
+    return numpy.concatenate([[0], numpy.cumsum(counts)]), columns[kept].astype(dtype)
+
+
 def scipy_all(rows, sources):
     """Return distances (sources, vertices), -1 for unreached."""
     offsets, columns = rows
