@@ -75,7 +75,9 @@ class BitParallel:
         def taken(words: int) -> int:
             bitmaps = 3 * 4 * -(-self._count // 32)
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
-            return 3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + 8 * 32 * words + added
+            return (
+                3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + 8 * 32 * words + added
+            )
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
         narrower = [each for each in WORDS if each <= wide and taken(each) <= memory]

@@ -33,7 +33,9 @@ Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""
 
 
-def prepare(row_offsets: Any, column_indices: Any, *, symmetric: bool, sources: int, **options: Any) -> Searches:
+def prepare(
+    row_offsets: Any, column_indices: Any, *, symmetric: bool, sources: int, **options: Any
+) -> Searches:
     """Make a CSR graph ready; see `prepare_rows` for the options.
 
     `row_offsets` are int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,), NumPy's or CuPy's. The

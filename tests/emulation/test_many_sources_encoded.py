@@ -119,7 +119,8 @@ def test_a_deep_graph_is_searched_together():
 def test_checkpoints_are_among_the_bytes(monkeypatch):
     rows = star(1500)
     made = [
-        many.prepare_rows(encoded(layout, rows), symmetric=True, sources=64) for layout in ("varint", "blocks")
+        many.prepare_rows(encoded(layout, rows), symmetric=True, sources=64)
+        for layout in ("varint", "blocks")
     ]
     pieces = [each._pieces.bytes for each in made]
     checkpoints = made[0]._source.added
