@@ -4,9 +4,9 @@ Compressed rows are decoded once for all searches of a call. A batch reads each 
 searches of encoded rows take 1.2 to 1.4 times as long as of columns (`multi_source`, Kronecker 22, H100), so
 that decoding, which reads them once, has paid after a few batches.
 
-Where decoded rows do not fit into GPU memory and encoded ones do, searches from many sources read the encoded
-ones: decoded rows in pinned host memory are more bytes, over a link that is tens of times slower. Rows of which
-neither fits go to pinned host memory decoded.
+Where decoded rows do not fit into GPU memory and encoded ones do, searches from many sources read the
+encoded ones: decoded rows in pinned host memory are more bytes, over a link that is tens of times slower.
+Where neither fit, the decoded ones go to pinned host memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Rows = tuple[Any, Any]
 
 
 def searched_rows(graph: Graph, name: str) -> tuple[EncodedRows, NDArray[Any] | None, int]:
-    """Return rows as searches from many sources read them, the permutation, and the bytes that a batch may take.
+    """Return rows that many sources are searched from, the permutation, and the bytes that a batch may take.
 
     Rows are encoded, in GPU memory, where that alone fits and the placement is "auto" or "device"; otherwise
     they are those of `plain_rows`, with its errors, `over_link`.
@@ -115,14 +115,14 @@ def _fits(graph: Graph) -> bool:
 
 
 def _encoded_bytes(stored: Any) -> int:
-    """Count the bytes of encoded rows on a GPU, where a stream that is there already is copied to be padded."""
+    """Count the bytes of encoded rows on a GPU, where a stream that is there is copied to be padded."""
     from gravel.kernels.arrays import backend_of
     from gravel.kernels.layouts.layout import padded
     from gravel.kernels.placement.device_copies import where_it_is
 
-    size = len(stored.stream)
+    size, vertices = len(stored.stream), int(stored.vertex_count)
     twice = padded(size) != size and backend_of(where_it_is(stored.stream)) == "cuda"
-    return 8 * (stored.vertex_count + 1) + padded(size) + (size if twice else 0)
+    return 8 * (vertices + 1) + padded(size) + (size if twice else 0)
 
 
 def _fits_encoded_alone(graph: Graph) -> bool:

@@ -62,7 +62,7 @@ class BitParallel:
 
         self._source = source = kernel_rows(rows)
         columns = isinstance(source, Columns)
-        added = 0 if isinstance(source, Columns) else source.added
+        beside = 0 if isinstance(source, Columns) else source.added
         self._offsets = offsets_of(rows)
         self._count = rows.vertex_count
         self._arcs = rows.arc_count if columns else int(self._offsets[-1])
@@ -76,7 +76,7 @@ class BitParallel:
             bitmaps = 3 * 4 * -(-self._count // 32)
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
             return (
-                3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + 8 * 32 * words + added
+                3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + beside + 8 * 32 * words
             )
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
@@ -85,7 +85,7 @@ class BitParallel:
         self.words = narrower[-1]
         self.batch = 32 * self.words
         narrow = self.words == WORDS[0]
-        # A piece of a long row is read by a warp, or of columns by as many lanes as its row of bits has words.
+        # A warp reads a piece of a long row, or of columns as many lanes as its row of bits has words.
         self._lanes = WARP if narrow or not columns else min(WARP, self.words)
         self._most_blocks = FEW_BLOCKS if narrow else MAX_BLOCKS
         self._growing_share = GROWING_PUSH_SHARE if narrow else PUSH_SHARE

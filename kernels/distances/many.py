@@ -38,8 +38,8 @@ def prepare(
 ) -> Searches:
     """Make a CSR graph ready; see `prepare_rows` for the options.
 
-    `row_offsets` are int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,), NumPy's or CuPy's. The
-    neighbours of a vertex may be in any order.
+    `row_offsets` are int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,), NumPy's or CuPy's.
+    The neighbours of a vertex may be in any order.
     """
     rows = columns_as_rows(row_offsets, column_indices)
     return prepare_rows(rows, symmetric=symmetric, sources=sources, **options)
@@ -73,8 +73,8 @@ def prepare_rows(
     independent : whether each source gets a search of its own; by default where the graph is deep and its
         rows are columns, which such searches need.
 
-    Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit, and ValueError for encoded rows
-    on a CPU or for searches of their own.
+    Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit, and ValueError for encoded
+    rows on a CPU or for searches of their own.
 
     """
     if sources < 1:
@@ -101,8 +101,8 @@ def prepare_rows(
 
     if rows.layout != "csr":
         raise ValueError(
-            f"searches from many sources on a CPU read columns, and these rows are {rows.layout}; decode them "
-            "(gravel.kernels.layouts.decode)"
+            f"searches from many sources on a CPU read columns, and these rows are {rows.layout}; "
+            "decode them (gravel.kernels.layouts.decode)"
         )
     return prepare_on_cpu(rows.arrays["row_offsets"], rows.arrays["column_indices"], **asked)
 

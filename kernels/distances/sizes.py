@@ -53,7 +53,7 @@ def device_bytes(vertices: int, arcs: int, itemsize: int, sources: int) -> int:
 
 
 def encoded_device_bytes(vertices: int, stream: int, itemsize: int, sources: int) -> int:
-    """State the same for rows that are read encoded, of so many bytes in all, checkpoints of varint included."""
+    """State the same for rows that are read encoded, of so many bytes, checkpoints of varint included."""
     return _device_bytes(vertices, stream // 512, itemsize, sources) + itemsize * (stream // 256 + 1)
 
 

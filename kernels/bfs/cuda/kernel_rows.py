@@ -52,8 +52,8 @@ class Columns:
 class DecodedRows:
     """Encoded rows, whose arrays lie wherever the device can read; long ones are `cut` into units.
 
-    `macros` and `arguments` are those by which a kernel reads them; `added` are bytes of the device beside the
-    rows that name where units begin.
+    `macros` and `arguments` are those by which a kernel reads them; `added` counts the bytes of the device,
+    beside the rows, that say where units begin.
     """
 
     def __init__(self, rows: EncodedRows, *, cut: bool = True) -> None:
