@@ -279,31 +279,34 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 }
 
 // Predecessors that are strictly nearer, the smallest of each; then those along arcs of length zero, round by
-// round from the vertices that have theirs. `step` is the round in which a vertex got its own.
+// round from the vertices that have theirs. `step` is the round in which a vertex got its own. `pulled` says that the tree
+// has those that are nearer.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     predecessors(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u64 vertices, u64 source,
-                 WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state) {
+                 WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state,
+                 u32 pulled) {
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
     const u64 hub_room = row_offsets[vertices] / HUB + 1;
-    each_four(
-        grid, row_offsets, vertices, hubs, hub_room, &state[HUBS],
-        [&](u64 i, VERTEX& u) {
-            u = VERTEX(i);
-            return words[i] != unreached;
-        },
-        [&](VERTEX u, i64 first, i64 stride, i64 last) {
-            const WORD word = words[u];
-            VERTEX v[FOUR];
-            WORD longer[FOUR];
-            bool tight[FOUR];
-            load_four(columns, weights, word, first, stride, last, v, longer, tight);
+    if (!pulled)
+        each_four(
+            grid, row_offsets, vertices, hubs, hub_room, &state[HUBS],
+            [&](u64 i, VERTEX& u) {
+                u = VERTEX(i);
+                return words[i] != unreached;
+            },
+            [&](VERTEX u, i64 first, i64 stride, i64 last) {
+                const WORD word = words[u];
+                VERTEX v[FOUR];
+                WORD longer[FOUR];
+                bool tight[FOUR];
+                load_four(columns, weights, word, first, stride, last, v, longer, tight);
 #pragma unroll
-            for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
+                for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
 #pragma unroll
-            for (i64 k = 0; k < FOUR; ++k)
-                if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
-        });
+                for (i64 k = 0; k < FOUR; ++k)
+                    if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
+            });
     for (u64 v = grid.first; v < vertices; v += grid.count) {
         bool has = v == source || now(&tree[v]) != NONE;
         if (has)

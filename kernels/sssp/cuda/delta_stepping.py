@@ -9,6 +9,8 @@ import numpy
 
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.sssp import SSSPResult
+from gravel.kernels.sssp.cuda import by_weight as ordering
+from gravel.kernels.sssp.cuda.by_weight import ByWeight
 from gravel.kernels.sssp.cuda.memory import HUB, ROUND, STATE, WIDE, room_of
 from gravel.kernels.sssp.weights import WeightedRows
 
@@ -36,6 +38,7 @@ def prepare(
     width: float | None = None,
     block: int = 1024,
     few_arcs: int = FEW_ARCS,
+    by_weight: bool = False,
 ) -> DeltaStepping:
     """Make rows ready; see `gravel.kernels.sssp.prepare`.
 
@@ -45,6 +48,7 @@ def prepare(
         `WIDTH_SKEWED` where a row is `SKEWED` times as long as the mean one.
     block : threads of a block, a multiple of 32 from 32 to 1024.
     few_arcs : arcs of a frontier, by the mean degree, that a block relaxes alone: as many for each block.
+    by_weight : whether symmetric rows are copied in the order of weights, for light arcs and pulls.
 
     """
     width = default_width(weighted) if width is None else width
@@ -55,6 +59,10 @@ def prepare(
     if few_arcs < 0:
         raise ValueError(f"few_arcs is {few_arcs}; it must not be below 0")
     search = DeltaStepping(weighted, predecessor, width, block, few_arcs)
+    if by_weight and weighted.arcs:
+        ordered = ByWeight(weighted, width, block)
+        if ordered.symmetric:
+            search.order(ordered)
     search.prepare_milliseconds = (time.perf_counter() - started) * 1e3
     return search
 
@@ -70,6 +78,7 @@ class DeltaStepping:
     """Rows made ready, with the queues of a search."""
 
     prepare_milliseconds = 0.0
+    _ordered: ByWeight | None = None
     rounds_of_the_grid = 0
     """Rounds and splits of the last search that all blocks took together; in the others each worked alone."""
 
@@ -103,6 +112,10 @@ class DeltaStepping:
         self._hubs = cupy.empty(rows.arcs // HUB + 1, index)
         self._state = cupy.empty(STATE, numpy.uint64)
 
+    def order(self, ordered: ByWeight) -> None:
+        """Search rows in the order of weights from now on."""
+        self._ordered = ordered
+
     def run(self, source: int) -> SSSPResult:
         """Search from one vertex; the time covers initialisation, search and tree."""
         import cupy
@@ -115,7 +128,7 @@ class DeltaStepping:
         found = None
         if tree is not None:
             found = tree.view(numpy.int32 if tree.dtype == numpy.uint32 else numpy.int64)
-        rounds = int(self._kept[ROUND])
+        rounds = int(self._kept[ROUND if self._ordered is None else ordering.ROUND])
         self.rounds_of_the_grid = int(self._kept[WIDE])
         return SSSPResult(source, rows.distances(words), found, milliseconds, rounds)
 
@@ -124,6 +137,9 @@ class DeltaStepping:
         counts = (numpy.uint64(rows.vertices), numpy.uint64(source))
         unreached = rows.words.type(rows.unreached)
         words.fill(unreached)
+        if self._ordered is not None:
+            self._launch_ordered(self._ordered, source, words, tree)
+            return
         self._marks.fill(0)
         self._piled.fill(0)
         self._state.fill(0)
@@ -137,5 +153,18 @@ class DeltaStepping:
         self._marks.fill(0)
         self._state.fill(0)
         self._find_tree(
-            *self._grids[1], (*self._arrays, *counts, unreached, words, tree, self._marks, *queues)
+            *self._grids[1],
+            (*self._arrays, *counts, unreached, words, tree, self._marks, *queues, numpy.uint32(0)),
         )
+
+    def _launch_ordered(self, ordered: ByWeight, source: int, words: Any, tree: Any | None) -> None:
+        rows = self._rows
+        ordered.launch(source, words, tree)
+        self._kept = ordered.state.copy()
+        if tree is None:
+            return
+        self._marks.fill(0)
+        self._state.fill(0)
+        counts = (numpy.uint64(rows.vertices), numpy.uint64(source), rows.words.type(rows.unreached))
+        given = (*self._arrays, *counts, words, tree, self._marks, self._queues, self._hubs, self._state)
+        self._find_tree(*self._grids[1], (*given, numpy.uint32(1)))
