@@ -28,10 +28,10 @@ def traverse(
 ) -> tuple[Traversal, Measurement]:
     """Search a graph or find its components, and measure the time.
 
-    The first run is not measured, so compilation is not counted. Labels use the vertex numbers of
-    `symmetrize`, whatever was searched; mapping them back is timed separately. Statistics come from
-    additional searches after all timed ones. A directed graph that is not searched along its arcs is turned
-    round first, in memory, which is not measured either.
+    One run before is not measured, or two of shortest paths, so compilation is not counted. Labels use the
+    vertex numbers of `symmetrize`, whatever was searched; mapping them back is timed separately. Statistics
+    come from additional searches after all timed ones. A directed graph that is not searched along its arcs
+    is turned round first, in memory, which is not measured either.
 
     Raises `StageError` for a source that the graph does not have, and for a strategy or tuning constant that
     does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
