@@ -8,7 +8,7 @@
 //
 // Contract: row_offsets i64 (vertices + 1); columns VERTEX, keys u32 and weights WEIGHT (arcs), of which `mask` leaves the
 // bits of the class. words WORD (vertices) all `unreached`, marks and settled_bits u32 (vertices) all 0, queues VERTEX
-// (3 * vertices), state u64 (STATE) all 0. Block: a multiple of 32, at most 1024; of `order_rows` ORDERING threads.
+// (3 * vertices), state u64 (STATE) all 0. Block: a multiple of 32, at most 1024; of `order_rows` ORDERING threads, of `nearer` NEARER.
 // Grid of light_and_pull: no more blocks than run at the same time.
 //
 // variants VERTEX: u32 u64
@@ -19,7 +19,7 @@
 
 using TREE = VERTEX;
 
-constexpr u32 CLASSES = 256, ORDERING = 256;
+constexpr u32 CLASSES = 256, ORDERING = 256, NEARER = 256;
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; of a RESCAN all settled ones are.
 enum { NEAR, FRONT = 2, SETTLED, ARCS, NEXT, END, ROUND, MODE, ARRIVALS, CHANGED, LACKING = 12 };
@@ -188,18 +188,83 @@ __device__ __forceinline__ void light_round(const Search& s, const Group& grid, 
     grid.meet();
 }
 
-// A pass of pulls: of arcs of any length where `from_settled`, else along which others that are left may be nearer.
-__device__ __forceinline__ bool pull(const Search& s, WORD end, u64 v, bool from_settled) {
-    const i64 first = s.row_offsets[v], last = s.row_offsets[v + 1];
-    const WORD before = now(&s.words[v]), begin = from_settled ? 0 : end;
-    WORD best = before;
-    for (i64 k = first; k < last; ++k) {
-        if (s.least(begin, k) >= best) break;
-        const WORD word = now(&s.words[s.columns[k]]);
-        if (word == s.unreached) continue;
-        const WORD longer = lengthened(word, s.weights[k]);
-        if (longer < best) best = longer;
+// What a lane reads of arcs first, first + stride and so on below end, FOUR at most: the least of `value` and of what
+// look(own, value, word, v, weight) makes of them. `ended` says that an arc was too long, as all behind it are.
+template <class Value, class TooLong, class Look>
+__device__ __forceinline__ Value least_of_four(const Search& s, i64 first, i64 stride, i64 end, WORD own, Value value,
+                                               bool& ended, TooLong too_long, Look look) {
+    VERTEX v[FOUR];
+    WEIGHT weight[FOUR];
+    WORD word[FOUR];
+    bool open[FOUR];
+#pragma unroll
+    for (i64 k = 0; k < FOUR; ++k) {
+        open[k] = first + k * stride < end;
+        if (!open[k]) continue;
+        v[k] = s.columns[first + k * stride];
+        weight[k] = s.weights[first + k * stride];
     }
+#pragma unroll
+    for (i64 k = 0; k < FOUR; ++k) {
+        if (!open[k]) continue;
+        if (too_long(own, value, least_of_class(weight[k], s.mask))) {
+            open[k] = false;
+            ended = true;
+        } else {
+            word[k] = now(&s.words[v[k]]);
+        }
+    }
+#pragma unroll
+    for (i64 k = 0; k < FOUR; ++k) {
+        if (!open[k]) continue;
+        const Value found = look(own, value, word[k], v[k], weight[k]);
+        if (found < value) value = found;
+    }
+    return value;
+}
+
+// The same of each lane's row from `at` on, up to the first arc that is too long: up to ALONE arcs by the lane, the rest
+// by its warp.
+template <class Value, class TooLong, class Look>
+__device__ __forceinline__ Value least_of_row(const Search& s, i64 at, i64 end, WORD own, Value value, TooLong too_long,
+                                              Look look) {
+    const i64 stop = end - at < ALONE ? end : at + ALONE;
+    bool ended = false;
+    for (; at < stop && !ended; at += FOUR) value = least_of_four(s, at, i64(1), stop, own, value, ended, too_long, look);
+    __syncwarp();
+    u32 left = __ballot_sync(ALL_LANES, !ended && stop < end);
+    while (left) {
+        const u32 from = take_lowest(left);
+        const i64 last = __shfl_sync(ALL_LANES, end, from);
+        const WORD whose = __shfl_sync(ALL_LANES, own, from);
+        Value least = __shfl_sync(ALL_LANES, value, from);
+        bool over = false;
+        for (i64 first = __shfl_sync(ALL_LANES, stop, from); first < last && !over; first += FOUR * WARP) {
+            bool mine = false;
+            least = least_of_four(s, first + lane_id(), i64(WARP), last, whose, least, mine, too_long, look);
+            over = __any_sync(ALL_LANES, mine);
+            for (u32 apart = WARP / 2; apart; apart /= 2) {
+                const Value other = __shfl_xor_sync(ALL_LANES, least, apart);
+                if (other < least) least = other;
+            }
+        }
+        if (lane_id() == from) value = least;
+    }
+    return value;
+}
+
+// A pass of pulls of a vertex in each lane that is live: of arcs of any length where `from_settled`, else of those along
+// which others that are left may be nearer.
+__device__ __forceinline__ bool pull(const Search& s, WORD end, u64 v, bool live, bool from_settled) {
+    const i64 first = live ? s.row_offsets[v] : 0, last = live ? s.row_offsets[v + 1] : 0;
+    const WORD before = live ? now(&s.words[v]) : 0, begin = from_settled ? 0 : end;
+    const WORD best = least_of_row(
+        s, first, last, before, before,
+        [&](WORD, WORD nearest, WEIGHT least) { return lengthened(begin, least) >= nearest; },
+        [&](WORD, WORD nearest, WORD word, VERTEX, WEIGHT weight) {
+            return word == s.unreached ? nearest : lengthened(word, weight);
+        });
+    if (!live) return false;
     if (best < before) *reinterpret_cast<volatile WORD*>(&s.words[v]) = best;
     s.marks[v] = s.least(end, first) < best;
     return best < before;
@@ -207,15 +272,20 @@ __device__ __forceinline__ bool pull(const Search& s, WORD end, u64 v, bool from
 
 __device__ __forceinline__ void pulls(const Search& s, const Group& grid) {
     const WORD end = WORD(now(&s.state[END]));
-    for (u64 v = grid.first; v < s.vertices; v += grid.count) {
-        s.marks[v] = 0;
-        if (now(&s.words[v]) >= end && s.row_offsets[v] < s.row_offsets[v + 1]) pull(s, end, v, true);
+    for (u64 base = 0; base < s.vertices; base += grid.count) {
+        const u64 v = base + grid.first;
+        if (v < s.vertices) s.marks[v] = 0;
+        const bool live = v < s.vertices && now(&s.words[v]) >= end && s.row_offsets[v] < s.row_offsets[v + 1];
+        if (__any_sync(ALL_LANES, live)) pull(s, end, v, live, true);
     }
     grid.meet();
     for (u64 passes = 1;; ++passes) {
         bool changed = false;
-        for (u64 v = grid.first; v < s.vertices; v += grid.count)
-            if (s.marks[v]) changed |= pull(s, end, v, false);
+        for (u64 base = 0; base < s.vertices; base += grid.count) {
+            const u64 v = base + grid.first;
+            const bool live = v < s.vertices && s.marks[v];
+            if (__any_sync(ALL_LANES, live)) changed |= pull(s, end, v, live, false);
+        }
         if (changed) s.state[CHANGED + (passes & 1)] = passes;
         grid.meet();
         const bool any = now(&s.state[CHANGED + (passes & 1)]) == passes;
@@ -252,20 +322,23 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 }
 
 // Predecessors that are strictly nearer, the smallest of each; state[LACKING] says that some vertex has none of them.
-extern "C" __global__ void nearer(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u32 mask,
-                                  u64 vertices, u64 source, WORD unreached, const WORD* words, TREE* tree, u64* state) {
-    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        const WORD here = words[v];
-        TREE found = ~TREE(0);
-        if (here != unreached && v != source) {
-            for (i64 k = row_offsets[v]; k < row_offsets[v + 1]; ++k) {
-                if (lengthened(WORD(0), least_of_class(weights[k], mask)) > here) break;
-                const VERTEX u = columns[k];
-                const WORD word = words[u];
-                if (word < here && lengthened(word, weights[k]) == here && TREE(u) < found) found = TREE(u);
-            }
-            if (found == ~TREE(0)) state[LACKING] = 1;
-        }
-        tree[v] = found;
+extern "C" __global__ void __launch_bounds__(NEARER)
+    nearer(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u32 mask, u64 vertices, u64 source,
+           WORD unreached, WORD* words, TREE* tree, u64* state) {
+    const Search s{row_offsets, columns, weights, mask, vertices, unreached, words, nullptr, nullptr, nullptr, state};
+    constexpr TREE NONE = ~TREE(0);
+    const u64 first = global_thread(), stride = global_threads();
+    for (u64 base = 0; base < vertices; base += stride) {
+        const u64 v = base + first;
+        const WORD here = v < vertices ? words[v] : unreached;
+        const bool has = here != unreached && v != source;
+        const TREE found = least_of_row(
+            s, has ? row_offsets[v] : 0, has ? row_offsets[v + 1] : 0, here, NONE,
+            [](WORD own, TREE, WEIGHT least) { return lengthened(WORD(0), least) > own; },
+            [](WORD own, TREE, WORD word, VERTEX u, WEIGHT weight) {
+                return word < own && lengthened(word, weight) == own ? TREE(u) : NONE;
+            });
+        if (has && found == NONE) state[LACKING] = 1;
+        if (v < vertices) tree[v] = found;
     }
 }

@@ -11,8 +11,7 @@ from gravel.kernels.sssp.weights import WeightedRows
 
 SOURCE = "kernels/sssp/by_weight.cu"
 
-CLASSES, ORDERING, STATE, ROUND = 256, 256, 24, 7  # as in by_weight.cu
-LACKING = 12
+CLASSES, ORDERING, NEARER, STATE, ROUND = 256, 256, 256, 24, 7  # as in by_weight.cu
 
 PULL_FROM = 0.3
 """Share of all arcs, as on the CPU."""
@@ -35,6 +34,7 @@ class ByWeight:
         )
         self._search, self._nearer = module.get_function("light_and_pull"), module.get_function("nearer")
         self._grid = (resident_blocks(self._search, block),), (block,)
+        self._grid_of_tree = (resident_blocks(self._nearer, NEARER),), (NEARER,)
         keys = cupy.ascontiguousarray(rows.weights).view(numpy.uint32)
         least, most = least_and_most(keys)
         shift = 0
@@ -45,10 +45,10 @@ class ByWeight:
         columns = cupy.ascontiguousarray(rows.column_indices)
         self._columns, ordered = cupy.empty(rows.arcs, index), cupy.empty(rows.arcs, numpy.uint32)
         total = cupy.zeros(1, numpy.uint64)
-        blocks = max(1, min(1 << 16, -(-n * 32 // ORDERING)))
+        order = module.get_function("order_rows")
         numbers = numpy.uint64(n), numpy.uint32(least >> shift), numpy.uint32(shift)
         arrays = self._offsets, columns, keys, *numbers, self._columns, ordered, total
-        module.get_function("order_rows")((blocks,), (ORDERING,), arrays)
+        order((resident_blocks(order, ORDERING),), (ORDERING,), arrays)
         self.symmetric = int(total[0]) == 0
         self._weights = ordered.view(rows.weights.dtype)
         self._marks, self._settled = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
@@ -67,8 +67,7 @@ class ByWeight:
         arrays = words, self._marks, self._settled, self._queues, self.state
         self._search(*self._grid, (*graph, *counts, self._width, pull_from, *arrays))
         if tree is not None:
-            blocks = max(1, min(1 << 16, -(-rows.vertices // 256)))
-            self._nearer((blocks,), (256,), (*graph, *counts, words, tree, self.state))
+            self._nearer(*self._grid_of_tree, (*graph, *counts, words, tree, self.state))
 
 
 def least_and_most(keys: Any) -> tuple[int, int]:
