@@ -21,6 +21,9 @@ __device__ __forceinline__ WORD lengthened(WORD word, float weight) {
 
 __device__ __forceinline__ WORD lengthened(WORD word, u32 weight) { return word + WORD(weight); }
 
+__device__ __forceinline__ double length_of(WORD word, float) { return __longlong_as_double(i64(word)); }
+__device__ __forceinline__ double length_of(WORD word, u32) { return double(word); }
+
 // Those who work together: the whole grid, or a block.
 struct Group {
     u64 first, count;

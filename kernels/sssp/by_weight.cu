@@ -7,9 +7,9 @@
 // until no word changes.
 //
 // Contract: row_offsets i64 (vertices + 1); columns VERTEX, keys u32 and weights WEIGHT (arcs), of which `mask` leaves the
-// bits of the class. words WORD (vertices) all `unreached`, marks and settled_bits u32 (vertices) all 0, queues VERTEX
-// (3 * vertices), state u64 (STATE) all 0. Block: a multiple of 32, at most 1024; of `order_rows` ORDERING threads, of `nearer` NEARER.
-// Grid of light_and_pull: no more blocks than run at the same time.
+// bits of the class. words WORD (vertices) all `unreached`, marks and is_settled u32 (vertices) all 0, queues VERTEX
+// (3 * vertices), state u64 (STATE) all 0. Block: a multiple of 32, at most 1024; of `order_rows` ORDERING threads, of
+// `nearer` NEARER. Grid of light_and_pull: no more blocks than run at the same time.
 //
 // variants VERTEX: u32 u64
 // variants WORD: u32 u64
@@ -22,7 +22,7 @@ using TREE = VERTEX;
 constexpr u32 CLASSES = 256, ORDERING = 256, NEARER = 256;
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; of a RESCAN all settled ones are.
-enum { NEAR, FRONT = 2, SETTLED, ARCS, NEXT, END, ROUND, MODE, ARRIVALS, CHANGED, LACKING = 12 };
+enum { NEAR, FRONT = 2, SETTLED, ARCS, NEXT, ROUND, END, MODE, ARRIVALS, CHANGED };
 constexpr u64 STATE = 24;
 
 enum { DONE, ROUNDS, RESCAN, PULL };
@@ -41,6 +41,18 @@ __device__ __forceinline__ float least_of_class(float weight, u32 mask) {
 __device__ __forceinline__ u32 class_of(u32 key, u32 base, u32 shift) {
     const u32 leading = key >> shift;
     return leading < base ? 0 : leading - base + 1;
+}
+
+// The least key above 0 and the largest of all, into found[0], all ones before, and found[1], 0.
+extern "C" __global__ void least_and_most(const u32* keys, u64 arcs, u32* found) {
+    u32 least = ~0u, most = 0;
+    for (u64 k = global_thread(); k < arcs; k += global_threads()) {
+        const u32 key = keys[k];
+        if (key && key < least) least = key;
+        if (key > most) most = key;
+    }
+    if (least < now(&found[0])) atomicMin(&found[0], least);
+    if (most > now(&found[1])) atomicMax(&found[1], most);
 }
 
 // A warp orders a row after the other by counting classes, and adds what each arc and the one back cancel out.
@@ -321,11 +333,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Predecessors that are strictly nearer, the smallest of each; state[LACKING] says that some vertex has none of them.
+// Predecessors that are strictly nearer, the smallest of each; all ones for a vertex that has none.
 extern "C" __global__ void __launch_bounds__(NEARER)
     nearer(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u32 mask, u64 vertices, u64 source,
-           WORD unreached, WORD* words, TREE* tree, u64* state) {
-    const Search s{row_offsets, columns, weights, mask, vertices, unreached, words, nullptr, nullptr, nullptr, state};
+           WORD unreached, WORD* words, TREE* tree) {
+    const Search s{row_offsets, columns, weights, mask, vertices, unreached, words, nullptr, nullptr, nullptr, nullptr};
     constexpr TREE NONE = ~TREE(0);
     const u64 first = global_thread(), stride = global_threads();
     for (u64 base = 0; base < vertices; base += stride) {
@@ -338,7 +350,6 @@ extern "C" __global__ void __launch_bounds__(NEARER)
             [](WORD own, TREE, WORD word, VERTEX u, WEIGHT weight) {
                 return word < own && lengthened(word, weight) == own ? TREE(u) : NONE;
             });
-        if (has && found == NONE) state[LACKING] = 1;
         if (v < vertices) tree[v] = found;
     }
 }

@@ -343,3 +343,21 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         grid.meet();
     }
 }
+
+// The arcs of the vertices that a search reached, by its buckets: counts[bucket % buckets], all 0 before.
+extern "C" __global__ void arcs_of_buckets(const i64* row_offsets, const WORD* words, u64 vertices, WORD unreached,
+                                           double width, u64 buckets, u64* counts) {
+    u64 last = 0, arcs = 0;
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        const WORD word = words[v];
+        if (word == unreached) continue;
+        const u64 bucket = u64(length_of(word, WEIGHT(0)) / width) % buckets;
+        if (bucket != last && arcs) {
+            atomicAdd(&counts[last], arcs);
+            arcs = 0;
+        }
+        last = bucket;
+        arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+    }
+    if (arcs) atomicAdd(&counts[last], arcs);
+}

@@ -1,6 +1,8 @@
-"""What a search on a GPU takes; imports nothing, so that planning stays cheap."""
+"""What a search on a GPU takes; imports no NumPy, so that planning stays cheap."""
 
 from __future__ import annotations
+
+from gravel.kernels.sssp.concentrated import BUCKETS
 
 HUB, STATE, ROUND, WIDE = 512, 24, 6, 14  # as in delta_stepping.cu
 
@@ -13,3 +15,8 @@ def room_of(index: int, word: int) -> int:
 def device_bytes(vertices: int, arcs: int, index: int, word: int) -> int:
     """Count queues, marks and labels of a search beside the rows; `index` and `word` are widths in bytes."""
     return vertices * (word + 8 + 5 * index) + index * (arcs // HUB + 1) + 8 * STATE
+
+
+def ordered_bytes(arcs: int, index: int) -> int:
+    """Count what a copy of rows in the order of weights takes beside that, and what tells whether it pays."""
+    return arcs * (index + 4) + 8 * BUCKETS
