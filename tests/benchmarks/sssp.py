@@ -3,8 +3,9 @@
     python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --dijkstra
     python -m tests.benchmarks.sssp kron20 USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
 
-Kronecker graphs are those of Graph500 (edge factor 16), random20:3 has 3 edges a vertex between any two, and any
-other name is a file that `ingest` reads; all are symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
+Kronecker graphs are those of Graph500 (edge factor 16), random20:3 has 3 edges a vertex between any two, and
+any other name is a file that `ingest` reads; all are symmetric. Weights are uniform, 1 to 255, or with
+--floats float32 from 0 to 1, drawn by the edge's ends.
 Sources have arcs and are drawn by PCG64(7). Medians over the sources; `rounds` are those of the last search.
 The first search of each line is checked by `gravel.kernels.verify.sssp`. Other libraries are in
 `tests.benchmarks.measures`.
