@@ -23,7 +23,8 @@
 
 using TREE = VERTEX;  // predecessors are below 2^31 where columns are u32
 
-constexpr u32 ROOM = 23552 / (sizeof(VERTEX) + sizeof(WORD));  // entries of a frontier in shared memory
+// Entries of a frontier in shared memory, two of which a block has, and those that wait for the pile.
+constexpr u32 ROOM = 21504 / (sizeof(VERTEX) + sizeof(WORD) + 12), PUT_OFF = 4096 / sizeof(VERTEX);
 constexpr u64 PILE_FACTOR = 4;  // times as many vertices of a pile as of a frontier that blocks take shares of
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile. Each half has
@@ -163,15 +164,19 @@ __device__ __forceinline__ void split(const Search& s, const Group& grid, WEIGHT
     grid.meet();
 }
 
-// The frontiers of a block that works alone.
+// The frontiers of a block that works alone, with where the rows begin and how long they are, and what waits for the pile.
 struct Alone {
+    i64 at[2][ROOM];
     VERTEX vertex[2][ROOM];
     WORD word[2][ROOM];
-    u32 size[2], waits;
+    u32 length[2][ROOM];
+    VERTEX far[PUT_OFF];
+    u32 size[2], far_size, waits;
 };
 
 // Each block takes a share of the frontier, or of the pile where there is none, and works on until that part of the
-// bucket is empty or something is left to the grid.
+// bucket is empty or something is left to the grid. A round is as long as what its loads and atomics wait for one another:
+// rows are looked up while words are lowered, and what goes to the pile waits for the end.
 __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid, Alone& a, WEIGHT width) {
     const u64 from = now(&s.state[FRONT]), near = now(&s.state[NEAR + from]), old = now(&s.state[PILE]);
     const u64 pile = near ? old : old ^ 1;
@@ -180,29 +185,36 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
     VERTEX* next = s.front(from ^ 1);
     u64* next_size = &s.state[NEAR + (from ^ 1)];
     WORD nearest = ~WORD(0);
-    if (threadIdx.x == 0) a.size[0] = a.waits = 0;
+    if (threadIdx.x == 0) a.size[0] = a.far_size = a.waits = 0;
     __syncthreads();
-    const auto push = [&](u32 side, VERTEX v, WORD word) {
-        const u32 place = place_behind(&a.size[side]);
-        if (place < ROOM) a.vertex[side][place] = v, a.word[side][place] = word;
-        else enqueue(s, next, next_size, v, stamp);
+    const auto push = [&](u32 side, VERTEX v, WORD word, i64 at, i64 end) {
+        const u32 place = end - at < HUB ? place_behind(&a.size[side]) : ROOM;
+        if (place < ROOM) {
+            a.at[side][place] = at;
+            a.vertex[side][place] = v;
+            a.word[side][place] = word;
+            a.length[side][place] = u32(end - at);
+        } else {
+            enqueue(s, next, next_size, v, stamp);
+            if (end - at >= HUB) a.waits = 1;
+        }
     };
+    const auto push_row = [&](VERTEX v, WORD word) { push(0, v, word, s.row_offsets[v], s.row_offsets[u64(v) + 1]); };
     // Neighbours lie side by side in queues: they are dealt out to blocks one by one.
     const u64 first = u64(threadIdx.x) * gridDim.x + blockIdx.x;
     if (near) {
         const VERTEX* frontier = s.front(from);
         for (u64 i = first; i < near; i += grid.count) {
             const VERTEX v = now(&frontier[i]);
-            push(0, v, now(&s.words[v]));
+            push_row(v, now(&s.words[v]));
         }
     } else {
-        split_share(s, limit, first, grid.count, nearest, [&](VERTEX v, WORD word) { push(0, v, word); });
+        split_share(s, limit, first, grid.count, nearest, push_row);
     }
     __syncthreads();
-    u32 size = a.size[0] < ROOM ? a.size[0] : ROOM, side = 0, rounds = 0;
+    u32 size = a.size[0] < ROOM ? a.size[0] : ROOM, side = 0, rounds = size || a.waits;
     __syncthreads();
     while (size) {
-        ++rounds;
         if (threadIdx.x == 0) a.size[side ^ 1] = 0;
         __syncthreads();
         for (u32 base = 0; base < size; base += blockDim.x) {
@@ -210,20 +222,38 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
             const bool there = i < size;
             const VERTEX u = there ? a.vertex[side][i] : 0;
             const WORD word = there ? a.word[side][i] : 0;
-            i64 at = there ? s.row_offsets[u] : 0, end = there ? s.row_offsets[u64(u) + 1] : 0;
-            if (there && now(&s.words[u]) < word) at = end;
-            if (end - at >= HUB) {
-                enqueue(s, next, next_size, u, stamp);
-                a.waits = 1;
-                at = end;
-            }
+            const i64 at = there ? a.at[side][i] : 0, end = there ? at + a.length[side][i] : 0;
             arcs_of_warp(u, at, end, [&](VERTEX row, i64 first_arc, i64 stride, i64 last) {
                 const WORD mine = now(&s.words[row]);
-                relax_four<false>(s.columns, s.weights, s.words, mine, first_arc, stride, last,
-                                  [&](VERTEX v, WORD longer) {
-                                      if (longer < limit) push(side ^ 1, v, longer);
-                                      else put_off(s, pile, v, longer, nearest);
-                                  });
+                VERTEX v[FOUR];
+                WORD longer[FOUR];
+                bool shorter[FOUR];
+                i64 begin[FOUR], behind[FOUR];
+                load_four(s.columns, s.weights, mine, first_arc, stride, last, v, longer, shorter);
+                // The vertex has come nearer since, and its arcs are relaxed from there.
+                const bool stale = row == u && mine < word;
+#pragma unroll
+                for (i64 k = 0; k < FOUR; ++k) {
+                    if (!shorter[k] || stale) {
+                        shorter[k] = false;
+                        continue;
+                    }
+                    begin[k] = s.row_offsets[v[k]];
+                    behind[k] = s.row_offsets[u64(v[k]) + 1];
+                    shorter[k] = longer[k] < atomicMin(&s.words[v[k]], longer[k]);
+                }
+#pragma unroll
+                for (i64 k = 0; k < FOUR; ++k) {
+                    if (!shorter[k]) continue;
+                    if (longer[k] < limit) {
+                        push(side ^ 1, v[k], longer[k], begin[k], behind[k]);
+                        continue;
+                    }
+                    if (longer[k] < nearest) nearest = longer[k];
+                    const u32 place = place_behind(&a.far_size);
+                    if (place < PUT_OFF) a.far[place] = v[k];
+                    else put_off(s, pile, v[k], longer[k], nearest);
+                }
             });
         }
         __syncthreads();
@@ -234,8 +264,12 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
             for (u32 i = threadIdx.x; i < size; i += blockDim.x) enqueue(s, next, next_size, a.vertex[side][i], stamp);
             size = 0;
         }
+        rounds += size != 0;
         __syncthreads();
     }
+    const u32 far_size = a.far_size < PUT_OFF ? a.far_size : PUT_OFF;
+    for (u32 i = threadIdx.x; i < far_size; i += blockDim.x) put_off(s, pile, a.far[i], ~WORD(0), nearest);
+    __syncwarp();
     lower_nearest(&s.state[NEAREST + pile], nearest);
     if (threadIdx.x == 0) {
         if (a.waits) s.state[WAITS] = 1;
