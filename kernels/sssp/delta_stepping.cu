@@ -111,7 +111,7 @@ __device__ __forceinline__ void relax(const Search& s, const Group& grid) {
         },
         [&](VERTEX u, i64 first, i64 stride, i64 last) {
             const WORD word = now(&s.words[u]);
-            relax_four<true>(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
+            relax_four(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
                 if (longer < limit) enqueue(s, next, &s.state[NEAR + (side ^ 1)], v, stamp);
                 else put_off(s, pile, v, longer, nearest);
             });
@@ -230,8 +230,9 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
                 bool shorter[FOUR];
                 i64 begin[FOUR], behind[FOUR];
                 load_four(s.columns, s.weights, mine, first_arc, stride, last, v, longer, shorter);
-                // The vertex has come nearer since, and its arcs are relaxed from there.
-                const bool stale = row == u && mine < word;
+                // A lane passes over its vertex where that has come nearer since: its arcs are relaxed from there. A row
+                // that a warp shares is of another lane, whose word this is not.
+                const bool stale = stride == 1 && mine < word;
 #pragma unroll
                 for (i64 k = 0; k < FOUR; ++k) {
                     if (!shorter[k] || stale) {
