@@ -30,10 +30,12 @@ SOURCES = {"vertices": [0, 7, 1]}
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_graph.install(monkeypatch)
-    module = "gravel.kernels.sssp.cuda.delta_stepping"
-    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
+    for module in ("by_weight", "delta_stepping"):
+        monkeypatch.setattr(f"gravel.kernels.sssp.cuda.{module}.load", strict_cupy.load)
+        blocks = f"gravel.kernels.sssp.cuda.{module}.resident_blocks"
+        monkeypatch.setattr(blocks, lambda *_: grid_kernels.BLOCKS)
+    timed = "gravel.kernels.sssp.cuda.delta_stepping.event_milliseconds"
+    monkeypatch.setattr(timed, lambda work: work() or 1.0)
     monkeypatch.setattr("gravel.stages.traversal.sssp.machine_name", lambda *_: "an emulated GPU")
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     pinned_by(monkeypatch, strict_cupy.Pinned)
