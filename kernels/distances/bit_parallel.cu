@@ -16,24 +16,24 @@
 // are emptied into shared memory every 31 rows.
 //
 // Row source. SOURCE_PARAMETERS are row_offsets i64 (vertices + 1) and columns VERTEX, or those of encoded rows; SOURCE
-// makes its Rows. Offsets are places in the columns or bytes of a row's end, and their differences are weights: "arcs" of
-// `longest`, pieces and totals are arcs or bytes. What a lane or a warp is to read of a row is a Stretch, with nothing
-// left of it where begin is not below end.
+// makes Rows of them. Offsets count arcs, or bytes of encoded rows, as do `longest`, the lengths of pieces and totals.
+// A Stretch is what is to be read of a row: nothing, unless its begin is below its end. A source has
 //
 //   offsets_of(rows)
-//   whole_row(v, begin, end)        the stretch between offsets of row v
-//   piece_of(rows, v, begin, length)   that of a piece which begins there
-//   stretch_of_lane(stretch, lane)  the stretch that a lane has, in all lanes
-//   visit_together(rows, stretch, lane, visit)   all lanes call it with the same stretch: visit(neighbour, there)
-//                                   in step, until it returns false
-//   visit_first_lanes(...)          the same of LANES lanes, with visit(neighbour, count): the first `count` lanes have one each
-//   look_alone(rows, left, go, look)   each lane its own stretch: look(neighbours, there) with AHEAD of the first ones
-//                                   while go(); `left` is what remains
-//   visit_alone(rows, left, visit)  visit(neighbour) for what is short; all lanes of a warp call it
+//   whole_row(v, begin, end)            the stretch of row v, which has these offsets
+//   piece_of(rows, v, begin, length)    that of a piece of it
+//   stretch_of_lane(stretch, lane)      the stretch that a lane has, in all lanes
+//   visit_together(rows, stretch, visit)   visit(neighbour, there) by all lanes of a warp, which have the same stretch, until
+//                                       it returns false
+//   visit_first_lanes(rows, stretch, lane, visit)   visit(neighbour, count) by all lanes of a group; the first `count` of
+//                                       them have a neighbour
+//   look_alone(rows, left, go, look)    look(neighbours, there) by each lane with the next AHEAD ones of its own stretch,
+//                                       as long as go() and they are few; `left` is then the rest
+//   visit_alone(rows, left, visit)      visit(neighbour) by each lane, where it has few; all lanes of a warp call it
 //
-// Contract. `pull` needs a symmetric graph. Bitmaps are u32
-// (vertices + 31) / 32. `counts` u64 (32 * WORDS), `totals` u64 (2): vertices and arcs of `next`; both are zero before a
-// level. The three vertex arrays i64 (vertices), or null. Block: whole warps.
+// Contract. `pull` needs a symmetric graph. Bitmaps are u32 (vertices + 31) / 32. `counts` u64 (32 * WORDS), `totals` u64
+// (2): vertices and arcs of `next`; both are zero before a level. The three vertex arrays i64 (vertices), or null. Block:
+// whole warps.
 //
 // variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64

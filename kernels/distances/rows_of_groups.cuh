@@ -28,7 +28,7 @@ __device__ __forceinline__ void take_some(const Group& group, VERTEX neighbour, 
 __device__ __forceinline__ void take(const Group& group, const Rows& source, const Stretch& stretch, const u32* frontier,
                                      const u32* marks, Row& wanted, Row& gained) {
 #if IS_COLUMNS(LAYOUT)
-    // A loop of its own, since by `visit_together` NVRTC makes branches of it that an arc more has to pass.
+    // Not by `visit_together`, for which NVRTC makes more branches than for this loop.
     for (i64 k = stretch.begin; k < stretch.end; k += LANES) {
         i64 at = k + group.lane;
         VERTEX neighbour = at < stretch.end ? source.columns[at] : VERTEX(0);
@@ -52,10 +52,9 @@ __device__ __forceinline__ void take(const Group& group, const Rows& source, con
 }
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
-extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete,
-                                u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total, i64* vertex_largest,
-                                u64 level) {
+extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier,
+                                u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals,
+                                u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Rows source = SOURCE;
     Group group;
@@ -107,9 +106,9 @@ extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 vertices, const u32* live
 }
 
 // Pulls for pieces of long rows, after `pull`: what they gain is only noted in `next`.
-extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, const u32* live, const u32* seen,
-                                       const u32* frontier, u32* next, const u32* marks) {
+extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, const u32* live, const u32* seen, const u32* frontier,
+                                       u32* next, const u32* marks) {
     Rows source = SOURCE;
     Group group;
     Row alive = group.load(live, 0);
@@ -169,8 +168,8 @@ __device__ __forceinline__ void offer(const Group& group, const Rows& source, co
 }
 
 // A group takes the marked vertices of a word in turn, after `clear`.
-extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen, const u32* frontier,
+                                u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Rows source = SOURCE;
@@ -194,9 +193,9 @@ extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u3
 }
 
 // Pushes along pieces of long rows, after `push`.
-extern "C" __global__ void push_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, u32* seen, const u32* frontier,
-                                       u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, u32* seen, const u32* frontier, u32* next,
+                                       const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                        u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Rows source = SOURCE;

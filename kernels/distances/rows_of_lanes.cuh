@@ -37,6 +37,7 @@ __device__ __forceinline__ void take_all(Row row, Row& wanted, Row& gained) {
 __device__ __forceinline__ void take_together(const Group& group, const Rows& source, const Stretch& stretch,
                                               const u32* frontier, Row& wanted, Row& gained) {
 #if IS_COLUMNS(LAYOUT)
+    // Not by `visit_together`, for which NVRTC makes more branches than for this loop.
     for (i64 k = stretch.begin; k < stretch.end && has_bits(wanted); k += WARP) {
         i64 at = k + lane_id();
         Row row = load_if(group, frontier, at < stretch.end, at < stretch.end ? source.columns[at] : VERTEX(0));
@@ -73,9 +74,9 @@ __device__ __forceinline__ void take_each(const Group& group, const Rows& source
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
 extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
-    pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier,
-         u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached,
-         u64* vertex_total, i64* vertex_largest, u64 level) {
+    pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier, u32* next, const u32* marks,
+         u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
+         i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Rows source = SOURCE;
     Group group;
@@ -123,9 +124,9 @@ __device__ __forceinline__ Row lacking(const Group& group, const Row& alive, con
 
 // Pulls for pieces of long rows, after `pull`: what they gain is only noted in `next`. Each lane looks whether a piece
 // has anything to gain, and the warp reads those that have. Neighbouring pieces, which are of one row, go to different warps.
-extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, const u32* live, const u32* seen,
-                                       const u32* frontier, u32* next, const u32* marks) {
+extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, const u32* live, const u32* seen, const u32* frontier,
+                                       u32* next, const u32* marks) {
     Rows source = SOURCE;
     Group group;
     Row alive = group.load(live, 0);
@@ -183,8 +184,8 @@ __device__ __forceinline__ void offer_together(const Group& group, const Rows& s
 }
 
 // A warp takes 32 vertices in turn, after `clear`.
-extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen, const u32* frontier,
+                                u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Rows source = SOURCE;
@@ -215,9 +216,9 @@ extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u3
 }
 
 // Pushes along pieces of long rows, after `push`. Each lane looks whether the vertex of a piece is on the frontier.
-extern "C" __global__ void push_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, u32* seen, const u32* frontier,
-                                       u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, u32* seen, const u32* frontier, u32* next,
+                                       const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                        u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
     Rows source = SOURCE;
