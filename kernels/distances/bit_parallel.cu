@@ -23,8 +23,8 @@
 //   whole_row(v, begin, end)            the stretch of row v, which has these offsets
 //   piece_of(rows, v, begin, length)    that of a piece of it
 //   stretch_of_lane(stretch, lane)      the stretch that a lane has, in all lanes
-//   visit_together(rows, stretch, visit)   visit(neighbour, there) by all lanes of a warp, which have the same stretch, until
-//                                       it returns false
+//   visit_together(rows, stretch, visit)   visit(neighbour, there) by all lanes of a warp, which have the same stretch,
+//                                       until it returns false
 //   visit_first_lanes(rows, stretch, lane, visit)   visit(neighbour, count) by all lanes of a group; the first `count` of
 //                                       them have a neighbour
 //   look_alone(rows, left, go, look)    look(neighbours, there) by each lane with the next AHEAD ones of its own stretch,

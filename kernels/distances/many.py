@@ -108,21 +108,11 @@ def prepare_rows(
 
 
 def aggregate(
-    row_offsets: Any,
-    column_indices: Any,
-    sources: Any,
-    *,
-    symmetric: bool,
-    progress: Progress | None = None,
-    levels: int = 0,
-    vertices: bool = False,
-    **options: Any,
+    row_offsets: Any, column_indices: Any, sources: Any, *, symmetric: bool, **options: Any
 ) -> Aggregates:
     """Search a CSR graph from all sources; see `aggregate_rows`, and `prepare_rows` for the options."""
     rows = columns_as_rows(row_offsets, column_indices)
-    return aggregate_rows(
-        rows, sources, symmetric=symmetric, progress=progress, levels=levels, vertices=vertices, **options
-    )
+    return aggregate_rows(rows, sources, symmetric=symmetric, **options)
 
 
 def aggregate_rows(
