@@ -21,6 +21,9 @@ __device__ __forceinline__ WORD lengthened(WORD word, float weight) {
 
 __device__ __forceinline__ WORD lengthened(WORD word, u32 weight) { return word + WORD(weight); }
 
+__device__ __forceinline__ double length_of(WORD word, float) { return __longlong_as_double(i64(word)); }
+__device__ __forceinline__ double length_of(WORD word, u32) { return double(word); }
+
 // Those who work together: the whole grid, or a block.
 struct Group {
     u64 first, count;
@@ -62,20 +65,17 @@ __device__ __forceinline__ void load_four(const VERTEX* columns, const Weights* 
 }
 
 // Calls relax(v, longer) for arcs first, first + stride and so on below end, FOUR at most, that shorten the way to
-// their end: `longer` is its word then. `look` says that words are read before atomics go to them, which pays where most
-// arcs shorten nothing, and makes a round longer where few do.
-template <bool look, class Weights, class Relax>
+// their end: `longer` is its word then.
+template <class Weights, class Relax>
 __device__ __forceinline__ void relax_four(const VERTEX* columns, const Weights* weights, WORD* words, WORD word,
                                            i64 first, i64 stride, i64 end, Relax relax) {
     VERTEX v[FOUR];
     WORD longer[FOUR];
     bool shorter[FOUR];
     load_four(columns, weights, word, first, stride, end, v, longer, shorter);
-    if constexpr (look) {
-        // A word that was read before others made it smaller costs an atomic, and nothing else.
+    // Most arcs shorten nothing. A word that was read before others made it smaller costs an atomic, and nothing else.
 #pragma unroll
-        for (i64 k = 0; k < FOUR; ++k) shorter[k] = shorter[k] && longer[k] < words[v[k]];
-    }
+    for (i64 k = 0; k < FOUR; ++k) shorter[k] = shorter[k] && longer[k] < words[v[k]];
 #pragma unroll
     for (i64 k = 0; k < FOUR; ++k) shorter[k] = shorter[k] && longer[k] < atomicMin(&words[v[k]], longer[k]);
 #pragma unroll

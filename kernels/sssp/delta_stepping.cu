@@ -23,7 +23,8 @@
 
 using TREE = VERTEX;  // predecessors are below 2^31 where columns are u32
 
-constexpr u32 ROOM = 23552 / (sizeof(VERTEX) + sizeof(WORD));  // entries of a frontier in shared memory
+// Entries of a frontier in shared memory, two of which a block has, and those that wait for the pile.
+constexpr u32 ROOM = 21504 / (sizeof(VERTEX) + sizeof(WORD) + 12), PUT_OFF = 4096 / sizeof(VERTEX);
 constexpr u64 PILE_FACTOR = 4;  // times as many vertices of a pile as of a frontier that blocks take shares of
 
 // Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; PILE the same of the pile. Each half has
@@ -110,7 +111,7 @@ __device__ __forceinline__ void relax(const Search& s, const Group& grid) {
         },
         [&](VERTEX u, i64 first, i64 stride, i64 last) {
             const WORD word = now(&s.words[u]);
-            relax_four<true>(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
+            relax_four(s.columns, s.weights, s.words, word, first, stride, last, [&](VERTEX v, WORD longer) {
                 if (longer < limit) enqueue(s, next, &s.state[NEAR + (side ^ 1)], v, stamp);
                 else put_off(s, pile, v, longer, nearest);
             });
@@ -163,15 +164,19 @@ __device__ __forceinline__ void split(const Search& s, const Group& grid, WEIGHT
     grid.meet();
 }
 
-// The frontiers of a block that works alone.
+// The frontiers of a block that works alone, with where the rows begin and how long they are, and what waits for the pile.
 struct Alone {
+    i64 at[2][ROOM];
     VERTEX vertex[2][ROOM];
     WORD word[2][ROOM];
-    u32 size[2], waits;
+    u32 length[2][ROOM];
+    VERTEX far[PUT_OFF];
+    u32 size[2], far_size, waits;
 };
 
 // Each block takes a share of the frontier, or of the pile where there is none, and works on until that part of the
-// bucket is empty or something is left to the grid.
+// bucket is empty or something is left to the grid. A round is as long as what its loads and atomics wait for one another:
+// rows are looked up while words are lowered, and what goes to the pile waits for the end.
 __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid, Alone& a, WEIGHT width) {
     const u64 from = now(&s.state[FRONT]), near = now(&s.state[NEAR + from]), old = now(&s.state[PILE]);
     const u64 pile = near ? old : old ^ 1;
@@ -180,29 +185,36 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
     VERTEX* next = s.front(from ^ 1);
     u64* next_size = &s.state[NEAR + (from ^ 1)];
     WORD nearest = ~WORD(0);
-    if (threadIdx.x == 0) a.size[0] = a.waits = 0;
+    if (threadIdx.x == 0) a.size[0] = a.far_size = a.waits = 0;
     __syncthreads();
-    const auto push = [&](u32 side, VERTEX v, WORD word) {
-        const u32 place = place_behind(&a.size[side]);
-        if (place < ROOM) a.vertex[side][place] = v, a.word[side][place] = word;
-        else enqueue(s, next, next_size, v, stamp);
+    const auto push = [&](u32 side, VERTEX v, WORD word, i64 at, i64 end) {
+        const u32 place = end - at < HUB ? place_behind(&a.size[side]) : ROOM;
+        if (place < ROOM) {
+            a.at[side][place] = at;
+            a.vertex[side][place] = v;
+            a.word[side][place] = word;
+            a.length[side][place] = u32(end - at);
+        } else {
+            enqueue(s, next, next_size, v, stamp);
+            if (end - at >= HUB) a.waits = 1;
+        }
     };
+    const auto push_row = [&](VERTEX v, WORD word) { push(0, v, word, s.row_offsets[v], s.row_offsets[u64(v) + 1]); };
     // Neighbours lie side by side in queues: they are dealt out to blocks one by one.
     const u64 first = u64(threadIdx.x) * gridDim.x + blockIdx.x;
     if (near) {
         const VERTEX* frontier = s.front(from);
         for (u64 i = first; i < near; i += grid.count) {
             const VERTEX v = now(&frontier[i]);
-            push(0, v, now(&s.words[v]));
+            push_row(v, now(&s.words[v]));
         }
     } else {
-        split_share(s, limit, first, grid.count, nearest, [&](VERTEX v, WORD word) { push(0, v, word); });
+        split_share(s, limit, first, grid.count, nearest, push_row);
     }
     __syncthreads();
-    u32 size = a.size[0] < ROOM ? a.size[0] : ROOM, side = 0, rounds = 0;
+    u32 size = a.size[0] < ROOM ? a.size[0] : ROOM, side = 0, rounds = size || a.waits;
     __syncthreads();
     while (size) {
-        ++rounds;
         if (threadIdx.x == 0) a.size[side ^ 1] = 0;
         __syncthreads();
         for (u32 base = 0; base < size; base += blockDim.x) {
@@ -210,20 +222,39 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
             const bool there = i < size;
             const VERTEX u = there ? a.vertex[side][i] : 0;
             const WORD word = there ? a.word[side][i] : 0;
-            i64 at = there ? s.row_offsets[u] : 0, end = there ? s.row_offsets[u64(u) + 1] : 0;
-            if (there && now(&s.words[u]) < word) at = end;
-            if (end - at >= HUB) {
-                enqueue(s, next, next_size, u, stamp);
-                a.waits = 1;
-                at = end;
-            }
+            const i64 at = there ? a.at[side][i] : 0, end = there ? at + a.length[side][i] : 0;
             arcs_of_warp(u, at, end, [&](VERTEX row, i64 first_arc, i64 stride, i64 last) {
                 const WORD mine = now(&s.words[row]);
-                relax_four<false>(s.columns, s.weights, s.words, mine, first_arc, stride, last,
-                                  [&](VERTEX v, WORD longer) {
-                                      if (longer < limit) push(side ^ 1, v, longer);
-                                      else put_off(s, pile, v, longer, nearest);
-                                  });
+                VERTEX v[FOUR];
+                WORD longer[FOUR];
+                bool shorter[FOUR];
+                i64 begin[FOUR], behind[FOUR];
+                load_four(s.columns, s.weights, mine, first_arc, stride, last, v, longer, shorter);
+                // A lane passes over its vertex where that has come nearer since: its arcs are relaxed from there. A row
+                // that a warp shares is of another lane, whose word this is not.
+                const bool stale = stride == 1 && mine < word;
+#pragma unroll
+                for (i64 k = 0; k < FOUR; ++k) {
+                    if (!shorter[k] || stale) {
+                        shorter[k] = false;
+                        continue;
+                    }
+                    begin[k] = s.row_offsets[v[k]];
+                    behind[k] = s.row_offsets[u64(v[k]) + 1];
+                    shorter[k] = longer[k] < atomicMin(&s.words[v[k]], longer[k]);
+                }
+#pragma unroll
+                for (i64 k = 0; k < FOUR; ++k) {
+                    if (!shorter[k]) continue;
+                    if (longer[k] < limit) {
+                        push(side ^ 1, v[k], longer[k], begin[k], behind[k]);
+                        continue;
+                    }
+                    if (longer[k] < nearest) nearest = longer[k];
+                    const u32 place = place_behind(&a.far_size);
+                    if (place < PUT_OFF) a.far[place] = v[k];
+                    else put_off(s, pile, v[k], longer[k], nearest);
+                }
             });
         }
         __syncthreads();
@@ -234,8 +265,12 @@ __device__ __forceinline__ void rounds_alone(const Search& s, const Group& grid,
             for (u32 i = threadIdx.x; i < size; i += blockDim.x) enqueue(s, next, next_size, a.vertex[side][i], stamp);
             size = 0;
         }
+        rounds += size != 0;
         __syncthreads();
     }
+    const u32 far_size = a.far_size < PUT_OFF ? a.far_size : PUT_OFF;
+    for (u32 i = threadIdx.x; i < far_size; i += blockDim.x) put_off(s, pile, a.far[i], ~WORD(0), nearest);
+    __syncwarp();
     lower_nearest(&s.state[NEAREST + pile], nearest);
     if (threadIdx.x == 0) {
         if (a.waits) s.state[WAITS] = 1;
@@ -279,31 +314,34 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 }
 
 // Predecessors that are strictly nearer, the smallest of each; then those along arcs of length zero, round by
-// round from the vertices that have theirs. `step` is the round in which a vertex got its own.
+// round from the vertices that have theirs. `step` is the round in which a vertex got its own. `pulled` says that the tree
+// has those that are nearer.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     predecessors(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u64 vertices, u64 source,
-                 WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state) {
+                 WORD unreached, const WORD* words, TREE* tree, u32* step, VERTEX* queues, VERTEX* hubs, u64* state,
+                 u32 pulled) {
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     constexpr TREE NONE = ~TREE(0);
     const u64 hub_room = row_offsets[vertices] / HUB + 1;
-    each_four(
-        grid, row_offsets, vertices, hubs, hub_room, &state[HUBS],
-        [&](u64 i, VERTEX& u) {
-            u = VERTEX(i);
-            return words[i] != unreached;
-        },
-        [&](VERTEX u, i64 first, i64 stride, i64 last) {
-            const WORD word = words[u];
-            VERTEX v[FOUR];
-            WORD longer[FOUR];
-            bool tight[FOUR];
-            load_four(columns, weights, word, first, stride, last, v, longer, tight);
+    if (!pulled)
+        each_four(
+            grid, row_offsets, vertices, hubs, hub_room, &state[HUBS],
+            [&](u64 i, VERTEX& u) {
+                u = VERTEX(i);
+                return words[i] != unreached;
+            },
+            [&](VERTEX u, i64 first, i64 stride, i64 last) {
+                const WORD word = words[u];
+                VERTEX v[FOUR];
+                WORD longer[FOUR];
+                bool tight[FOUR];
+                load_four(columns, weights, word, first, stride, last, v, longer, tight);
 #pragma unroll
-            for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
+                for (i64 k = 0; k < FOUR; ++k) tight[k] = tight[k] && words[v[k]] == longer[k] && word < longer[k];
 #pragma unroll
-            for (i64 k = 0; k < FOUR; ++k)
-                if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
-        });
+                for (i64 k = 0; k < FOUR; ++k)
+                    if (tight[k] && now(&tree[v[k]]) > u) atomicMin(&tree[v[k]], TREE(u));
+            });
     for (u64 v = grid.first; v < vertices; v += grid.count) {
         bool has = v == source || now(&tree[v]) != NONE;
         if (has)
@@ -339,4 +377,22 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (grid.leads()) state[NEAR] = 0;
         grid.meet();
     }
+}
+
+// The arcs of the vertices that a search reached, by its buckets: counts[bucket % buckets], all 0 before.
+extern "C" __global__ void arcs_of_buckets(const i64* row_offsets, const WORD* words, u64 vertices, WORD unreached,
+                                           double width, u64 buckets, u64* counts) {
+    u64 last = 0, arcs = 0;
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        const WORD word = words[v];
+        if (word == unreached) continue;
+        const u64 bucket = u64(length_of(word, WEIGHT(0)) / width) % buckets;
+        if (bucket != last && arcs) {
+            atomicAdd(&counts[last], arcs);
+            arcs = 0;
+        }
+        last = bucket;
+        arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+    }
+    if (arcs) atomicAdd(&counts[last], arcs);
 }

@@ -8,8 +8,8 @@ STRATEGIES = table(
     Strategy(
         name="delta_stepping",
         about="Relaxes the nearest bucket in rounds; a pile, split when that is empty, has what is farther. "
-        "On CPUs rows in the order of weights, which pays for most social networks, have light and heavy "
-        "arcs, and end in pulls.",
+        "Rows in the order of weights, which pay for most social networks, relax light arcs first and end in "
+        "pulls.",
         source="Meyer, Sanders, J. Algorithms 2003; near-far: Davidson, Baxter, Garland, Owens, IPDPS 2014; "
         "pulls: Chakaravarthy, Checconi, Petrini, Sabharwal, IPDPS 2014",
         cpu="gravel.kernels.sssp.cpu.delta_stepping:prepare",

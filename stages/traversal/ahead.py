@@ -21,7 +21,10 @@ def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         return ()
     if asked.algorithm == "sssp":
         known = asked.strategy in ("auto", "delta_stepping")
-        return (("kernels/sssp/delta_stepping.cu", PATHS), WAKE) if known else ()
+        paths: tuple[Kernel, ...] = tuple(
+            (f"kernels/sssp/{name}.cu", PATHS) for name in ("delta_stepping", "by_weight")
+        )
+        return (*paths, WAKE) if known else ()
     stages = dict(reversed(list(made_by)))
     layout = stages["compress"].codec if made_by and made_by[0][0] == "compress" else "csr"
     reading = {"LAYOUT": layout, **U32} if layout in encoded_layouts() else None

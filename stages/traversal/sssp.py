@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.placement.plan import DoesNotFit, Limits, Sizes
-from gravel.kernels.sssp.cuda.memory import device_bytes
+from gravel.kernels.sssp.cuda.memory import device_bytes, ordered_bytes
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
@@ -129,6 +129,8 @@ def prepare_paths(
     there = _placed(weights, graph) if graph.backend == "cuda" else numpy.asarray(on_host(weights))
     try:
         constants, notes = checked_tuning("sssp", strategy, graph.backend, parameters.tuning)
+        if graph.backend == "cuda" and not _may_order(parameters, graph):
+            constants = {"by_weight": False} | constants
         search = prepare(
             graph.row_offsets,
             graph.columns,
@@ -140,6 +142,16 @@ def prepare_paths(
     except ValueError as error:
         raise unusable(error, graph.permutation, parameters.direction) from None
     return search, notes
+
+
+def _may_order(parameters: TraverseParameters, graph: SearchedGraph) -> bool:
+    """Whether rows may be copied in the order of weights: those on the device, within a limit that is set."""
+    limit = parameters.device_memory
+    if graph.placed is not None or limit is None:
+        return graph.placed is None
+    n, m = graph.vertex_count, len(graph.columns)
+    rows = 8 * n + (width_of(n) + WEIGHT_BYTES) * m
+    return rows + device_bytes(n, m, width_of(n), 8) + m + ordered_bytes(m, width_of(n)) <= limit
 
 
 def _placed(weights: Any, graph: SearchedGraph) -> Any:
@@ -248,6 +260,10 @@ def _sizes(parameters: TraverseParameters, graph: Extent, machine: Machine) -> S
         return Sizes(rows=rows, on_device=0, beside=0, head=0)
     # Whether weights are usable takes a byte for each.
     beside = 8 * n + device_bytes(n, m, width_of(n), 8) + m
+    ordered = 0 if graph.directed else ordered_bytes(m, width_of(n))
+    if rows + beside + ordered + _encoded(graph) <= (parameters.device_memory or machine.device_memory):
+        # Delta-stepping may search a copy of rows in the order of weights from the second source on.
+        beside += ordered
     return Sizes(rows=rows, on_device=rows + beside + _encoded(graph), beside=beside, head=0)
 
 

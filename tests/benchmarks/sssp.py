@@ -3,8 +3,9 @@
     python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --dijkstra
     python -m tests.benchmarks.sssp kron20 USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
 
-Kronecker graphs are those of Graph500 (edge factor 16), any other name is a file that `ingest` reads; all are
-symmetric. Weights are uniform, 1 to 255, or with --floats float32 from 0 to 1, drawn by the edge's ends.
+Kronecker graphs are those of Graph500 (edge factor 16), random20:3 has 3 edges a vertex between any two, and
+any other name is a file that `ingest` reads; all are symmetric. Weights are uniform, 1 to 255, or with
+--floats float32 from 0 to 1, drawn by the edge's ends.
 Sources have arcs and are drawn by PCG64(7). Medians over the sources; `rounds` are those of the last search.
 The first search of each line is checked by `gravel.kernels.verify.sssp`. Other libraries are in
 `tests.benchmarks.measures`.
@@ -35,6 +36,11 @@ def rows_of(name: str, *, floats: bool) -> Rows:
     if name.startswith("kron"):
         scale = int(name.removeprefix("kron"))
         ends, n = generate("rmat", scale=scale, edge_factor=16, seed=1), 1 << scale
+    elif name.startswith("random"):
+        scale, _, factor = name.removeprefix("random").partition(":")
+        n = 1 << int(scale)
+        pairs = numpy.random.default_rng(1).integers(0, n, (2, n * int(factor or 16))).astype(numpy.uint32)
+        ends = (pairs[0], pairs[1])
     else:
         ends, n = edges_of_file(name)
     offsets, columns, _ = build(*ends, n)
@@ -99,6 +105,9 @@ def measure(name: str, rows: Rows, sources: list[int], strategy: str, *, cuda: b
         output = "tree" if predecessor else "distances"
         wide = getattr(search, "rounds_of_the_grid", None)
         rounds = f"{found.rounds} rounds" + (f", {wide} steps of the grid" if wide is not None else "")
+        rounds += f", made ready in {search.prepare_milliseconds:.1f} ms" + (
+            ", by weight" if search.ran.options.get("by_weight") else ""
+        )
         print(f"  {strategy:15} {shown:10} {output:9} median {taken}; {rounds}", flush=True)
     return found.distance.get() if cuda else found.distance
 
@@ -140,6 +149,9 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, nargs="+", default=[], help="threads of a block, with --cuda")
     parser.add_argument("--pairs", type=int, default=0, help="searches from both ends")
     parser.add_argument("--few", type=int, nargs="+", default=[], help="few_arcs, with --cuda")
+    parser.add_argument(
+        "--as-they-are", action="store_true", help="time rows that are not ordered by weight, too"
+    )
     parser.add_argument("--floats", action="store_true")
     parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--dijkstra", action="store_true", help="time that strategy, too")
@@ -160,6 +172,8 @@ def main() -> None:
         sources = numpy.random.default_rng(7).choice(with_arcs, asked.sources, replace=False).tolist()
         print(f"{Path(name).name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs", flush=True)
         last = measure(name, rows, sources, "delta_stepping", cuda=asked.cuda)
+        if asked.as_they_are:
+            measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, by_weight=False)
         for width in asked.widths:
             measure(name, rows, sources, "delta_stepping", cuda=asked.cuda, width=width)
         for block in asked.blocks:

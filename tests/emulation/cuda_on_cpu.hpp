@@ -375,6 +375,16 @@ inline long long __double_as_longlong(double value) {
     std::memcpy(&bits, &value, sizeof bits);
     return bits;
 }
+inline float __uint_as_float(unsigned bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+inline unsigned __float_as_uint(float value) {
+    unsigned bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __dsub_rn(double a, double b) { return a - b; }
 #define __builtin_assume(condition)

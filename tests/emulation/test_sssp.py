@@ -19,10 +19,12 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 @pytest.fixture(autouse=True)
 def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_graph.install(monkeypatch)
-    module = "gravel.kernels.sssp.cuda.delta_stepping"
-    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
+    search = "gravel.kernels.sssp.cuda.delta_stepping"
+    for module in (search, "gravel.kernels.sssp.cuda.by_weight"):
+        monkeypatch.setattr(f"{module}.load", strict_cupy.load)
+        monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
+    monkeypatch.setattr(f"{search}.event_milliseconds", lambda work: work() or 1.0)
+    monkeypatch.setattr(f"{search}.free_bytes", lambda: 1 << 30)
 
 
 def check(graph: Any, *, index: Any = numpy.uint32, sources: Any = None, **options: Any) -> None:

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 from gravel.kernels.placement.pinned import PinnedRefused
+from gravel.kernels.sssp.cuda.memory import ordered_bytes
 from gravel.stages.artifacts import Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
@@ -19,6 +20,7 @@ from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import STAGE
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.sssp_damage import hub_graph
+from tests.kernels.test_sssp_by_weight import skewed
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
@@ -30,10 +32,12 @@ SOURCES = {"vertices": [0, 7, 1]}
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_graph.install(monkeypatch)
-    module = "gravel.kernels.sssp.cuda.delta_stepping"
-    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
+    for module in ("by_weight", "delta_stepping"):
+        monkeypatch.setattr(f"gravel.kernels.sssp.cuda.{module}.load", strict_cupy.load)
+        blocks = f"gravel.kernels.sssp.cuda.{module}.resident_blocks"
+        monkeypatch.setattr(blocks, lambda *_: grid_kernels.BLOCKS)
+    timed = "gravel.kernels.sssp.cuda.delta_stepping.event_milliseconds"
+    monkeypatch.setattr(timed, lambda work: work() or 1.0)
     monkeypatch.setattr("gravel.stages.traversal.sssp.machine_name", lambda *_: "an emulated GPU")
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     pinned_by(monkeypatch, strict_cupy.Pinned)
@@ -44,15 +48,15 @@ def pinned_by(monkeypatch: pytest.MonkeyPatch, pin: Any) -> None:
         monkeypatch.setattr(f"gravel.kernels.placement.{module}.pin", pin)
 
 
-def graph(dtype: Any) -> Graph:
-    offsets, columns, weights = hub_graph(dtype).rows
+def graph(dtype: Any, *, symmetric: bool = False) -> Graph:
+    offsets, columns, weights = (skewed(dtype) if symmetric else hub_graph(dtype)).rows
     return Graph(
         row_offsets=offsets,
         column_indices=columns,
         weights=weights,
         vertex_count=len(offsets) - 1,
         arc_count=len(columns),
-        symmetric=False,
+        symmetric=symmetric,
         deduplicated=True,
     )
 
@@ -90,6 +94,19 @@ def test_rows_that_do_not_fit_are_pinned() -> None:
     assert measured.asked["placement"] == "device"
     refused = estimate(asked(device_memory=pinned.device_bytes - 1), read, GPU).refusal
     assert "no placement fits: pinned, the least, needs" in refused
+
+
+def test_rows_are_ordered_by_weight_where_the_copy_fits() -> None:
+    stored = graph(numpy.uint32, symmetric=True)
+    read = {"input": (extent_of(stored),)}
+    whole = estimate(asked(), read, GPU).device_bytes
+    for limit, ordered in ((None, True), (whole, True), (whole - 1, False)):
+        _, measured = run(GPU, stored, device_memory=limit)
+        assert measured.ran["options"]["by_weight"] is ordered
+        assert measured.asked["placement"] in ("auto", "device")
+    least = estimate(asked(device_memory=whole - 1), read, GPU).device_bytes
+    assert whole - least == ordered_bytes(stored.arc_count, 4)
+    assert run(GPU, stored, placement="pinned")[1].ran["options"]["by_weight"] is False
 
 
 def refuse(*_: Any) -> None:

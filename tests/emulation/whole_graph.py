@@ -51,7 +51,9 @@ def install(patch: pytest.MonkeyPatch) -> None:
     fake.cuda.Device = lambda: device
     fake.cuda.get_current_stream = lambda: types.SimpleNamespace(ptr=0, synchronize=lambda: None)
     fake.cuda.alloc_pinned_memory = lambda size: numpy.zeros(size, numpy.uint8).view(Pinned)
-    fake.cuda.runtime = types.SimpleNamespace(memcpyAsync=_copy, memcpyDeviceToHost=2)
+    fake.cuda.runtime = types.SimpleNamespace(
+        memcpyAsync=_copy, memcpyDeviceToHost=2, memGetInfo=lambda: (1 << 30, 1 << 30)
+    )
     patch.setitem(sys.modules, "cupy", fake)
     for module in (
         "cooperative",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gravel.kernels.generate.draws import mix
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.sssp.concentrated import BUCKETS, is_share_of_most
 from gravel.kernels.sssp.weights import WeightedRows
 
 CLASSES = 256
@@ -25,16 +26,6 @@ CLASSES = 256
 
 SHORT = 48
 """Arcs of a row that is ordered by insertion: about as many steps as counters of all classes take."""
-
-
-CONCENTRATED = 0.7
-"""Share of arcs in two neighbouring buckets from which on ordered rows pay. With 0.92 to 0.95 on Kronecker 16
-and 18, 0.9 on soc-Slashdot0902 and 0.75 to 0.79 on ego-Twitter a search takes 0.23 to 0.55 of the time, with
-0.32 on cnr-2000 1.8 of it: `python -m tests.benchmarks.measures --only weighted`."""
-
-
-BUCKETS = 1 << 16
-"""Counted apart; where there are more, some share a counter, of graphs that no two buckets settle."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +43,9 @@ class RowsByWeight:
 
 
 def is_concentrated(rows: WeightedRows, distance: NDArray[Any], width: float) -> bool | None:
-    """Whether two neighbouring buckets of a search, `width` wide, have `CONCENTRATED` of all arcs.
-
-    None for a search that does not reach so many.
-    """
+    """Whether two neighbouring buckets of a search, `width` wide, have most arcs; see `concentrated`."""
     arcs, most = _arcs_of_buckets(rows.row_offsets, distance, width)
-    return None if arcs < CONCENTRATED * rows.arcs else bool(most >= CONCENTRATED * rows.arcs)
+    return is_share_of_most(rows, arcs, most)
 
 
 @serial
