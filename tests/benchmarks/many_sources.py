@@ -3,11 +3,12 @@
     python -m tests.benchmarks.many_sources kron20 kron22 kron24 grid1200 --sources 64 256 1024
     python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --sources 64 1024
 
-Graphs are named as in `tests.benchmarks.gpu`. Times are medians of repeated batches: on a GPU by events,
-which count the launches between levels, on a CPU by the clock. Some sources of each batch are checked against
-a search of their own. "as if" is what the levels that pulled would have read had no row ended early: 4 bytes
-of a column and a row of bits for each arc of the graph, over the time of the whole batch. `--layouts` has
-`multi_source` search encoded rows, too. Other libraries are in `tests.benchmarks.measures`.
+Graphs are named as in `tests.benchmarks.gpu`; `:degree` behind a name numbers vertices by descending degree.
+Times are medians of repeated batches: on a GPU by events, which count the launches between levels, on a CPU
+by the clock. Some sources of each batch are checked against a search of their own. "as if" is what the levels
+that pulled would have read had no row ended early: 4 bytes of a column and a row of bits for each arc of the
+graph, over the time of the whole batch. `--layouts` has `multi_source` search encoded rows, too. Other
+libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ BATCHES = 16
 
 def rows_of(name: str, backend: str) -> tuple[Any, Any]:
     """Make a graph in CSR, where it is searched."""
-    from gravel.kernels import csr
+    from gravel.kernels import csr, order
 
+    if name.endswith(":degree"):
+        rows_before = rows_of(name.removesuffix(":degree"), backend)
+        return order.apply(*rows_before, order.permutation("degree", *rows_before))
     if backend == "cuda":
         from tests.benchmarks.gpu import edges_of
 

@@ -38,9 +38,8 @@ __device__ __forceinline__ void read_row(const Graph& g, VERTEX vertex, bool val
     degree = valid ? degree_of(g, vertex) : 0;
 }
 
-// Decode a row into `room` slots, with NO_VERTEX behind its neighbours; all lanes call it. It is not inlined, since hops
-// that need no long row would then have fewer registers.
-__device__ __noinline__ void decode_row(Rows rows, VERTEX vertex, VERTEX* slots, u32 room) {
+// Decode a row into `room` slots, with NO_VERTEX behind its neighbours; all lanes call it.
+__device__ __forceinline__ void decode_row(Rows rows, VERTEX vertex, VERTEX* slots, u32 room) {
     u64 units = row_units(rows, vertex);
     u32 count = 0;
     for (u64 unit = 0; unit < units && count < room; ++unit)
