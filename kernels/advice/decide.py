@@ -80,7 +80,7 @@ def advise_order(
         one
         for tried in pilot.tried
         for layout in layouts
-        if (one := _estimated(graph, work, tried, layout, missed=tried.against(pilot.tried[0])))
+        if (one := estimate(graph, work, tried, layout, missed=tried.against(pilot.tried[0])))
     ]
     if not found:
         return Advice(work, ORIGINAL, f"no layout fits where the rows are to lie; {seen}", ())
@@ -109,9 +109,7 @@ def advise_layout(
         levels, looked, beyond = float(seen.levels), seen.arcs / arcs, seen.beyond / arcs
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
     tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond, 1.0, scattered_heads(parts))
-    found = [
-        one for name in registry.layouts() if (one := _estimated(graph, work, tried, name, ordered=True))
-    ]
+    found = [one for name in registry.layouts() if (one := estimate(graph, work, tried, name, ordered=True))]
     if not found:
         return Advice(work, "csr", "no layout fits where the rows are to lie", ())
     best = _least(found, "csr", "layout")
@@ -142,30 +140,11 @@ def _original(
     """Estimate the given numbering from rows alone: an upper bound, as no search is counted."""
     rows = some_rows(row_offsets, columns)
     tried = Tried(ORIGINAL, bits_per_arc(rows, graph.vertices), 1.0, 1.0, 1.0, scattered_heads(rows))
-    found = [one for layout in layouts if (one := _estimated(graph, work, tried, layout)) is not None]
+    found = [one for layout in layouts if (one := estimate(graph, work, tried, layout)) is not None]
     if found:
         return found
     anywhere = Workload(work.algorithm, work.searches, None, "auto")
-    return [one for layout in layouts if (one := _estimated(graph, anywhere, tried, layout)) is not None]
-
-
-def _estimated(
-    graph: Features, work: Workload, tried: Tried, layout: str, *, ordered: bool = False, missed: float = 1.0
-) -> Estimate | None:
-    """Estimate one choice; `missed` as `gravel.kernels.advice.model.estimate` has it."""
-    return estimate(
-        graph,
-        work,
-        order=tried.order,
-        layout=layout,
-        bits=tried.bits[layout],
-        looked=tried.looked,
-        beyond=tried.beyond,
-        span=tried.span,
-        scattered=tried.scattered,
-        missed=missed,
-        ordered=ordered,
-    )
+    return [one for layout in layouts if (one := estimate(graph, anywhere, tried, layout)) is not None]
 
 
 def _seconds(one: Estimate) -> float:

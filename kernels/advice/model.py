@@ -18,10 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs.choice import SHALLOW
 from gravel.kernels.layouts.layout import Costs
 from gravel.kernels.layouts.registry import layout_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.advice.pilot import Tried
 
 LEVEL = 4e-6
 """Seconds of a level with next to nothing in it: a barrier and the loads that depend on each other."""
@@ -135,34 +139,18 @@ def costs_of(layout: str) -> Costs:
 
 
 def estimate(
-    graph: Features,
-    work: Workload,
-    *,
-    order: str,
-    layout: str,
-    bits: float,
-    looked: float,
-    beyond: float,
-    span: float = 1.0,
-    scattered: float = 1.0,
-    missed: float = 1.0,
-    ordered: bool = False,
+    graph: Features, work: Workload, tried: Tried, layout: str, *, missed: float = 1.0, ordered: bool = False
 ) -> Estimate | None:
-    """Estimate a search of a graph in this order and layout; None where the placement cannot hold it.
+    """Estimate a search of a graph in an order and a layout; None where the placement cannot hold it.
 
     Parameters
     ----------
-    bits : per arc, of the rows in this layout.
-    looked, beyond : shares of all arcs that a breadth-first search reads, and of those that first neighbours
-        kept apart do not answer.
-    span : share of the vertices that lie before or at the last one that has arcs.
-    scattered : lines of labels for each first neighbour, by `gravel.kernels.advice.heads`.
     missed : lines that a split search reads behind first neighbours for each one that it reads in the given
         numbering, of which it reads `SPLIT_SHARE`; by `gravel.kernels.advice.misses`.
     ordered : the order is there already, so that it costs nothing.
 
     """
-    costs, rows = costs_of(layout), bits * graph.arcs / 8
+    costs, rows = costs_of(layout), tried.bits[layout] * graph.arcs / 8
     state = STATE_BYTES * graph.vertices
     room = math.inf if work.device_memory is None else max(0.0, work.device_memory - state)
     placement = work.placement
@@ -171,10 +159,10 @@ def estimate(
     if placement == "device" and rows > room:
         return None
     shallow = graph.symmetric and graph.levels <= SHALLOW
-    arcs = graph.arcs * (looked if shallow else 1.0)
-    slowed = graph.arcs * (beyond if shallow else 1.0)
+    arcs = graph.arcs * (tried.looked if shallow else 1.0)
+    slowed = graph.arcs * (tried.beyond if shallow else 1.0)
     touched = 1.0
-    state_bytes = graph.vertices * (LABEL_BYTES + span * (STATE_BYTES - LABEL_BYTES))
+    state_bytes = graph.vertices * (LABEL_BYTES + tried.span * (STATE_BYTES - LABEL_BYTES))
     if work.algorithm == "components":
         arcs = slowed = 2.0 * graph.vertices
         state_bytes = float(COMPONENT_BYTES * graph.vertices)
@@ -197,14 +185,15 @@ def estimate(
         # Whichever is slower: the link, or decoding what comes over it.
         parts["link"] = max(away * touched / LINK, graph.arcs * touched / costs.decoded)
         if work.algorithm == "components":
-            parts["heads"] = arcs * scattered / SCATTERED
+            parts["heads"] = arcs * tried.scattered / SCATTERED
         else:
             parts["far levels"] = costs.far_level * graph.levels
     elif work.algorithm == "bfs":
         parts["levels"] += costs.near_level * graph.levels
     prepare = 0.0
-    if not ordered and order != "original":
-        prepare += order_seconds(graph, [order])
+    if not ordered and tried.order != "original":
+        prepare += order_seconds(graph, [tried.order])
     if layout != "csr":
         prepare += LAUNCH + graph.arcs / costs.written
-    return Estimate(order, layout, placement, bits, sum(parts.values()), prepare, work.searches, parts)
+    bits, seconds = tried.bits[layout], sum(parts.values())
+    return Estimate(tried.order, layout, placement, bits, seconds, prepare, work.searches, parts)

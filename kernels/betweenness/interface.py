@@ -29,9 +29,16 @@ class TooManyPaths(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is summed: the rows of successors and of predecessors, and over how many sources.
+    """What is summed.
 
-    By arc of `forward`, or by vertex; `endpoints` counts a path at its ends, too.
+    Parameters
+    ----------
+    forward, backward : the rows of successors and of predecessors, the same for a symmetric graph. Parallel
+        arcs count as different paths.
+    sources : how many will be searched from in all, 1 or more.
+    of_arcs : sum by arc of `forward`, and not by vertex.
+    endpoints : count a path at its ends, too; for vertices alone.
+
     """
 
     forward: Rows

@@ -24,36 +24,21 @@ Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""
 
 
-def prepare(
-    forward: Rows,
-    backward: Rows,
-    *,
-    sources: int,
-    of_arcs: bool = False,
-    endpoints: bool = False,
-    memory: int | None = None,
-    deep: bool | None = None,
-) -> Sums:
+def prepare(wanted: Wanted, *, memory: int | None = None, deep: bool | None = None) -> Sums:
     """Make a graph ready; all memory is allocated here.
 
     Parameters
     ----------
-    forward, backward : the rows of successors and of predecessors, the same for a symmetric graph. Parallel
-        arcs count as different paths.
-    sources : how many will be searched from in all, 1 or more.
-    of_arcs : sum by arc of `forward`, and not by vertex.
-    endpoints : count a path at its ends, too; for vertices alone.
     memory : bytes that a run may take beside the graph; by default what is free.
     deep : search from each source by itself on a GPU; by default the graph decides.
 
     Raises `gravel.kernels.distances.many.TooNarrow` where not even the narrowest batch fits.
     """
     there: Any
-    if backend_of(forward[0]) == "cuda":
+    if backend_of(wanted.forward[0]) == "cuda":
         from gravel.kernels.betweenness import on_gpu as there
     else:
         from gravel.kernels.betweenness import on_threads as there
-    wanted = Wanted(forward, backward, sources, of_arcs, endpoints)
     found: Sums = there.prepare(wanted, memory, deep)
     return found
 
@@ -65,9 +50,12 @@ def betweenness(
     *,
     progress: Progress | None = None,
     of_arcs: bool = False,
+    endpoints: bool = False,
     **options: Any,
 ) -> NDArray[numpy.float64]:
-    """Sum over the shortest paths from all sources, by default from every vertex; options as of `prepare`.
+    """Sum over the shortest paths from all sources, by default from every vertex.
+
+    Parameters as of `Wanted`, and options as of `prepare`.
 
     Raises ValueError for a source that is no vertex, and `TooManyPaths`.
     """
@@ -78,7 +66,7 @@ def betweenness(
     if not len(starts):
         return numpy.zeros(len(forward[1]) if of_arcs else n, numpy.float64)
     starts = arranged(forward, backward, starts)
-    sums = prepare(forward, backward, sources=len(starts), of_arcs=of_arcs, **options)
+    sums = prepare(Wanted(forward, backward, len(starts), of_arcs, endpoints), **options)
     for first in range(0, len(starts), sums.batch):
         last = min(first + sums.batch, len(starts))
         sums.run(starts[first:last])

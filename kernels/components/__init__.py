@@ -61,6 +61,12 @@ class Ready:
         return self._find()
 
 
+def refuse_giant(giant: str) -> None:
+    """Raise ValueError for no way to choose the component whose arcs are skipped."""
+    if giant not in ("sampled", "first"):
+        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+
+
 def default_on(backend: str, vertices: int) -> str:
     """Name the strategy that finds components soonest on "cpu" or "cuda".
 

@@ -106,15 +106,14 @@ class Shares:
     def __init__(
         self, graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
     ) -> None:
+        from gravel.kernels.betweenness.interface import Wanted
         from gravel.kernels.betweenness.sums import prepare
         from gravel.stages.turning import backward_rows
 
         rows = graph.row_offsets, graph.columns
         back = rows if graph.symmetric else backward_rows(*rows)[:2]
         of_arcs = parameters.measure == "edge_betweenness"
-        self.sums = prepare(
-            rows, back, sources=sources, of_arcs=of_arcs, endpoints=parameters.endpoints, memory=memory
-        )
+        self.sums = prepare(Wanted(rows, back, sources, of_arcs, parameters.endpoints), memory=memory)
         self.batch = self.sums.batch
         size = graph.arc_count if of_arcs else graph.vertex_count
         batch_bytes = 8 * max(1, size) * (self.batch // self.sums.part)

@@ -85,23 +85,24 @@ def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
 def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) -> Verification:
     from gravel.kernels.verify.cuda.bfs import check_searches
     from gravel.kernels.verify.cuda.components import check_components, check_parts
+    from gravel.kernels.verify.cuda.resources import Resources
 
     arrays: tuple[Any, Any] = (where_it_is(graph.row_offsets), where_it_is(graph.column_indices))
-    options: dict[str, Any] = {"threads": context.machine.threads, "room": batch.device_bytes, "batch": batch}
+    resources = Resources(batch.device_bytes, context.machine.threads, batch=batch)
     if traversal.algorithm == "strong_components":
         from gravel.kernels.verify.cuda.strong_components import check_strong_components
 
         context.log("verifying strongly connected components on the GPU")
-        checked = check_strong_components(*arrays, traversal.component, **options)
+        checked = check_strong_components(*arrays, traversal.component, resources)
         return verified_components(checked, ON, algorithm=traversal.algorithm)
     parts = "" if batch.arcs is None else f", {batch.arcs:,} arcs of the graph at a time"
     if traversal.algorithm == "components":
         context.log(f"verifying components on the GPU{parts}")
         halved = graph.symmetric and graph.sorted
         if traversal.converged:
-            found = check_components(*arrays, traversal.component, symmetric=halved, **options)
+            found = check_components(*arrays, traversal.component, resources, symmetric=halved)
             return verified_components(found, ON)
-        checks, whole = check_parts(*arrays, traversal.component, symmetric=halved, **options)
+        checks, whole = check_parts(*arrays, traversal.component, resources, symmetric=halved)
         return verified_components(checks, ON, whole)
     sources = _sources(traversal)
     if traversal.algorithm == "sssp":
@@ -109,7 +110,7 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
 
         context.log(f"verifying {len(sources)} searches by weights on the GPU, one at a time{parts}")
         weights, labels = where_it_is(graph.weights), (traversal.distance, traversal.predecessor)
-        found_paths = check_paths(*arrays, weights, sources, *labels, **options)
+        found_paths = check_paths(*arrays, weights, sources, *labels, resources=resources)
         return verified_searches(context, traversal, found_paths, ON)
     at_once = min(4 * batch.words, len(sources))
     context.log(f"verifying {len(sources)} searches on the GPU, {at_once} at a time{parts}")
@@ -121,6 +122,6 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
         symmetric=graph.symmetric,
         max_depth=traversal.max_depth,
         is_sorted=graph.sorted,
-        **options,
+        resources=resources,
     )
     return verified_searches(context, traversal, searches, ON)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.betweenness.interface import Wanted
 from gravel.kernels.betweenness.sums import arranged, betweenness, prepare
 from gravel.kernels.distances.many import aggregate
 from tests.benchmarks.many_sources import milliseconds, rows_of
@@ -46,7 +47,7 @@ def measure(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> Non
     deeps = (False, True) if chosen.backend == "cuda" else (None,)
     for form, options in forms.items():
         for deep in deeps:
-            sums: Any = prepare(rows, rows, sources=chosen.sources, deep=deep, **options)
+            sums: Any = prepare(Wanted(rows, rows, chosen.sources, **options), deep=deep)
             drawn = sources_of(rows, chosen.sources, chosen.backend)
             drawn = arranged(rows, rows, drawn)
             times = []

@@ -35,7 +35,14 @@ from gravel.kernels.verify import check_bfs
 from gravel.kernels.verify import check_components as check_on_cpu
 from gravel.kernels.verify.cuda.bfs import check_searches
 from gravel.kernels.verify.cuda.components import check_components
-from gravel.kernels.verify.cuda.memory import Batch, GraphSize, LabelSize, plan_components, plan_searches
+from gravel.kernels.verify.cuda.memory import (
+    Batch,
+    GraphSize,
+    LabelSize,
+    plan_components,
+    plan_searches,
+)
+from gravel.kernels.verify.cuda.resources import Resources
 from tests.benchmarks.gpu import edges_of
 from tests.kernels.cuda_case import rmat
 from tests.kernels.verify_damage import csr_of, damaged
@@ -62,7 +69,9 @@ def agree_on_damage() -> None:
         named = list(damaged(graph, 5, seed=1))
         labels = [numpy.stack([each[i] for _, each in named]) for i in range(2)]
         options = {"symmetric": symmetric}
-        found = list(check_searches(*graph, [5] * len(named), *labels, room=1 << 32, **options))
+        found = list(
+            check_searches(*graph, [5] * len(named), *labels, resources=Resources(1 << 32), **options)
+        )
         for number, (name, _) in enumerate(named):
             expected = check_bfs(*graph, 5, labels[0][number], labels[1][number], **options)
             assert found[number] == expected, name
@@ -133,8 +142,8 @@ class Bench:
 
     def check(self, labels: tuple[Any, Any], batch: Batch | None, **options: Any) -> None:
         room = free_bytes()
-        given = {"symmetric": True, "room": room, "batch": batch, "threads": os.cpu_count() or 1, **options}
-        for checks in check_searches(*self.graph, self.sources, *labels, **given):
+        given = Resources(room, os.cpu_count() or 1, batch=batch, **options)
+        for checks in check_searches(*self.graph, self.sources, *labels, symmetric=True, resources=given):
             assert all(check.passed for check in checks), checks
 
     def whole(self) -> None:
@@ -184,7 +193,7 @@ class Bench:
         """Components, and each of their kernels."""
 
         def check(labels: Any) -> None:
-            found = check_components(*self.graph, labels, symmetric=True, room=free_bytes())
+            found = check_components(*self.graph, labels, Resources(free_bytes()), symmetric=True)
             assert all(each.passed for each in found), found
 
         host = self.component.get()
@@ -207,7 +216,7 @@ class Bench:
         assert stated is not None
         assert planned is not None
         graph, labels = tuple(each.get() for each in self.graph), self.component.get()
-        options = {"symmetric": True, "room": free_bytes()}
+        options: dict[str, Any] = {"symmetric": True, "resources": Resources(free_bytes())}
         for what, need, work in (
             ("searches", stated, lambda: list(check_searches(*graph, self.sources, *self.host, **options))),
             ("components", planned, lambda: check_components(*graph, labels, **options)),

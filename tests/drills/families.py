@@ -107,12 +107,15 @@ def _strong_components() -> None:
 
 def _verify() -> None:
     from gravel.kernels.verify.cuda.bfs import check_searches
+    from gravel.kernels.verify.cuda.resources import Resources
 
     for csr in _rows():
         source = len(csr[0]) // 3
         labels = search(csr, source)
         stacked = place("cuda", *(each[None] for each in labels))
-        (found,) = check_searches(*place("cuda", *csr), [source], *stacked, symmetric=True, room=1 << 30)
+        (found,) = check_searches(
+            *place("cuda", *csr), [source], *stacked, symmetric=True, resources=Resources(1 << 30)
+        )
         assert found == check_bfs(*csr, source, *labels, symmetric=True)
 
 

@@ -10,6 +10,7 @@ import pytest
 from gravel.kernels.verify import check_bfs
 from gravel.kernels.verify.cuda import bfs
 from gravel.kernels.verify.cuda.memory import Batch
+from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation import grid_kernels
 from tests.emulation.verify_case import (
     FORMS,
@@ -149,7 +150,7 @@ def test_a_level_at_the_edge_of_a_label(level: int) -> None:
     short = numpy.where(distance > level, -1, distance).astype(numpy.int32)
     for answer, right in ((distance, True), (short, False)):
         given = numpy.stack([answer])
-        (found,) = bfs.check_searches(*csr, [0], given, symmetric=True, room=ROOM)
+        (found,) = bfs.check_searches(*csr, [0], given, symmetric=True, resources=Resources(ROOM))
         assert found == check_bfs(*csr, 0, answer, symmetric=True)
         assert refused(found) is not right
 

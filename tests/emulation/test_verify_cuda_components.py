@@ -10,6 +10,7 @@ import pytest
 from gravel.kernels.verify import check_components, check_parts
 from gravel.kernels.verify.cuda import components
 from gravel.kernels.verify.cuda.memory import MARGIN, Batch, GraphSize, plan_components
+from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import ROOM, Pool, Stored, emulate
@@ -30,10 +31,11 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
 def check(csr: Any, labels: Any, symmetric: bool, place: Any = lambda array: array, **options: Any) -> bool:
     """Hold both checks against the CPU's; returns whether the labels are right."""
     arrays = tuple(map(place, (*csr, labels)))
-    options = {"symmetric": symmetric, "room": ROOM, **options}
+    resources = Resources(ROOM, **options)
     expected = check_components(*csr, labels, symmetric=symmetric)
-    assert components.check_components(*arrays, **options) == expected
-    assert components.check_parts(*arrays, **options) == check_parts(*csr, labels, symmetric=symmetric)
+    assert components.check_components(*arrays, resources, symmetric=symmetric) == expected
+    found = components.check_parts(*arrays, resources, symmetric=symmetric)
+    assert found == check_parts(*csr, labels, symmetric=symmetric)
     return all(each.passed for each in expected)
 
 
@@ -108,9 +110,9 @@ def test_labels_of_another_graph_and_too_little_memory_are_refused() -> None:
     csr = csr_of(PARTS, symmetric=True)
     labels = scipy_components(*csr)
     with pytest.raises(ValueError, match="component has shape"):
-        components.check_components(*csr, labels[:4], room=ROOM)
+        components.check_components(*csr, labels[:4], Resources(ROOM))
     with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 9 are free"):
-        components.check_components(*csr, labels, room=9)
+        components.check_components(*csr, labels, Resources(9))
 
 
 @pytest.mark.parametrize("arcs", [None, 2700], ids=["whole", "in parts"])
@@ -121,7 +123,8 @@ def test_the_memory_is_what_is_stated(pool: Pool, arcs: int | None) -> None:
     planned = plan_components(GraphSize(len(labels), len(csr[1]), 4), 4, ROOM)
     assert planned is not None
     stated = planned.device_bytes - MARGIN - (4 * (len(csr[1]) - arcs) if arcs else 0)
-    components.check_components(*csr, labels, symmetric=True, room=ROOM, batch=Batch(0, arcs, 0))
+    resources = Resources(ROOM, batch=Batch(0, arcs, 0))
+    components.check_components(*csr, labels, resources, symmetric=True)
     assert pool.peak <= stated + 2000
     assert stated <= (1.3 if arcs else 1.2) * pool.peak
     assert pool.used == 0

@@ -10,6 +10,7 @@ import pytest
 
 from gravel.kernels.verify.cuda import bfs, memory
 from gravel.kernels.verify.cuda.memory import Batch
+from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import FORMS, GRID, ROOM, SKEWED, Pool, Stored, check_all, emulate
 from tests.kernels.verify_damage import HUBS, csr_of, damaged, search
@@ -75,7 +76,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers() -> None:
     csr = csr_of(GRID, symmetric=True)
     d, p = search(csr, 0)
     with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 1,000 are free"):
-        list(bfs.check_searches(*csr, [0], d[None], p[None], symmetric=True, room=1000))
+        list(bfs.check_searches(*csr, [0], d[None], p[None], symmetric=True, resources=Resources(1000)))
 
 
 def test_what_does_not_belong_to_the_graph_is_refused() -> None:
@@ -87,9 +88,9 @@ def test_what_does_not_belong_to_the_graph_is_refused() -> None:
         ((None, p[None].astype(float)), "labels are integers"),
     ):
         with pytest.raises(ValueError, match=reason):
-            list(bfs.check_searches(*csr, [0], *labels, symmetric=True, room=ROOM))
+            list(bfs.check_searches(*csr, [0], *labels, symmetric=True, resources=Resources(ROOM)))
     with pytest.raises(ValueError, match="source 221 is not in the graph"):
-        list(bfs.check_searches(*csr, [221], d[None], symmetric=True, room=ROOM))
+        list(bfs.check_searches(*csr, [221], d[None], symmetric=True, resources=Resources(ROOM)))
 
 
 def test_batches_are_as_large_as_what_is_free() -> None:
@@ -131,7 +132,11 @@ def test_the_memory_is_what_is_stated(
     stated = memory.search_bytes(graph, sizes, symmetric, planned.words)
     stated += memory.graph_bytes(graph, arcs) - memory.MARGIN
     batch = Batch(planned.words, arcs, 0)
-    list(bfs.check_searches(*csr, [0] * searches, *labels, symmetric=symmetric, room=ROOM, batch=batch))
+    list(
+        bfs.check_searches(
+            *csr, [0] * searches, *labels, symmetric=symmetric, resources=Resources(ROOM, batch=batch)
+        )
+    )
     # The counts of each search and what lists of rows and offenders take.
     assert pool.peak <= stated + 400 * searches + 40_000
     # A part has fewer rows than there is room for.

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.verify.cuda.memory import MARGIN, GraphSize, plan_strong_components
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.strong_components import check_strong_components
 from gravel.kernels.verify.strong_components import RULES
 from gravel.kernels.verify.strong_components import check_strong_components as check_on_host
@@ -32,7 +33,7 @@ def labels_of(rows: Any) -> Any:
 
 def check(rows: Any, labels: Any, place: Any = lambda array: array, **options: Any) -> set[str]:
     """Hold the checks against the CPU's; returns the rules that are broken."""
-    found = check_strong_components(*map(place, (*rows, labels)), **{"room": ROOM, **options})
+    found = check_strong_components(*map(place, (*rows, labels)), Resources(ROOM, **options))
     assert found == check_on_host(*rows, labels)
     return {each.name for each in found if not each.passed}
 
@@ -137,9 +138,9 @@ def test_labels_of_another_graph_and_too_little_memory_are_refused() -> None:
     rows = chain_of_cycles(3, 4, 2)
     labels = expected(*rows)
     with pytest.raises(ValueError, match="component has shape"):
-        check_strong_components(*rows, labels[:4], room=ROOM)
+        check_strong_components(*rows, labels[:4], Resources(ROOM))
     with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 9 are free"):
-        check_strong_components(*rows, labels, room=9)
+        check_strong_components(*rows, labels, Resources(9))
 
 
 def dense() -> Any:

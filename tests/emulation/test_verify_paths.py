@@ -10,6 +10,7 @@ import pytest
 from gravel.kernels.verify import Check
 from gravel.kernels.verify.cuda import memory
 from gravel.kernels.verify.cuda.memory import Batch, GraphSize, LabelSize, plan_paths
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.sssp import check_paths
 from gravel.kernels.verify.sssp import check_sssp
 from tests.emulation.strict_cupy import on_device
@@ -36,7 +37,9 @@ def check_all(
     offsets, columns, weights = map(place, graph.rows)
     labels = place(distance), None if predecessor is None else place(predecessor)
     sources = [source] * len(answers)
-    found = list(check_paths(offsets, columns, weights, sources, *labels, room=ROOM, **options))
+    found = list(
+        check_paths(offsets, columns, weights, sources, *labels, resources=Resources(ROOM, **options))
+    )
     for number, checks in enumerate(found):
         above = None if predecessor is None else predecessor[number]
         assert checks == check_sssp(*graph.rows, source, distance[number], above), number
@@ -142,6 +145,6 @@ def test_what_is_refused() -> None:
         (rows, [0], (d, p.astype(numpy.float64)), "labels are integers"),
     ):
         with pytest.raises(ValueError, match=message):
-            list(check_paths(*arrays, sources, *labels, room=ROOM))
+            list(check_paths(*arrays, sources, *labels, resources=Resources(ROOM)))
     with pytest.raises(MemoryError, match=r"needs at least [\d,]+ bytes, and 1,000 are free"):
-        list(check_paths(*rows, [0], d, p, room=1000))
+        list(check_paths(*rows, [0], d, p, resources=Resources(1000)))

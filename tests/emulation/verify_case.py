@@ -13,6 +13,7 @@ import pytest
 
 from gravel.kernels.verify import Check, check_bfs
 from gravel.kernels.verify.cuda import bfs
+from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation import strict_cupy
 from tests.kernels.verify_damage import ZOO, search
 
@@ -100,7 +101,12 @@ def check_all(
     arrays = tuple(map(place, csr))
     found = list(
         bfs.check_searches(
-            *arrays, [source] * len(answers), *device, symmetric=symmetric, room=ROOM, **graph, **options
+            *arrays,
+            [source] * len(answers),
+            *device,
+            symmetric=symmetric,
+            resources=Resources(ROOM, **options),
+            **graph,
         )
     )
     for number, checks in enumerate(found):
@@ -119,7 +125,7 @@ def check_each_arc(csr: Any, hub: int, places: Any) -> None:
     labels = [numpy.stack(each) for each in zip(*(search(csr, source) for source in sources), strict=True)]
     for form in FORMS:
         given = [each if has else None for each, has in zip(labels, form, strict=True)]
-        found = list(bfs.check_searches(*csr, sources, *given, symmetric=True, room=ROOM))
+        found = list(bfs.check_searches(*csr, sources, *given, symmetric=True, resources=Resources(ROOM)))
         assert not any(map(refused, found))
         # An unreached neighbour, or one too far away, at this arc alone.
         for wrong in (-1, 3):
@@ -129,7 +135,7 @@ def check_each_arc(csr: Any, hub: int, places: Any) -> None:
             others = numpy.roll(sources, 1)
             broken[0][numpy.arange(len(sources)), others] = wrong
             for number, checks in enumerate(
-                bfs.check_searches(*csr, sources, *broken, symmetric=True, room=ROOM)
+                bfs.check_searches(*csr, sources, *broken, symmetric=True, resources=Resources(ROOM))
             ):
                 one = [None if each is None else each[number] for each in broken]
                 assert checks == check_bfs(*csr, sources[number], *one, symmetric=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gravel.kernels.advice import model
 from gravel.kernels.advice.decide import advise_layout, advise_order
 from gravel.kernels.advice.model import Features, Workload, estimate
+from gravel.kernels.advice.pilot import Tried
 from gravel.kernels.csr import build
 from gravel.kernels.layouts import LAYOUTS
 from gravel.kernels.layouts.layout import Costs
@@ -69,8 +70,7 @@ def test_rows_in_host_memory_are_encoded_where_that_was_measured_to_pay(arcs, la
     work = Workload(placement="pinned")
     bits = {"csr": 32.0, "varint": 11.0, "blocks": 9.9}
     seconds = {
-        name: estimate(graph, work, order="original", layout=name, bits=each, looked=0.3, beyond=0.1)
-        for name, each in bits.items()
+        name: estimate(graph, work, Tried("original", bits, looked=0.3, beyond=0.1), name) for name in bits
     }
     assert min(seconds, key=lambda name: seconds[name].search_seconds) == layout
 

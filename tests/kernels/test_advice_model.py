@@ -11,7 +11,7 @@ from gravel.kernels.advice import model
 from gravel.kernels.advice.heads import scattered_heads
 from gravel.kernels.advice.misses import missed_lines
 from gravel.kernels.advice.model import LINK, MEMORY, Features, Workload, estimate
-from gravel.kernels.advice.pilot import try_orders
+from gravel.kernels.advice.pilot import Tried, try_orders
 from gravel.kernels.advice.sample import Part
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
@@ -20,10 +20,9 @@ from tests.kernels.advice_case import kron
 GRAPH = Features(1 << 20, 1 << 25, symmetric=True, levels=7.0)
 
 
-def cost(work, layout="csr", bits=32.0, *, graph=None, **values):
-    return estimate(
-        graph or GRAPH, work, order="original", layout=layout, bits=bits, looked=0.05, beyond=0.02, **values
-    )
+def cost(work, layout="csr", bits=32.0, *, graph=GRAPH, missed=1.0, **values):
+    tried = Tried("original", {layout: bits}, looked=0.05, beyond=0.02, **values)
+    return estimate(graph, work, tried, layout, missed=missed)
 
 
 def test_rows_that_do_not_fit_go_over_the_link():

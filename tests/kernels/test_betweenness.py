@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from gravel.kernels.betweenness import on_threads
-from gravel.kernels.betweenness.interface import TooManyPaths
+from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
 from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.betweenness.sums import betweenness, prepare, scale
 from gravel.kernels.distances.interface import TooNarrow
@@ -92,13 +92,13 @@ def test_the_number_of_threads_and_the_memory_change_no_bit(monkeypatch):
     for threads in (1, 3):
         monkeypatch.setattr(on_threads, "thread_count", lambda threads=threads: threads)
         for memory in (None, each + 3200):
-            sums = prepare(rows, rows, sources=400, memory=memory)
+            sums = prepare(Wanted(rows, rows, 400), memory=memory)
             assert sums.threads == (1 if memory else threads)
             assert memory is None or sums.bytes <= memory
             found[threads, memory] = betweenness(rows, rows, sources, memory=memory).tobytes()
     assert len(set(found.values())) == 1
     with pytest.raises(TooNarrow, match=f"1 searches at once take {each + 3200:,} bytes"):
-        prepare(rows, rows, sources=400, memory=each + 3199)
+        prepare(Wanted(rows, rows, 400), memory=each + 3199)
 
 
 @pytest.mark.parametrize("backend", ON)
@@ -108,9 +108,9 @@ def test_sums_can_be_taken_out_and_go_on(backend, deep):
     there = rows if backend == "cpu" else on_device(*rows)
     sources = numpy.arange(300)
     whole = betweenness(there, there, sources, deep=deep)
-    first = prepare(there, there, sources=300, deep=deep)
+    first = prepare(Wanted(there, there, 300), deep=deep)
     first.run(sources[: first.batch])
-    after = prepare(there, there, sources=300, deep=deep)
+    after = prepare(Wanted(there, there, 300), deep=deep)
     after.set(first.get())
     for begin in range(first.batch, 300, first.batch):
         after.run(sources[begin : begin + first.batch])

@@ -8,7 +8,14 @@ import numpy
 import pytest
 
 from gravel.kernels.verify import check_bfs, check_components, check_parts
-from gravel.kernels.verify.cuda.memory import Batch, GraphSize, LabelSize, plan_components, plan_searches
+from gravel.kernels.verify.cuda.memory import (
+    Batch,
+    GraphSize,
+    LabelSize,
+    plan_components,
+    plan_searches,
+)
+from gravel.kernels.verify.cuda.resources import Resources
 from tests.kernels.cuda_case import LONG_PATH, names, on_device, rmat
 from tests.kernels.verify_damage import HUBS, ZOO, csr_of, damaged, damaged_components, search
 from tests.zoo import ZooGraph, scipy_components
@@ -33,7 +40,7 @@ def check_all(
     sent = [each if place is None or each is None else place(each) for each in given]
     arrays = csr if place is None else tuple(map(place, csr))
     sources = [source] * len(answers)
-    found = list(check_searches(*arrays, sources, *sent, room=ROOM, **graph, **options))
+    found = list(check_searches(*arrays, sources, *sent, resources=Resources(ROOM, **options), **graph))
     for number, checks in enumerate(found):
         one = [None if each is None else each[number] for each in given]
         assert checks == check_bfs(*csr, source, *one, **graph), number
@@ -111,14 +118,14 @@ def test_components(graph: ZooGraph, symmetric: bool) -> None:
     from gravel.kernels.verify.cuda import components
 
     csr = csr_of(graph, symmetric=symmetric)
-    options: dict[str, Any] = {"symmetric": symmetric, "room": ROOM}
     for name, labels in damaged_components(scipy_components(*csr), seed=graph.vertex_count):
         expected = check_components(*csr, labels, symmetric=symmetric)
         parts = check_parts(*csr, labels, symmetric=symmetric)
         for block in BLOCKS:
+            given = Resources(ROOM, block=block)
             for arrays in ((*csr, labels), on_device(*csr, labels)):
-                assert components.check_components(*arrays, block=block, **options) == expected, name
-                assert components.check_parts(*arrays, block=block, **options) == parts, name
+                assert components.check_components(*arrays, given, symmetric=symmetric) == expected, name
+                assert components.check_parts(*arrays, given, symmetric=symmetric) == parts, name
         assert all(check.passed for check in expected) is (not name)
 
 
@@ -151,14 +158,16 @@ def test_the_memory_is_what_is_stated(scale: int, searches: int) -> None:
     labels = (numpy.stack([d] * searches), numpy.stack([p] * searches))
     found: list[Any] = []
     peak = _peak(
-        lambda: found.extend(check_searches(*csr, [1] * searches, *labels, symmetric=True, room=ROOM))
+        lambda: found.extend(
+            check_searches(*csr, [1] * searches, *labels, symmetric=True, resources=Resources(ROOM))
+        )
     )
     assert all(check.passed for checks in found for check in checks)
     assert peak <= batch.device_bytes <= 1.4 * peak + (8 << 20)
     labelled = scipy_components(*csr).astype(numpy.uint32)
     planned = plan_components(size, 4, ROOM)
     assert planned is not None
-    peak = _peak(lambda: check(*csr, labelled, symmetric=True, room=ROOM))
+    peak = _peak(lambda: check(*csr, labelled, Resources(ROOM), symmetric=True))
     assert peak <= planned.device_bytes <= 1.3 * peak + (8 << 20)
 
 

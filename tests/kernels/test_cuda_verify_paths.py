@@ -9,6 +9,7 @@ import pytest
 
 from gravel.kernels.sssp import sssp
 from gravel.kernels.verify.cuda.memory import Batch
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.sssp import check_sssp
 from tests.kernels.sssp_case import random_graph, special, weighted
 from tests.kernels.sssp_damage import damaged, hub_graph
@@ -33,7 +34,9 @@ def check_all(
         map(place, graph.rows),
         (place(distance), None if predecessor is None else place(predecessor)),
     )
-    found = list(check_paths(*rows, [source] * len(answers), *labels, room=8 << 30, **options))
+    found = list(
+        check_paths(*rows, [source] * len(answers), *labels, resources=Resources(8 << 30, **options))
+    )
     for number, checks in enumerate(found):
         above = None if predecessor is None else predecessor[number]
         assert checks == check_sssp(*graph.rows, source, distance[number], above), number

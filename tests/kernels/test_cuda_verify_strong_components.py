@@ -9,6 +9,7 @@ import pytest
 
 from gravel.kernels.strong_components import strong_components
 from gravel.kernels.verify.cuda.memory import GraphSize, plan_strong_components
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.strong_components import check_strong_components as check_on_host
 from tests.kernels.cuda_case import fast_csr, names, rmat
 from tests.kernels.test_cuda_verify import _peak
@@ -26,7 +27,7 @@ def check(rows: Any, *, place: Any = lambda array: array, seed: int = 0, **optio
 
     right = strong_components(*rows).component.astype(numpy.int64)
     for name, labels in damaged_components(right, seed):
-        found = check_strong_components(*map(place, (*rows, labels)), room=ROOM, **options)
+        found = check_strong_components(*map(place, (*rows, labels)), Resources(ROOM, **options))
         assert found == check_on_host(*rows, labels), name
         assert all(each.passed for each in found) is (not name), name
 
@@ -59,5 +60,5 @@ def test_the_memory_is_what_is_stated(scale: int) -> None:
     labels = strong_components(*rows).component
     planned = plan_strong_components(GraphSize(1 << scale, len(rows[1]), 4), 4, ROOM)
     assert planned is not None
-    peak = _peak(lambda: check_strong_components(*rows, labels, room=ROOM))
+    peak = _peak(lambda: check_strong_components(*rows, labels, Resources(ROOM)))
     assert peak <= planned.device_bytes <= 1.2 * peak + (8 << 20)

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.components import ComponentsResult, Ready, RowComponents
+from gravel.kernels.components import ComponentsResult, Ready, RowComponents, refuse_giant
 from gravel.kernels.components.cpu.forest import compress, link
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
@@ -91,8 +91,7 @@ def prepare(
         raise ValueError(f"rounds is {rounds}; it must be at least 1")
     if sampled_every < 1:
         raise ValueError(f"sampled_every is {sampled_every}; it must be at least 1")
-    if giant not in ("sampled", "first"):
-        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+    refuse_giant(giant)
     if rows.layout == "csr":
         columns = rows.arrays["row_offsets"], rows.arrays["column_indices"]
         return Ready(partial(_in_columns, *columns, symmetric and prune, rounds, samples, giant))

@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_min
-from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.components.cpu.forest import compress, most_frequent
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
@@ -45,8 +45,7 @@ class RowPasses:
         giant: Literal["sampled", "first"] = "first",
         prune: bool = True,
     ) -> None:
-        if giant not in ("sampled", "first"):
-            raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+        refuse_giant(giant)
         started = time.perf_counter()
         self._giant, self._prune = giant, prune
         self._count, self._dtype = rows.vertex_count, numpy.dtype(rows.dtype)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
 from gravel.kernels.components.cuda.kept import Kept, heads_alone, keep_first, read_kept_heads
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, vertex_macro
@@ -47,8 +47,7 @@ class ForestOfHeads:
             raise ValueError(f"rounds is {rounds}; it must be 1 to {ROUNDS}")
         if keep is not None and keep < 0:
             raise ValueError(f"keep is {keep}; it must be 0 or more")
-        if giant not in GIANTS:
-            raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+        refuse_giant(giant)
         n, dtype = rows.vertex_count, numpy.dtype(rows.dtype)
         shape = (rounds, n)
         if heads is not None and (heads.shape != shape or heads.dtype != dtype):

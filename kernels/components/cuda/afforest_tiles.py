@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy
 
-from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/components/afforest_tiles.cu"
@@ -52,8 +52,7 @@ def components(
         raise ValueError(
             f"rounds is {rounds} and probes {probes}; they must be 1 to {ROUNDS}, and at least 0"
         )
-    if giant not in GIANTS:
-        raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+    refuse_giant(giant)
     vertices, arcs = len(row_offsets) - 1, len(column_indices)
     dtype = column_indices.dtype
     component = cupy.empty(vertices, dtype)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
-from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.components.cuda.afforest_rows import HUB_ARCS
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, strided_blocks, vertex_macro
 from gravel.kernels.layouts import device_rows
@@ -53,8 +53,7 @@ class RowPasses:
     ) -> None:
         import cupy
 
-        if giant not in ("sampled", "first"):
-            raise ValueError(f"giant is {giant!r}; it must be sampled or first")
+        refuse_giant(giant)
         one_lane = decoder == "one_lane"
         if one_lane:
             layout_of(rows.layout).check_one_lane()

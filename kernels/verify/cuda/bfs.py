@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gravel.kernels.cuda import vertex_macro
-from gravel.kernels.cuda.launch import BLOCK
 from gravel.kernels.cuda.room import give_free_blocks_back
 from gravel.kernels.verify.cuda.batch import SearchBatch, TooDeep
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, label_size, plan_searches
+from gravel.kernels.verify.cuda.memory import graph_size, label_size, plan_searches
 from gravel.kernels.verify.cuda.offenders import checks_of
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.table import Asked, LabelTable
 from gravel.kernels.verify.cuda.upload import Uploads
 from gravel.kernels.verify.given import refuse_labels, refuse_sources
@@ -29,22 +29,17 @@ def check_searches(
     symmetric: bool,
     max_depth: int | None = None,
     is_sorted: bool = True,
-    room: int,
-    threads: int = 4,
-    block: int = BLOCK,
-    batch: Batch | None = None,
+    resources: Resources,
 ) -> Iterator[list[Check]]:
     """Check searches; yields, in order, what `gravel.kernels.verify.check_bfs` returns for each.
 
     Arrays may be NumPy's, CuPy's or stored ones. Raises ValueError as `check_bfs` does, and MemoryError with
-    the numbers where not even four searches fit `room`.
+    the numbers where not even four searches fit the room.
 
     Parameters
     ----------
     distance, predecessor : integers (searches, vertices), or None for one of them.
-    room : bytes of device memory that all this may take, beside arrays that are there already.
-    threads : of the host, which read and send what is not on the device.
-    batch : what `gravel.kernels.verify.cuda.memory.plan_searches` chose; chosen here by default.
+    resources : what all this may take.
 
     """
     n = len(row_offsets) - 1
@@ -56,13 +51,13 @@ def check_searches(
             kind_of(each.dtype)  # refuses what is no integer
     graph = graph_size(row_offsets, column_indices)
     labels = label_size(len(sources), distance, predecessor)
-    planned = batch or fitting(lambda room: plan_searches(graph, labels, symmetric, room), room)
+    planned = resources.planned(lambda room: plan_searches(graph, labels, symmetric, room))
     limit = n - 1 if max_depth is None else max_depth
     asked = Asked(symmetric, is_sorted, limit, deepest=n if max_depth is None else max_depth)
     tree = predecessor is not None
-    with Uploads(threads) as uploads:
+    with Uploads(resources.threads) as uploads:
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs)
-        vertex, width, done = vertex_macro(column_indices.dtype), 0, 0
+        vertex, block, width, done = vertex_macro(column_indices.dtype), resources.block, 0, 0
         current: SearchBatch | None = None
         table: LabelTable | None = None
         while done < len(sources):

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda import vertex_macro
-from gravel.kernels.cuda.launch import BLOCK, Kernels
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, plan_components
+from gravel.kernels.verify.cuda.memory import graph_size, plan_components
+from gravel.kernels.verify.cuda.offenders import vertex_check
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.upload import Uploads
 from gravel.kernels.verify.given import refuse_labels
-from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.result import Check
 from gravel.kernels.verify.rules import COMPONENTS
 
 RULES = ("ranges", "smallest", "edges_agree", "connected", "not_merged", "whole")
@@ -23,19 +24,19 @@ RULES = ("ranges", "smallest", "edges_agree", "connected", "not_merged", "whole"
 
 
 def check_components(
-    row_offsets: Any, column_indices: Any, component: Any, *, symmetric: bool = False, **options: Any
+    row_offsets: Any, column_indices: Any, component: Any, resources: Resources, *, symmetric: bool = False
 ) -> list[Check]:
     """Check component labels as `gravel.kernels.verify.check_components` does.
 
     Parameters as there, and those of `check_parts`. Raises ValueError for labels of another number of
     vertices, and MemoryError with the numbers where it does not fit.
     """
-    checks, _ = _check(row_offsets, column_indices, component, symmetric, whole=True, **options)
+    checks, _ = _check(row_offsets, column_indices, component, resources, symmetric=symmetric, whole=True)
     return checks
 
 
 def check_parts(
-    row_offsets: Any, column_indices: Any, component: Any, *, symmetric: bool = False, **options: Any
+    row_offsets: Any, column_indices: Any, component: Any, resources: Resources, *, symmetric: bool = False
 ) -> tuple[list[Check], float]:
     """Check labels that may have left components in parts as `gravel.kernels.verify.check_parts` does.
 
@@ -43,39 +44,33 @@ def check_parts(
     ----------
     row_offsets, column_indices, component : NumPy's, CuPy's or stored arrays.
     symmetric : rows ascend and every arc has its reverse, so half of the arcs suffice.
-    options : `room`, the bytes of device memory that this may take, `threads` of the host, the `block`.
+    resources : what this may take.
 
     """
-    return _check(row_offsets, column_indices, component, symmetric, whole=False, **options)
+    return _check(row_offsets, column_indices, component, resources, symmetric=symmetric, whole=False)
 
 
 def _check(
     row_offsets: Any,
     column_indices: Any,
     component: Any,
-    symmetric: bool,
+    resources: Resources,
     *,
+    symmetric: bool,
     whole: bool,
-    room: int,
-    threads: int = 4,
-    block: int = BLOCK,
-    batch: Batch | None = None,
 ) -> tuple[list[Check], float]:
     import cupy
 
     n = len(row_offsets) - 1
     refuse_labels((n,), component=component)
     graph, width = graph_size(row_offsets, column_indices), component.dtype.itemsize
-    planned = batch or fitting(lambda room: plan_components(graph, width, room), room)
+    planned = resources.planned(lambda room: plan_components(graph, width, room))
     vertex = vertex_macro(column_indices.dtype)
-    kernels = Kernels("kernels/verify/cuda/components.cu", block=block, VERTEX=vertex)
+    kernels = Kernels("kernels/verify/cuda/components.cu", block=resources.block, VERTEX=vertex)
     counts = cupy.zeros(len(RULES), numpy.uint64)
     labels, parents = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
-    with Uploads(threads) as uploads:
-        given = component
-        if backend_of(component) == "cpu":
-            given = cupy.empty(n, component.dtype)
-            uploads.send(component, given)
+    with Uploads(resources.threads) as uploads:
+        given = uploads.brought(component)
         taken = given, kind_of(component.dtype), n, labels, parents, counts
         kernels.run("take_labels", n, *taken, None)
         if int(counts[:1].get()[0]):
@@ -107,13 +102,8 @@ def _check(
 
 
 def _named(rule: str, counts: Any, bits: Any) -> Check:
-    import cupy
-
     place = RULES.index(rule)
-    vertices: tuple[int, ...] = ()
-    if int(counts[place]):
-        vertices = tuple(int(v) for v in cupy.flatnonzero(bits & (1 << place))[:NAMED].get())
-    return Check(rule, COMPONENTS[rule], int(counts[place]), vertices)
+    return vertex_check(rule, COMPONENTS[rule], int(counts[place]), bits, place)
 
 
 def _other(blocks: RowBlocks, labels: Any, vertex: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,16 +80,6 @@ def label_size(searches: int, distance: Any, predecessor: Any) -> LabelSize:
     """Say how large the labels of one search are."""
     each = [0 if array is None else array.dtype.itemsize for array in (distance, predecessor)]
     return LabelSize(searches, *each)
-
-
-def fitting(plan: Callable[[int], Batch | None], room: int) -> Batch:
-    """Plan within `room` bytes; raises MemoryError with the numbers where that is too little."""
-    planned = plan(room)
-    if planned is None:
-        least = plan(1 << 62)
-        needed = f"at least {least.device_bytes:,} bytes" if least else "fewer vertices"
-        raise MemoryError(f"verification on the GPU needs {needed}, and {room:,} are free")
-    return planned
 
 
 def plan_searches(graph: GraphSize, labels: LabelSize, symmetric: bool, room: int) -> Batch | None:

@@ -41,13 +41,20 @@ def _check(
     return Check(rule, BFS[rule], faults, vertices if faults else (), arcs)
 
 
+def vertex_check(name: str, text: str, faults: int, bits: Any, place: int) -> Check:
+    """Make a check of vertices that break a rule, those with bit `place`, with the first of them."""
+    return Check(name, text, faults, _with_bit(bits, place) if faults else ())
+
+
 def _first(bits: Any, rule: str) -> tuple[int, ...]:
     """Name the first vertices that break a rule."""
-    if bits is None:
-        return ()
+    return () if bits is None else _with_bit(bits, RULES.index(rule))
+
+
+def _with_bit(bits: Any, place: int) -> tuple[int, ...]:
     import cupy
 
-    return tuple(int(v) for v in cupy.flatnonzero(bits & (1 << RULES.index(rule)))[:NAMED].get())
+    return tuple(int(v) for v in cupy.flatnonzero(bits & (1 << place))[:NAMED].get())
 
 
 def _with_lost(batch: SearchBatch, place: int, check: Check) -> Check:

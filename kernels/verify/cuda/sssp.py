@@ -10,10 +10,11 @@ import numpy
 
 from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda import vertex_macro
-from gravel.kernels.cuda.launch import BLOCK, Kernels
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import Batch, fitting, graph_size, label_size, plan_paths
+from gravel.kernels.verify.cuda.memory import graph_size, label_size, plan_paths
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.table import Parents
 from gravel.kernels.verify.cuda.tree import Tree
 from gravel.kernels.verify.cuda.upload import Row, Uploads
@@ -39,21 +40,18 @@ def check_paths(
     distance: Any,
     predecessor: Any = None,
     *,
-    room: int,
-    threads: int = 4,
-    block: int = BLOCK,
-    batch: Batch | None = None,
+    resources: Resources,
 ) -> Iterator[list[Check]]:
     """Check searches; yields, in order, what `gravel.kernels.verify.sssp.check_sssp` returns for each.
 
     Arrays may be NumPy's, CuPy's or stored ones. Raises ValueError as `check_sssp` does, and for types that
-    no graph or traversal has, and MemoryError with the numbers where a search does not fit `room`.
+    no graph or traversal has, and MemoryError with the numbers where a search does not fit the room.
 
     Parameters
     ----------
     weights : uint32, int32 or float32 (arcs,).
     distance : int32, int64 or float64 (searches, vertices); predecessor : integers of that shape, or None.
-    room, threads, batch : as of `gravel.kernels.verify.cuda.bfs.check_searches`.
+    resources : what all this may take.
 
     """
     n = len(row_offsets) - 1
@@ -63,10 +61,11 @@ def check_paths(
     _refuse_types(len(column_indices), weights, distance, predecessor)
     graph = graph_size(row_offsets, column_indices)
     labels = label_size(len(sources), distance, predecessor)
-    planned = batch or fitting(lambda room: plan_paths(graph, labels, room), room)
-    with Uploads(threads) as uploads:
+    planned = resources.planned(lambda room: plan_paths(graph, labels, room))
+    with Uploads(resources.threads) as uploads:
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs, weights=weights)
-        checker = _Checker(blocks, uploads, str(distance.dtype), block, tree=predecessor is not None)
+        tree = predecessor is not None
+        checker = _Checker(blocks, uploads, str(distance.dtype), resources.block, tree=tree)
         for search, source in enumerate(sources):
             yield checker.check(source, search, distance, predecessor)
 

@@ -6,38 +6,32 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda import vertex_macro
-from gravel.kernels.cuda.launch import BLOCK, Kernels
+from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlock, RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import LONG, Batch, fitting, graph_size, plan_strong_components
+from gravel.kernels.verify.cuda.memory import LONG, graph_size, plan_strong_components
+from gravel.kernels.verify.cuda.offenders import vertex_check
+from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.upload import Uploads
 from gravel.kernels.verify.given import refuse_labels
-from gravel.kernels.verify.result import NAMED, Check
+from gravel.kernels.verify.result import Check
 from gravel.kernels.verify.strong_components import RULES
 
 
 def check_strong_components(
-    row_offsets: Any,
-    column_indices: Any,
-    component: Any,
-    *,
-    room: int,
-    threads: int = 4,
-    block: int = BLOCK,
-    batch: Batch | None = None,
+    row_offsets: Any, column_indices: Any, component: Any, resources: Resources
 ) -> list[Check]:
     """Check labels as `gravel.kernels.verify.strong_components.check_strong_components` does.
 
     Arrays may be NumPy's, CuPy's or stored ones. Raises ValueError for labels of another number of vertices,
-    and MemoryError with the numbers where it does not fit `room`.
+    and MemoryError with the numbers where it does not fit the room.
 
     Parameters
     ----------
     row_offsets, column_indices : rows of successors, int64 and uint32 or uint64.
     component : labels, any integer (vertices,).
-    room, threads, batch : as of `gravel.kernels.verify.cuda.bfs.check_searches`.
+    resources : what this may take.
 
     """
     import cupy
@@ -45,19 +39,14 @@ def check_strong_components(
     n = len(row_offsets) - 1
     refuse_labels((n,), component=component)
     graph, width = graph_size(row_offsets, column_indices), component.dtype.itemsize
-    if batch is None:
-        fitting(lambda room: plan_strong_components(graph, width, room), room)
+    resources.planned(lambda room: plan_strong_components(graph, width, room))
     vertex = vertex_macro(column_indices.dtype)
-    kernels = Kernels(
-        "kernels/verify/cuda/strong_components.cu", block=block, cooperative=True, VERTEX=vertex
-    )
+    path, block = "kernels/verify/cuda/strong_components.cu", resources.block
+    kernels = Kernels(path, block=block, cooperative=True, VERTEX=vertex)
     counts, bits = cupy.zeros(len(RULES), numpy.uint64), cupy.empty(n, numpy.uint8)
     labels = cupy.empty(n, numpy.uint32)
-    with Uploads(threads) as uploads:
-        given = component
-        if backend_of(component) == "cpu":
-            given = cupy.empty(n, component.dtype)
-            uploads.send(component, given)
+    with Uploads(resources.threads) as uploads:
+        given = uploads.brought(component)
         kernels.run("strong_labels", n, given, kind_of(component.dtype), n, labels, counts, bits)
         del given
         if int(counts[:1].get()[0]):
@@ -70,13 +59,8 @@ def check_strong_components(
 
 
 def _named(rule: str, counts: Any, bits: Any) -> Check:
-    import cupy
-
     place = list(RULES).index(rule)
-    vertices: tuple[int, ...] = ()
-    if int(counts[place]):
-        vertices = tuple(int(v) for v in cupy.flatnonzero(bits & (1 << place))[:NAMED].get())
-    return Check(rule, RULES[rule], int(counts[place]), vertices)
+    return vertex_check(rule, RULES[rule], int(counts[place]), bits, place)
 
 
 class _Passes:

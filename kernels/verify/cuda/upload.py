@@ -80,6 +80,16 @@ class Uploads:
         """Do one job; returns when all has come."""
         self.start([Job(array, out, first)]).wait()
 
+    def brought(self, array: Any) -> Any:
+        """Give an array on the device: itself, or a copy of one that lies elsewhere."""
+        import cupy
+
+        if backend_of(array) == "cuda":
+            return array
+        out = cupy.empty(len(array), array.dtype)
+        self.send(array, out)
+        return out
+
     def start(self, jobs: Iterable[Job]) -> Sending:
         """Begin to send; what the current stream does by now is awaited, since it may still read there."""
         import cupy
