@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gravel.measured_rows import plain_rows
+from gravel.measured_rows import searched_rows
 from gravel.measures import Progress, drawn, fitting, since
 
 if TYPE_CHECKING:
@@ -37,15 +37,16 @@ def average_path_length(
 ) -> Estimate:
     """Compute the mean distance; see `Graph.average_path_length`."""
     from gravel.kernels.distances.average import mean_distance
-    from gravel.kernels.distances.many import aggregate
+    from gravel.kernels.distances.many import aggregate_rows
+    from gravel.kernels.layouts.units import offsets_of
 
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
     started = time.perf_counter()
-    rows, permutation, memory = plain_rows(graph, "average_path_length", over_link=True)
-    starts, candidates = drawn(rows[0], permutation, k, seed)
+    rows, permutation, memory = searched_rows(graph, "average_path_length")
+    starts, candidates = drawn(offsets_of(rows), permutation, k, seed)
     found = fitting(
-        lambda: aggregate(*rows, starts, symmetric=not graph.directed, memory=memory, progress=progress)
+        lambda: aggregate_rows(rows, starts, symmetric=not graph.directed, memory=memory, progress=progress)
     )
     value, low, high = mean_distance(found, candidates, confidence)
     return Estimate(value, low, high, confidence, len(starts), since(started))

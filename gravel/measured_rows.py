@@ -1,26 +1,47 @@
-"""The rows that measures search: plain columns, on the CPU, in GPU memory or pinned in host memory.
+"""The rows that measures search, on the CPU, in GPU memory or pinned in host memory.
 
 Compressed rows are decoded once for all searches of a call. A batch reads each arc one to three times, and 64
 searches of encoded rows take 1.2 to 1.4 times as long as of columns (`multi_source`, Kronecker 22, H100), so
-that decoding, which reads them once, has paid after a few batches. Rows that do not fit into GPU memory when
-they are decoded go to pinned host memory, where a GPU reads them over its link.
+that decoding, which reads them once, has paid after a few batches.
+
+Where decoded rows do not fit into GPU memory and encoded ones do, searches from many sources read the
+encoded ones: decoded rows in pinned host memory are more bytes, over a link that is tens of times slower.
+Where neither fit, the decoded ones go to pinned host memory.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.distances.sizes import device_bytes
+from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.graphs import Graph
+    from gravel.kernels.layouts import EncodedRows
 
 FEWEST = 64
 """Sources of the narrowest batch, which must fit beside rows in GPU memory."""
 
 Rows = tuple[Any, Any]
+
+
+def searched_rows(graph: Graph, name: str) -> tuple[EncodedRows, NDArray[Any] | None, int]:
+    """Return rows that many sources are searched from, the permutation, and the bytes that a batch may take.
+
+    Rows are encoded, in GPU memory, where that alone fits and the placement is "auto" or "device"; otherwise
+    they are those of `plain_rows`, with its errors, `over_link`.
+    """
+    from gravel.kernels.layouts import columns_as_rows
+    from gravel.stages.traversal.encoded import rows_on_device
+
+    stored: Any = graph._stored
+    rows = rows_on_device(stored) if _fits_encoded_alone(graph) else None
+    if rows is not None:
+        return rows, _permutation(stored), graph._machine.device_memory - _encoded_bytes(stored)
+    columns, permutation, memory = plain_rows(graph, name, over_link=True)
+    return columns_as_rows(*columns), permutation, memory
 
 
 def plain_rows(graph: Graph, name: str, *, over_link: bool = False) -> tuple[Rows, NDArray[Any] | None, int]:
@@ -36,8 +57,7 @@ def plain_rows(graph: Graph, name: str, *, over_link: bool = False) -> tuple[Row
 
     machine, placement = graph._machine, graph._placement
     stored: Any = graph._stored
-    permutation = getattr(stored, "permutation", None)
-    permutation = None if permutation is None else on_host(permutation)
+    permutation = _permutation(stored)
     if machine.backend == "cpu":
         if hasattr(stored, "stream"):
             hint = "Use a machine with more memory"
@@ -57,6 +77,13 @@ def plain_rows(graph: Graph, name: str, *, over_link: bool = False) -> tuple[Row
     taken = sum(int(each.nbytes) for each in found)
     refuse_device(name, taken, machine)
     return (on_device(found[0]), on_device(found[1])), permutation, machine.device_memory - taken
+
+
+def _permutation(stored: Any) -> NDArray[Any] | None:
+    from gravel.kernels.arrays import on_host
+
+    found = getattr(stored, "permutation", None)
+    return None if found is None else on_host(found)
 
 
 def _decoded(stored: Any, backend: str) -> Rows:
@@ -85,6 +112,31 @@ def _fits(graph: Graph) -> bool:
     encoded = 8 * (n + 1) + len(stored.stream) if hasattr(stored, "stream") else 0
     beside = max(encoded, device_bytes(n, m, index_dtype(n).itemsize, FEWEST))
     return _bytes(graph) + beside <= graph._machine.device_memory
+
+
+def _encoded_bytes(stored: Any) -> int:
+    """Count the bytes of encoded rows on a GPU, where a stream that is there is copied to be padded."""
+    from gravel.kernels.arrays import backend_of
+    from gravel.kernels.layouts.layout import padded
+    from gravel.kernels.placement.device_copies import where_it_is
+
+    size, vertices = len(stored.stream), int(stored.vertex_count)
+    twice = padded(size) != size and backend_of(where_it_is(stored.stream)) == "cuda"
+    return 8 * (vertices + 1) + padded(size) + (size if twice else 0)
+
+
+def _fits_encoded_alone(graph: Graph) -> bool:
+    """Whether a GPU has room for encoded rows beside the narrowest batch, and not for decoded ones."""
+    from gravel.kernels.arrays import index_dtype
+
+    stored: Any = graph._stored
+    if graph._machine.backend == "cpu" or graph._placement not in ("auto", "device"):
+        return False
+    if not hasattr(stored, "stream") or stored.codec == "csr" or _fits(graph):
+        return False
+    n = stored.vertex_count
+    beside = encoded_device_bytes(n, len(stored.stream), index_dtype(n).itemsize, FEWEST)
+    return _encoded_bytes(stored) + beside <= graph._machine.device_memory
 
 
 def _pinned(graph: Graph, name: str) -> Rows:

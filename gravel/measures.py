@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measured_rows import plain_rows
+from gravel.measured_rows import plain_rows, searched_rows
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -131,15 +131,15 @@ def _by_sources(
     of: Callable[[Aggregates], Any],
     **options: Any,
 ) -> Measure:
-    from gravel.kernels.distances.many import aggregate
+    from gravel.kernels.distances.many import aggregate_rows
 
     chosen = chosen_vertices(graph, vertices)
     started = time.perf_counter()
-    rows, permutation, memory = plain_rows(graph, name, over_link=True)
+    rows, permutation, memory = searched_rows(graph, name)
     starts = chosen if permutation is None else permutation[chosen]
     found = fitting(
-        lambda: aggregate(
-            *rows, starts, symmetric=not graph.directed, memory=memory, progress=progress, **options
+        lambda: aggregate_rows(
+            rows, starts, symmetric=not graph.directed, memory=memory, progress=progress, **options
         )
     )
     return Measure(name, graph._ids, chosen, of(found), since(started))

@@ -15,16 +15,38 @@
 // Counting. A lane adds words to bit-sliced counters in registers, five operations a word and not one a bit; they
 // are emptied into shared memory every 31 rows.
 //
-// Contract. row_offsets i64 (vertices + 1), columns VERTEX sorted by row; `pull` needs a symmetric graph. Bitmaps are u32
-// (vertices + 31) / 32. `counts` u64 (32 * WORDS), `totals` u64 (2): vertices and arcs of `next`; both are zero before a
-// level. The three vertex arrays i64 (vertices), or null. Block: whole warps.
+// Row source. SOURCE_PARAMETERS are row_offsets i64 (vertices + 1) and columns VERTEX, or those of encoded rows; SOURCE
+// makes Rows of them. Offsets count arcs, or bytes of encoded rows, as do `longest`, the lengths of pieces and totals.
+// A Stretch is what is to be read of a row: nothing, unless its begin is below its end. A source has
 //
+//   offsets_of(rows)
+//   whole_row(v, begin, end)            the stretch of row v, which has these offsets
+//   piece_of(rows, v, begin, length)    that of a piece of it
+//   stretch_of_lane(stretch, lane)      the stretch that a lane has, in all lanes
+//   visit_together(rows, stretch, visit)   visit(neighbour, there) by all lanes of a warp, which have the same stretch,
+//                                       until it returns false
+//   visit_first_lanes(rows, stretch, lane, visit)   visit(neighbour, count) by all lanes of a group; the first `count` of
+//                                       them have a neighbour
+//   look_alone(rows, left, go, look)    look(neighbours, there) by each lane with the next AHEAD ones of its own stretch,
+//                                       as long as go() and they are few; `left` is then the rest
+//   visit_alone(rows, left, visit)      visit(neighbour) by each lane, where it has few; all lanes of a warp call it
+//
+// Contract. `pull` needs a symmetric graph. Bitmaps are u32 (vertices + 31) / 32. `counts` u64 (32 * WORDS), `totals` u64
+// (2): vertices and arcs of `next`; both are zero before a level. The three vertex arrays i64 (vertices), or null. Block:
+// whole warps.
+//
+// variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
 // variants WORDS: 2 8 32 64 128
 
 #include "kernels/cuda/types.cuh"
-#include "kernels/cuda/pieces.cuh"
+#include "kernels/layouts/is_columns.cuh"
 #include "kernels/distances/bit_rows.cuh"
+#if IS_COLUMNS(LAYOUT)
+#include "kernels/distances/sources/columns.cuh"
+#else
+#include "kernels/distances/sources/encoded.cuh"
+#endif
 #if WORDS == 2
 #include "kernels/distances/rows_of_lanes.cuh"
 #else
@@ -32,7 +54,7 @@
 #endif
 
 // Commits what the pieces of long rows gained.
-extern "C" __global__ void commit_hubs(const i64* row_offsets, const VERTEX* hubs, u64 count, u32* seen, const u32* next,
+extern "C" __global__ void commit_hubs(const i64* offsets, const VERTEX* hubs, u64 count, u32* seen, const u32* next,
                                        u32* next_marks, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
                                        i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
@@ -50,7 +72,7 @@ extern "C" __global__ void commit_hubs(const i64* row_offsets, const VERTEX* hub
         if (group.lane == 0) {
             atomicOr(&next_marks[v >> 5], 1u << (v & 31));
             ++found.vertices;
-            found.arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+            found.arcs += u64(offsets[v + 1] - offsets[v]);
         }
         found.add(group, gained);
         per_vertex.add(group, v, gained);
@@ -72,7 +94,7 @@ extern "C" __global__ void clear(u64 vertices, u32* next, u32* next_marks) {
 }
 
 // Puts the sources on the frontier, all other memory being zero, and says what `pull` passes over.
-extern "C" __global__ void start(const i64* row_offsets, u64 vertices, u64 longest, const i64* sources, u64 count, u32* seen,
+extern "C" __global__ void start(const i64* offsets, u64 vertices, u64 longest, const i64* sources, u64 count, u32* seen,
                                  u32* frontier, u32* marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached,
                                  i64* vertex_largest) {
     for (u64 s = global_thread(); s < count; s += global_threads()) {
@@ -88,11 +110,11 @@ extern "C" __global__ void start(const i64* row_offsets, u64 vertices, u64 longe
         u32 own = 1u << (v & 31);
         if (atomicOr(&marks[v >> 5], own) & own) continue;
         atomicAdd(&totals[0], 1ull);
-        atomicAdd(&totals[1], u64(row_offsets[v + 1] - row_offsets[v]));
+        atomicAdd(&totals[1], u64(offsets[v + 1] - offsets[v]));
     }
     u64 whole = (vertices + WARP - 1) / WARP * WARP;
     for (u64 v = global_thread(); v < whole; v += global_threads()) {
-        i64 degree = v < vertices ? row_offsets[v + 1] - row_offsets[v] : 0;
+        i64 degree = v < vertices ? offsets[v + 1] - offsets[v] : 0;
         u32 passed = __ballot_sync(ALL_LANES, degree == 0 || degree > i64(longest));
         if (lane_id() == 0) complete[v >> 5] = passed;
     }

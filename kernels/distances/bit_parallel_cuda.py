@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
+from gravel.kernels.cuda import blocks_for, event_milliseconds, load
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
+from gravel.kernels.layouts.units import offsets_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/distances/bit_parallel.cu"
 WORDS = (2, 8, 32, 64, 128)
@@ -26,6 +31,9 @@ measured."""
 PIECE = 256
 """Arcs that a group of lanes reads at a time; longer rows are spread over the grid in such pieces."""
 
+PIECE_BYTES = 512
+"""The same of encoded rows: two units of varint, or about as many arcs. Not measured."""
+
 PUSH_SHARE = 16
 """Push while the frontier has less than this part of all arcs. Not measured: an arc that is pushed costs
 atomics where one that is pulled costs a read, and most rows end early."""
@@ -36,14 +44,13 @@ Kronecker 22 on an H100, one with 6 percent of the arcs ahead took 1.5 ms. The s
 
 
 class BitParallel:
-    """A prepared graph: rows of bits and results on the device."""
+    """A prepared graph: rows of bits and results on the device. Bytes of encoded rows stand for arcs."""
 
     independent = False
 
     def __init__(
         self,
-        row_offsets: Any,
-        column_indices: Any,
+        rows: EncodedRows,
         symmetric: bool,
         max_depth: int,
         most: int,
@@ -53,17 +60,24 @@ class BitParallel:
     ) -> None:
         import cupy
 
-        self._count, self._arcs = len(row_offsets) - 1, len(column_indices)
+        self._source = source = kernel_rows(rows)
+        columns = isinstance(source, Columns)
+        beside = 0 if isinstance(source, Columns) else source.added
+        self._offsets = offsets_of(rows)
+        self._count = rows.vertex_count
+        self._arcs = rows.arc_count if columns else int(self._offsets[-1])
         self._symmetric, self._max_depth = symmetric, max_depth
-        self._rows = row_offsets, column_indices
+        self._rows = source.arguments
         of_vertices = self._count if vertices else None
-        dtype = column_indices.dtype
-        self._pieces = Pieces(row_offsets, PIECE, dtype)
+        self._length = numpy.uint64(PIECE if columns else PIECE_BYTES)
+        self._pieces = Pieces(self._offsets, int(self._length), source.dtype)
 
         def taken(words: int) -> int:
             bitmaps = 3 * 4 * -(-self._count // 32)
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
-            return 3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + 8 * 32 * words
+            return (
+                3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + beside + 8 * 32 * words
+            )
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
         narrower = [each for each in WORDS if each <= wide and taken(each) <= memory]
@@ -71,14 +85,14 @@ class BitParallel:
         self.words = narrower[-1]
         self.batch = 32 * self.words
         narrow = self.words == WORDS[0]
-        # A piece of a long row is read by a warp, or by as many lanes as its row of bits has words.
-        self._lanes = WARP if narrow else min(WARP, self.words)
+        # A warp reads a piece of a long row, or of columns as many lanes as its row of bits has words.
+        self._lanes = WARP if narrow or not columns else min(WARP, self.words)
         self._most_blocks = FEW_BLOCKS if narrow else MAX_BLOCKS
         self._growing_share = GROWING_PUSH_SHARE if narrow else PUSH_SHARE
         self.bytes = taken(self.words)
         self.milliseconds = 0.0
         self.levels: list[tuple[str, int, int]] = []
-        module = load(SOURCE, VERTEX=vertex_macro(dtype), WORDS=self.words)
+        module = load(SOURCE, **source.macros, WORDS=self.words)
         names = ("start", "fold", "pull", "pull_pieces", "commit_hubs", "push", "push_pieces", "clear")
         self._kernels = {name: module.get_function(name) for name in names}
         row_words = max(1, self._count * self.words)
@@ -110,8 +124,7 @@ class BitParallel:
     def _search(self, count: int, max_depth: int) -> None:
         for each in (self._seen, *self._fronts, *self._marks, self._counts, self._totals):
             each.fill(0)
-        n, longest = numpy.uint64(self._count), numpy.uint64(PIECE)
-        offsets = self._rows[0]
+        n, longest, offsets = numpy.uint64(self._count), self._length, self._offsets
         (now, following), (marks, next_marks) = self._fronts, self._marks
         of_vertices = self._outputs.of_vertices
         first = (of_vertices[0], of_vertices[2])
@@ -145,20 +158,20 @@ class BitParallel:
             "pull", self._count, *self._rows, n, self._live, *fronts, next_marks, self._complete, *results[1:]
         )
         if self._pieces.count:
-            pieces = (*self._pieces.each, numpy.uint64(PIECE))
+            pieces = (*self._pieces.each, self._length)
             lanes = self._lanes
             self._launch("pull_pieces", self._pieces.count * lanes, *self._rows, *pieces, self._live, *fronts)
             hubs = (self._pieces.long_rows, numpy.uint64(self._pieces.rows))
-            arguments = (self._rows[0], *hubs, self._seen, following, *results)
+            arguments = (self._offsets, *hubs, self._seen, following, *results)
             self._launch("commit_hubs", self._pieces.rows * lanes, *arguments)
 
     def _push(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
         n = numpy.uint64(self._count)
         fronts = (self._seen, now, following, marks)
         self._launch("clear", self._count, n, following, next_marks)
-        self._launch("push", self._count, *self._rows, n, numpy.uint64(PIECE), *fronts, *results)
+        self._launch("push", self._count, *self._rows, n, self._length, *fronts, *results)
         if self._pieces.count:
-            pieces = (*self._pieces.each, numpy.uint64(PIECE))
+            pieces = (*self._pieces.each, self._length)
             threads = self._pieces.count * self._lanes
             self._launch("push_pieces", threads, *self._rows, *pieces, *fronts, *results)
 

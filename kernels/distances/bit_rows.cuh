@@ -3,9 +3,14 @@
 // WORDS words of 32 bits a vertex; bit s % 32 of word s / 32 belongs to source s. A group of LANES lanes works on a vertex,
 // lane l on the words l, l + LANES, ... A row of 64 bits is a lane's: with two lanes
 // for it, a batch at Kronecker 22 took 8.3 ms and not 3.8 (H100). Rows of 256 bits took 10.2 ms with groups, 15.8 without.
+// Encoded rows are decoded by warps, whose lanes beyond the words then have none.
 
+#if IS_COLUMNS(LAYOUT)
 constexpr u32 LANES = WORDS == 2 ? 1 : WORDS < WARP ? WORDS : WARP;
-constexpr u32 OWN = WORDS / LANES;  // words of a lane
+#else
+constexpr u32 LANES = WORDS == 2 ? 1 : WARP;
+#endif
+constexpr u32 OWN = LANES > WORDS ? 1 : WORDS / LANES;  // words of a lane
 constexpr u32 GROUPS = WARP / LANES;
 constexpr u32 SOURCES = 32 * WORDS;
 constexpr u32 DIGITS = 5;
@@ -28,13 +33,18 @@ struct Group {
         for (u32 j = 0; j < OWN; ++j) bits |= row.word[j];
         return LANES == 1 ? bits != 0 : __any_sync(lanes, bits != 0);
     }
+    __device__ __forceinline__ bool idle() const { return LANES > WORDS && lane >= WORDS; }
     __device__ __forceinline__ u64 at(u64 vertex, u32 j) const { return vertex * WORDS + lane + j * LANES; }
     __device__ __forceinline__ Row load(const u32* rows, u64 vertex) const {
         if constexpr (LANES == 1) return reinterpret_cast<const Row*>(rows)[vertex];
         Row row;
 #pragma unroll
-        for (u32 j = 0; j < OWN; ++j) row.word[j] = rows[at(vertex, j)];
+        for (u32 j = 0; j < OWN; ++j) row.word[j] = idle() ? 0 : rows[at(vertex, j)];
         return row;
+    }
+    // A word that others write meanwhile.
+    __device__ __forceinline__ u32 load_now(const u32* rows, u64 vertex, u32 j) const {
+        return idle() ? 0 : __ldcv(&rows[at(vertex, j)]);
     }
     // Words of no use are not read: a sector of 32 bytes where nobody wants a bit costs nothing.
     __device__ __forceinline__ Row load_wanted(const u32* rows, u64 vertex, const Row& wanted) const {
@@ -49,7 +59,8 @@ struct Group {
             return;
         }
 #pragma unroll
-        for (u32 j = 0; j < OWN; ++j) rows[at(vertex, j)] = row.word[j];
+        for (u32 j = 0; j < OWN; ++j)
+            if (!idle()) rows[at(vertex, j)] = row.word[j];
     }
 };
 

@@ -11,12 +11,17 @@ early at the level at which most is reached; the last batch gets there when thei
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs import prepare as prepare_search
+from gravel.kernels.bfs import prepare_rows as prepare_search
+from gravel.kernels.layouts.layout import columns_as_rows
+from gravel.kernels.layouts.units import offsets_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 FEWEST = 512
 """Sources from which on they are put in order, which costs a search."""
@@ -25,18 +30,22 @@ FEWEST = 512
 def in_step(
     row_offsets: Any, column_indices: Any, sources: NDArray[numpy.int64]
 ) -> NDArray[numpy.int64] | None:
+    """Order the sources of a CSR graph; see `in_step_of_rows`."""
+    return in_step_of_rows(columns_as_rows(row_offsets, column_indices), sources)
+
+
+def in_step_of_rows(rows: EncodedRows, sources: NDArray[numpy.int64]) -> NDArray[numpy.int64] | None:
     """Return the positions of the sources in the order to search from them; None for the order given.
 
-    The graph is symmetric. Equal sources stay in order.
+    The graph is symmetric. Equal sources stay in order. Bytes of encoded rows stand for arcs.
     """
     from gravel.kernels.arrays import on_host
 
     if len(sources) < FEWEST:
         return None
-    degrees = row_offsets[1:] - row_offsets[:-1]
-    search = prepare_search(
-        row_offsets, column_indices, strategy="direction_optimizing", output="distance", symmetric=True
-    )
+    offsets = offsets_of(rows)
+    degrees = offsets[1:] - offsets[:-1]
+    search = prepare_search(rows, strategy="direction_optimizing", output="distance", symmetric=True)
     distance = on_host(search.run(int(degrees.argmax())).distance)[sources]
     distance = numpy.where(distance < 0, numpy.iinfo(distance.dtype).max, distance)
     order: NDArray[numpy.int64] = numpy.lexsort((-on_host(degrees)[sources], distance))

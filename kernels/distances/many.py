@@ -5,6 +5,8 @@
     found = aggregate(row_offsets, column_indices, sources, symmetric=True)
     closeness = (found.reached - 1) / found.total
 
+`prepare_rows` and `aggregate_rows` take rows in any layout, which a GPU decodes where it reads them.
+
 On shallow graphs a batch has a bit for each source in a row of words per vertex; on deep ones, such as road
 networks, a search of its own for each source. A search from the vertex of most arcs finds out which it is.
 """
@@ -12,15 +14,18 @@ networks, a search of its own for each source. A search from the vertex of most 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.arrays import backend_of
 from gravel.kernels.distances.aggregates import Aggregates
-from gravel.kernels.distances.in_step import in_step
+from gravel.kernels.distances.in_step import in_step_of_rows
 from gravel.kernels.distances.interface import Searches
+from gravel.kernels.layouts.layout import columns_as_rows, side_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 NO_LIMIT = (1 << 31) - 1
 
@@ -29,8 +34,19 @@ Progress = Callable[[int, int], None]
 
 
 def prepare(
-    row_offsets: Any,
-    column_indices: Any,
+    row_offsets: Any, column_indices: Any, *, symmetric: bool, sources: int, **options: Any
+) -> Searches:
+    """Make a CSR graph ready; see `prepare_rows` for the options.
+
+    `row_offsets` are int64 (vertices + 1,) and `column_indices` uint32 or uint64 (arcs,), NumPy's or CuPy's.
+    The neighbours of a vertex may be in any order.
+    """
+    rows = columns_as_rows(row_offsets, column_indices)
+    return prepare_rows(rows, symmetric=symmetric, sources=sources, **options)
+
+
+def prepare_rows(
+    rows: EncodedRows,
     *,
     symmetric: bool,
     sources: int,
@@ -41,12 +57,12 @@ def prepare(
     memory: int | None = None,
     independent: bool | None = None,
 ) -> Searches:
-    """Make a CSR graph ready; all memory is allocated here.
+    """Make rows ready as they are stored; all memory is allocated here.
 
     Parameters
     ----------
-    row_offsets, column_indices : int64 (vertices + 1,) and uint32 or uint64 (arcs,), NumPy's or CuPy's. The
-        neighbours of a vertex may be in any order.
+    rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`, searched where its arrays are. On a CPU
+        the layout must be `csr`.
     symmetric : whether every arc has its reverse. Other graphs are searched along their arcs, without pulls.
     sources : how many will be searched from, which the width of a batch depends on.
     max_depth : do not search beyond this distance.
@@ -54,9 +70,11 @@ def prepare(
     vertices : whether sums are wanted for each vertex over the sources as well.
     batch : the most sources in one run; chosen by default.
     memory : bytes that a run may take beside the graph; by default what is free on a GPU, any on a CPU.
-    independent : whether each source gets a search of its own; by default where the graph is deep.
+    independent : whether each source gets a search of its own; by default where the graph is deep and its
+        rows are columns, which such searches need.
 
-    Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit.
+    Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit, and ValueError for encoded
+    rows on a CPU or for searches of their own.
 
     """
     if sources < 1:
@@ -65,27 +83,40 @@ def prepare(
         raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
     if batch is not None and batch < 1:
         raise ValueError(f"batch is {batch}; it must be 1 or more")
-    if backend_of(row_offsets) == "cuda":
-        from gravel.kernels.distances.many_cuda import prepare as prepare_there
-    else:
-        from gravel.kernels.distances.many_cpu import prepare as prepare_there
-    return prepare_there(
-        row_offsets,
-        column_indices,
-        symmetric=symmetric,
-        sources=sources,
-        max_depth=NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
-        levels=levels,
-        vertices=vertices,
-        batch=batch,
-        memory=memory,
-        independent=independent,
-    )
+    asked: dict[str, Any] = {
+        "symmetric": symmetric,
+        "sources": sources,
+        "max_depth": NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
+        "levels": levels,
+        "vertices": vertices,
+        "batch": batch,
+        "memory": memory,
+        "independent": independent,
+    }
+    if side_of(rows) == "cuda":
+        from gravel.kernels.distances.many_cuda import prepare as prepare_on_gpu
+
+        return prepare_on_gpu(rows, **asked)
+    from gravel.kernels.distances.many_cpu import prepare as prepare_on_cpu
+
+    if rows.layout != "csr":
+        raise ValueError(
+            f"searches from many sources on a CPU read columns, and these rows are {rows.layout}; "
+            "decode them (gravel.kernels.layouts.decode)"
+        )
+    return prepare_on_cpu(rows.arrays["row_offsets"], rows.arrays["column_indices"], **asked)
 
 
 def aggregate(
-    row_offsets: Any,
-    column_indices: Any,
+    row_offsets: Any, column_indices: Any, sources: Any, *, symmetric: bool, **options: Any
+) -> Aggregates:
+    """Search a CSR graph from all sources; see `aggregate_rows`, and `prepare_rows` for the options."""
+    rows = columns_as_rows(row_offsets, column_indices)
+    return aggregate_rows(rows, sources, symmetric=symmetric, **options)
+
+
+def aggregate_rows(
+    rows: EncodedRows,
     sources: Any,
     *,
     symmetric: bool,
@@ -94,18 +125,17 @@ def aggregate(
     vertices: bool = False,
     **options: Any,
 ) -> Aggregates:
-    """Search from all sources, batch by batch; see `prepare` for the options.
+    """Search from all sources, batch by batch; see `prepare_rows` for the options.
 
     Without sources nothing is searched. Raises ValueError for a source that is no vertex.
     """
-    starts = checked(sources, len(row_offsets) - 1)
+    starts = checked(sources, rows.vertex_count)
     found = Aggregates.empty(len(starts), levels)
     if not len(starts):
         return found
-    order = in_step(row_offsets, column_indices, starts) if symmetric else None
-    searches = prepare(
-        row_offsets,
-        column_indices,
+    order = in_step_of_rows(rows, starts) if symmetric else None
+    searches = prepare_rows(
+        rows,
         symmetric=symmetric,
         sources=len(starts),
         levels=levels,

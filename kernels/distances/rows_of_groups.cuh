@@ -2,42 +2,61 @@
 
 #include "kernels/distances/bit_rows.cuh"
 
-// Moves from `wanted` to `gained` what the neighbours in [begin, end) of the columns have on the frontier.
-__device__ __forceinline__ void take(const Group& group, const VERTEX* columns, i64 begin, i64 end, const u32* frontier,
+// Moves from `wanted` to `gained` what the neighbours of the first lanes in `left` have on the frontier, and takes those
+// lanes away.
+__device__ __forceinline__ void take_some(const Group& group, VERTEX neighbour, u32& left, const u32* frontier, Row& wanted,
+                                          Row& gained) {
+    Row rows[AHEAD];
+    u32 from = 0;
+#pragma unroll
+    for (u32 i = 0; i < AHEAD; ++i) {
+        if (left) from = __ffs(left) - 1;
+        left &= left - 1;
+        rows[i] = group.load_wanted(frontier, __shfl_sync(group.lanes, neighbour, from), wanted);
+    }
+#pragma unroll
+    for (u32 i = 0; i < AHEAD; ++i)
+#pragma unroll
+        for (u32 j = 0; j < OWN; ++j) {
+            u32 fresh = rows[i].word[j] & wanted.word[j];
+            gained.word[j] |= fresh;
+            wanted.word[j] ^= fresh;
+        }
+}
+
+// The same with all neighbours of a stretch, until nothing is wanted.
+__device__ __forceinline__ void take(const Group& group, const Rows& source, const Stretch& stretch, const u32* frontier,
                                      const u32* marks, Row& wanted, Row& gained) {
-    for (i64 k = begin; k < end; k += LANES) {
+#if IS_COLUMNS(LAYOUT)
+    // Not by `visit_together`, for which NVRTC makes more branches than for this loop.
+    for (i64 k = stretch.begin; k < stretch.end; k += LANES) {
         i64 at = k + group.lane;
-        VERTEX neighbour = at < end ? columns[at] : VERTEX(0);
-        bool has = at < end && (marks[neighbour >> 5] >> (neighbour & 31) & 1);
+        VERTEX neighbour = at < stretch.end ? source.columns[at] : VERTEX(0);
+        bool has = at < stretch.end && (marks[neighbour >> 5] >> (neighbour & 31) & 1);
         u32 left = __ballot_sync(group.lanes, has) & group.lanes;
         while (left) {
-            Row rows[AHEAD];
-            u32 from = 0;
-#pragma unroll
-            for (u32 i = 0; i < AHEAD; ++i) {
-                if (left) from = __ffs(left) - 1;
-                left &= left - 1;
-                rows[i] = group.load_wanted(frontier, __shfl_sync(group.lanes, neighbour, from), wanted);
-            }
-#pragma unroll
-            for (u32 i = 0; i < AHEAD; ++i)
-#pragma unroll
-                for (u32 j = 0; j < OWN; ++j) {
-                    u32 fresh = rows[i].word[j] & wanted.word[j];
-                    gained.word[j] |= fresh;
-                    wanted.word[j] ^= fresh;
-                }
+            take_some(group, neighbour, left, frontier, wanted, gained);
             if (!group.any(wanted)) return;
         }
     }
+#else
+    visit_together(source, stretch, [&](VERTEX neighbour, bool there) {
+        u32 left = __ballot_sync(ALL_LANES, there && (marks[neighbour >> 5] >> (neighbour & 31) & 1));
+        while (left) {
+            take_some(group, neighbour, left, frontier, wanted, gained);
+            if (!group.any(wanted)) return false;
+        }
+        return true;
+    });
+#endif
 }
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
-extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u32* complete,
-                                u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total, i64* vertex_largest,
-                                u64 level) {
+extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier,
+                                u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals,
+                                u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
+    Rows source = SOURCE;
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
@@ -46,7 +65,8 @@ extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u
         u32 done = complete[place], old = next_marks[place], fresh = 0, over = 0;
         if (done == ~0u && !old) continue;
         u64 mine = place * WARP + lane_id();
-        i64 begin = mine < vertices ? row_offsets[mine] : 0, end = mine < vertices ? row_offsets[mine + 1] : 0;
+        const i64* offsets = offsets_of(source);
+        i64 begin = mine < vertices ? offsets[mine] : 0, end = mine < vertices ? offsets[mine + 1] : 0;
         for (u32 round = 0; round < LANES; ++round) {
             u32 slot = round * GROUPS + lane_id() / LANES;
             u64 v = place * WARP + slot;
@@ -57,7 +77,7 @@ extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u
 #pragma unroll
                 for (u32 j = 0; j < OWN; ++j) wanted.word[j] = alive.word[j] & ~known.word[j];
                 if (group.any(wanted))
-                    take(group, columns, from, to, frontier, marks, wanted, gained);
+                    take(group, source, whole_row(v, from, to), frontier, marks, wanted, gained);
                 else
                     over |= 1u << slot;
                 if (group.any(gained)) {
@@ -86,35 +106,32 @@ extern "C" __global__ void pull(const i64* row_offsets, const VERTEX* columns, u
 }
 
 // Pulls for pieces of long rows, after `pull`: what they gain is only noted in `next`.
-extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, const u32* live, const u32* seen,
-                                       const u32* frontier, u32* next, const u32* marks) {
+extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, const u32* live, const u32* seen, const u32* frontier,
+                                       u32* next, const u32* marks) {
+    Rows source = SOURCE;
     Group group;
     Row alive = group.load(live, 0);
     u64 groups = global_threads() / LANES;
     for (u64 piece = global_thread() / LANES; piece < pieces; piece += groups) {
         u64 v = piece_vertex[piece];
-        i64 begin = piece_begin[piece], end = piece_end(row_offsets, v, begin, length);
+        Stretch stretch = piece_of(source, v, piece_begin[piece], length);
         Row known = group.load(seen, v), wanted, gained = {};
 #pragma unroll
         for (u32 j = 0; j < OWN; ++j)
-            wanted.word[j] = alive.word[j] & ~known.word[j] & ~__ldcv(&next[group.at(v, j)]);
+            wanted.word[j] = alive.word[j] & ~known.word[j] & ~group.load_now(next, v, j);
         if (!group.any(wanted)) continue;
-        take(group, columns, begin, end, frontier, marks, wanted, gained);
+        take(group, source, stretch, frontier, marks, wanted, gained);
 #pragma unroll
         for (u32 j = 0; j < OWN; ++j)
             if (gained.word[j]) atomicOr(&next[group.at(v, j)], gained.word[j]);
     }
 }
 
-// Offers a row of the frontier to the neighbours in [begin, end) of the columns.
-__device__ __forceinline__ void offer(const Group& group, const i64* row_offsets, const VERTEX* columns, i64 begin,
-                                      i64 end, const Row& row, u32* seen, u32* next, u32* next_marks, Found& found,
-                                      const PerVertex& per_vertex) {
-    for (i64 k = begin; k < end; k += LANES) {
-        i64 at = k + group.lane;
-        VERTEX neighbour = at < end ? columns[at] : VERTEX(0);
-        u32 here = end - k < i64(LANES) ? u32(end - k) : LANES;
+// Offers a row of the frontier to the neighbours of a stretch.
+__device__ __forceinline__ void offer(const Group& group, const Rows& source, const Stretch& stretch, const Row& row,
+                                      u32* seen, u32* next, u32* next_marks, Found& found, const PerVertex& per_vertex) {
+    visit_first_lanes(source, stretch, group.lane, [&](VERTEX neighbour, u32 here) {
         for (u32 first = 0; first < here; first += AHEAD) {
             Row known[AHEAD];
 #pragma unroll
@@ -141,20 +158,21 @@ __device__ __forceinline__ void offer(const Group& group, const i64* row_offsets
                 u32 bit = 1u << (v & 31);
                 if (group.lane == 0 && !(atomicOr(&next_marks[v >> 5], bit) & bit)) {
                     ++found.vertices;
-                    found.arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+                    found.arcs += u64(offsets_of(source)[v + 1] - offsets_of(source)[v]);
                 }
                 found.add(group, gained);
                 per_vertex.add(group, v, gained);
             }
         }
-    }
+    });
 }
 
 // A group takes the marked vertices of a word in turn, after `clear`.
-extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 longest, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen, const u32* frontier,
+                                u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
+    Rows source = SOURCE;
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
@@ -164,9 +182,9 @@ extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u
         for (u32 slot = lane_id() / LANES; slot < WARP; slot += GROUPS) {
             if (!(left >> slot & 1)) continue;
             u64 u = place * WARP + slot;
-            i64 begin = row_offsets[u], end = row_offsets[u + 1];
+            i64 begin = offsets_of(source)[u], end = offsets_of(source)[u + 1];
             if (end - begin > i64(longest)) continue;
-            offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found,
+            offer(group, source, whole_row(u, begin, end), group.load(frontier, u), seen, next, next_marks, found,
                   per_vertex);
         }
     }
@@ -175,19 +193,20 @@ extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u
 }
 
 // Pushes along pieces of long rows, after `push`.
-extern "C" __global__ void push_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, u32* seen, const u32* frontier,
-                                       u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, u32* seen, const u32* frontier, u32* next,
+                                       const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                        u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
+    Rows source = SOURCE;
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
     for (u64 piece = global_thread() / LANES; piece < pieces; piece += global_threads() / LANES) {
         u64 u = piece_vertex[piece];
         if (!(marks[u >> 5] >> (u & 31) & 1)) continue;
-        i64 begin = piece_begin[piece], end = piece_end(row_offsets, u, begin, length);
-        offer(group, row_offsets, columns, begin, end, group.load(frontier, u), seen, next, next_marks, found, per_vertex);
+        Stretch stretch = piece_of(source, u, piece_begin[piece], length);
+        offer(group, source, stretch, group.load(frontier, u), seen, next, next_marks, found, per_vertex);
     }
     __syncwarp();
     found.finish(group, counts, totals);

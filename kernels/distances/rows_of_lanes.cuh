@@ -3,11 +3,6 @@
 
 #include "kernels/distances/bit_rows.cuh"
 
-// The best on an H100 at Kronecker 20 and 22, by less than a tenth.
-constexpr u32 ALONE = 32;        // arcs of a row that a lane pulls along by itself,
-constexpr u32 ALONE_PUSHED = 8;  // or pushes along
-constexpr u32 MOST_BLOCK = 256, FEWEST_BLOCKS = 4;
-
 __device__ __forceinline__ bool has_bits(const Row& row) { return (row.word[0] | row.word[1]) != 0; }
 
 // The row that a lane has, in all lanes.
@@ -30,49 +25,60 @@ __device__ __forceinline__ void move_bits(const Row& row, Row& wanted, Row& gain
     }
 }
 
-// Moves from `wanted` to `gained` what the neighbours in [begin, end) of the columns have on the frontier. All lanes call
-// it for the same row, and get the same.
-__device__ __forceinline__ void take_together(const Group& group, const VERTEX* columns, i64 begin, i64 end,
-                                              const u32* frontier, Row& wanted, Row& gained) {
-    for (i64 k = begin; k < end && has_bits(wanted); k += WARP) {
-        i64 at = k + lane_id();
-        Row row = load_if(group, frontier, at < end, at < end ? columns[at] : VERTEX(0));
+// The same with what the rows of all lanes have.
+__device__ __forceinline__ void take_all(Row row, Row& wanted, Row& gained) {
 #pragma unroll
-        for (u32 j = 0; j < OWN; ++j) row.word[j] = __reduce_or_sync(ALL_LANES, row.word[j]);
-        move_bits(row, wanted, gained);
+    for (u32 j = 0; j < OWN; ++j) row.word[j] = __reduce_or_sync(ALL_LANES, row.word[j]);
+    move_bits(row, wanted, gained);
+}
+
+// Moves from `wanted` to `gained` what the neighbours of a stretch have on the frontier. All lanes call it for the same
+// stretch, and get the same.
+__device__ __forceinline__ void take_together(const Group& group, const Rows& source, const Stretch& stretch,
+                                              const u32* frontier, Row& wanted, Row& gained) {
+#if IS_COLUMNS(LAYOUT)
+    // Not by `visit_together`, for which NVRTC makes more branches than for this loop.
+    for (i64 k = stretch.begin; k < stretch.end && has_bits(wanted); k += WARP) {
+        i64 at = k + lane_id();
+        Row row = load_if(group, frontier, at < stretch.end, at < stretch.end ? source.columns[at] : VERTEX(0));
+        take_all(row, wanted, gained);
     }
+#else
+    if (has_bits(wanted)) visit_together(source, stretch, [&](VERTEX neighbour, bool there) {
+        take_all(load_if(group, frontier, there, neighbour), wanted, gained);
+        return has_bits(wanted);
+    });
+#endif
 }
 
 // The same for a row of each lane, of which some may be empty; all lanes call it.
-__device__ __forceinline__ void take_each(const Group& group, const VERTEX* columns, i64 begin, i64 end, const u32* frontier,
+__device__ __forceinline__ void take_each(const Group& group, const Rows& source, Stretch left, const u32* frontier,
                                           Row& wanted, Row& gained) {
-    i64 k = begin, alone = end - begin > i64(ALONE) ? begin + ALONE : end;
-    for (; k < alone && has_bits(wanted); k += AHEAD) {
-        VERTEX neighbour[AHEAD];
-        Row rows[AHEAD];
+    look_alone(
+        source, left, [&] { return has_bits(wanted); },
+        [&](const VERTEX* neighbour, const bool* there) {
+            Row rows[AHEAD];
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; ++i) neighbour[i] = k + i < end ? columns[k + i] : VERTEX(0);
+            for (u32 i = 0; i < AHEAD; ++i) rows[i] = load_if(group, frontier, there[i], neighbour[i]);
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; ++i) rows[i] = load_if(group, frontier, k + i < end, neighbour[i]);
-#pragma unroll
-        for (u32 i = 0; i < AHEAD; ++i) move_bits(rows[i], wanted, gained);
-    }
+            for (u32 i = 0; i < AHEAD; ++i) move_bits(rows[i], wanted, gained);
+        });
     __syncwarp();
-    for (u32 left = __ballot_sync(ALL_LANES, k < end && has_bits(wanted)); left; left &= left - 1) {
-        u32 from = __ffs(left) - 1;
+    for (u32 lanes = __ballot_sync(ALL_LANES, left.begin < left.end && has_bits(wanted)); lanes; lanes &= lanes - 1) {
+        u32 from = __ffs(lanes) - 1;
         Row its = row_of_lane(wanted, from), taken = {};
-        take_together(group, columns, __shfl_sync(ALL_LANES, k, from), __shfl_sync(ALL_LANES, end, from), frontier, its,
-                      taken);
+        take_together(group, source, stretch_of_lane(left, from), frontier, its, taken);
         if (lane_id() == from) move_bits(taken, wanted, gained);
     }
 }
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
 extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
-    pull(const i64* row_offsets, const VERTEX* columns, u64 vertices, const u32* live, u32* seen, const u32* frontier,
-         u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached,
-         u64* vertex_total, i64* vertex_largest, u64 level) {
+    pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier, u32* next, const u32* marks,
+         u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
+         i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
+    Rows source = SOURCE;
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
@@ -82,12 +88,13 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
         if (done == ~0u && !old) continue;
         u64 v = place * WARP + lane_id();
         bool asks = v < vertices && !(done >> lane_id() & 1);
-        i64 begin = asks ? row_offsets[v] : 0, end = asks ? row_offsets[v + 1] : 0;
+        const i64* offsets = offsets_of(source);
+        i64 begin = asks ? offsets[v] : 0, end = asks ? offsets[v + 1] : 0;
         Row known = load_if(group, seen, asks, VERTEX(v)), wanted = {}, gained = {};
 #pragma unroll
         for (u32 j = 0; j < OWN; ++j) wanted.word[j] = asks ? alive.word[j] & ~known.word[j] : 0;
         bool over = asks && !has_bits(wanted);
-        take_each(group, columns, begin, end, frontier, wanted, gained);
+        take_each(group, source, whole_row(v, begin, end), frontier, wanted, gained);
         bool fresh = has_bits(gained);
         if (fresh) {
             group.store(seen, v, {known.word[0] | gained.word[0], known.word[1] | gained.word[1]});
@@ -117,9 +124,10 @@ __device__ __forceinline__ Row lacking(const Group& group, const Row& alive, con
 
 // Pulls for pieces of long rows, after `pull`: what they gain is only noted in `next`. Each lane looks whether a piece
 // has anything to gain, and the warp reads those that have. Neighbouring pieces, which are of one row, go to different warps.
-extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, const u32* live, const u32* seen,
-                                       const u32* frontier, u32* next, const u32* marks) {
+extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, const u32* live, const u32* seen, const u32* frontier,
+                                       u32* next, const u32* marks) {
+    Rows source = SOURCE;
     Group group;
     Row alive = group.load(live, 0);
     u64 warps = global_threads() / WARP;
@@ -131,10 +139,10 @@ extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* col
         for (u32 left = __ballot_sync(ALL_LANES, has_bits(wanted)); left; left &= left - 1) {
             u32 from = __ffs(left) - 1;
             u64 its = __shfl_sync(ALL_LANES, v, from);
-            i64 begin = piece_begin[first + from * warps], end = piece_end(row_offsets, its, begin, length);
+            Stretch stretch = piece_of(source, its, piece_begin[first + from * warps], length);
             // Other warps write `next` meanwhile, and all lanes must find the same there.
             Row asked = row_of_lane(lacking(group, alive, seen, next, its), 0), gained = {};
-            take_together(group, columns, begin, end, frontier, asked, gained);
+            take_together(group, source, stretch, frontier, asked, gained);
 #pragma unroll
             for (u32 j = 0; j < OWN; ++j)
                 if (lane_id() == j && gained.word[j]) atomicOr(&next[group.at(its, j)], gained.word[j]);
@@ -143,7 +151,7 @@ extern "C" __global__ void pull_pieces(const i64* row_offsets, const VERTEX* col
 }
 
 // Offers a row of the frontier to a neighbour.
-__device__ __forceinline__ void offer(const Group& group, const i64* row_offsets, u64 v, const Row& row, u32* seen, u32* next,
+__device__ __forceinline__ void offer(const Group& group, const Rows& source, u64 v, const Row& row, u32* seen, u32* next,
                                       u32* next_marks, Found& found, const PerVertex& per_vertex) {
     Row known = group.load(seen, v), gained;
 #pragma unroll
@@ -157,29 +165,30 @@ __device__ __forceinline__ void offer(const Group& group, const i64* row_offsets
     u32 bit = 1u << (v & 31);
     if (!(atomicOr(&next_marks[v >> 5], bit) & bit)) {
         ++found.vertices;
-        found.arcs += u64(row_offsets[v + 1] - row_offsets[v]);
+        found.arcs += u64(offsets_of(source)[v + 1] - offsets_of(source)[v]);
     }
     found.add(group, gained);
     per_vertex.add(group, v, gained);
 }
 
-// Offers a row of the frontier, the same of all lanes, to the neighbours in [begin, end) of the columns.
-__device__ __forceinline__ void offer_together(const Group& group, const i64* row_offsets, const VERTEX* columns, i64 begin,
-                                               i64 end, const Row& row, u32* seen, u32* next, u32* next_marks, Found& found,
+// Offers a row of the frontier, the same of all lanes, to the neighbours of a stretch.
+__device__ __forceinline__ void offer_together(const Group& group, const Rows& source, const Stretch& stretch,
+                                               const Row& row, u32* seen, u32* next, u32* next_marks, Found& found,
                                                const PerVertex& per_vertex) {
-    for (i64 k = begin; k < end; k += WARP) {
-        i64 at = k + lane_id();
-        if (at < end) offer(group, row_offsets, columns[at], row, seen, next, next_marks, found, per_vertex);
+    visit_together(source, stretch, [&](VERTEX neighbour, bool there) {
+        if (there) offer(group, source, neighbour, row, seen, next, next_marks, found, per_vertex);
         __syncwarp();
         if (__any_sync(ALL_LANES, found.full())) found.empty_together();
-    }
+        return true;
+    });
 }
 
 // A warp takes 32 vertices in turn, after `clear`.
-extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u64 vertices, u64 longest, u32* seen,
-                                const u32* frontier, u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen, const u32* frontier,
+                                u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
+    Rows source = SOURCE;
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
@@ -188,27 +197,31 @@ extern "C" __global__ void push(const i64* row_offsets, const VERTEX* columns, u
         if (!marked) continue;
         u64 u = place * WARP + lane_id();
         bool offers = marked >> lane_id() & 1;
-        i64 k = offers ? row_offsets[u] : 0, end = offers ? row_offsets[u + 1] : 0;
-        if (end - k > i64(longest)) end = k;
-        Row row = load_if(group, frontier, k < end, VERTEX(u));
-        for (i64 alone = end - k > i64(ALONE_PUSHED) ? k + ALONE_PUSHED : end; k < alone; ++k)
-            offer(group, row_offsets, columns[k], row, seen, next, next_marks, found, per_vertex);
+        const i64* offsets = offsets_of(source);
+        i64 begin = offers ? offsets[u] : 0, end = offers ? offsets[u + 1] : 0;
+        if (end - begin > i64(longest)) end = begin;
+        Row row = load_if(group, frontier, begin < end, VERTEX(u));
+        Stretch left = whole_row(u, begin, end);
+        visit_alone(source, left, [&](VERTEX neighbour) {
+            offer(group, source, neighbour, row, seen, next, next_marks, found, per_vertex);
+        });
         __syncwarp();
-        for (u32 left = __ballot_sync(ALL_LANES, k < end); left; left &= left - 1) {
-            u32 from = __ffs(left) - 1;
-            offer_together(group, row_offsets, columns, __shfl_sync(ALL_LANES, k, from), __shfl_sync(ALL_LANES, end, from),
-                           row_of_lane(row, from), seen, next, next_marks, found, per_vertex);
+        for (u32 lanes = __ballot_sync(ALL_LANES, left.begin < left.end); lanes; lanes &= lanes - 1) {
+            u32 from = __ffs(lanes) - 1;
+            offer_together(group, source, stretch_of_lane(left, from), row_of_lane(row, from), seen, next, next_marks,
+                           found, per_vertex);
         }
     }
     found.finish(group, counts, totals);
 }
 
 // Pushes along pieces of long rows, after `push`. Each lane looks whether the vertex of a piece is on the frontier.
-extern "C" __global__ void push_pieces(const i64* row_offsets, const VERTEX* columns, const VERTEX* piece_vertex,
-                                       const i64* piece_begin, u64 pieces, u64 length, u32* seen, const u32* frontier,
-                                       u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
+extern "C" __global__ void push_pieces(SOURCE_PARAMETERS, const VERTEX* piece_vertex, const i64* piece_begin,
+                                       u64 pieces, u64 length, u32* seen, const u32* frontier, u32* next,
+                                       const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                        u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
+    Rows source = SOURCE;
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
@@ -219,9 +232,8 @@ extern "C" __global__ void push_pieces(const i64* row_offsets, const VERTEX* col
         for (u32 left = __ballot_sync(ALL_LANES, piece < pieces && marks[u >> 5] >> (u & 31) & 1); left; left &= left - 1) {
             u32 from = __ffs(left) - 1;
             u64 its = __shfl_sync(ALL_LANES, u, from);
-            i64 begin = piece_begin[first + from * warps], end = piece_end(row_offsets, its, begin, length);
-            offer_together(group, row_offsets, columns, begin, end, group.load(frontier, its), seen, next, next_marks, found,
-                           per_vertex);
+            Stretch stretch = piece_of(source, its, piece_begin[first + from * warps], length);
+            offer_together(group, source, stretch, group.load(frontier, its), seen, next, next_marks, found, per_vertex);
         }
     }
     found.finish(group, counts, totals);

@@ -49,9 +49,18 @@ def row_words(sources: int) -> int:
 
 def device_bytes(vertices: int, arcs: int, itemsize: int, sources: int) -> int:
     """State at most what a batch takes on a GPU by default, for so many sources."""
+    return _device_bytes(vertices, arcs // 256, itemsize, sources)
+
+
+def encoded_device_bytes(vertices: int, stream: int, itemsize: int, sources: int) -> int:
+    """State the same for rows that are read encoded, of so many bytes, checkpoints of varint included."""
+    return _device_bytes(vertices, stream // 512, itemsize, sources) + itemsize * (stream // 256 + 1)
+
+
+def _device_bytes(vertices: int, filled: int, itemsize: int, sources: int) -> int:
     words = row_words(sources)
-    # Rows longer than a piece have at most twice the pieces that their arcs fill.
-    pieces = 2 * arcs // 256 * (2 * itemsize + 16)
+    # Rows longer than a piece have at most twice the pieces that they fill.
+    pieces = 2 * filled * (2 * itemsize + 16)
     # What is made before a batch, lengths of rows and places of long ones among it: 69 bytes a vertex at
     # Kronecker 16, 18 and 20 on an H200 (tests/stages/statements).
     pieces += 72 * vertices

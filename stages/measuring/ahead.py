@@ -17,7 +17,8 @@ def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         rows = "kernels/betweenness/rows.cu", {**U32, "WORDS": str(words), "ARCS": arcs}
         return rows, ("kernels/distances/independent.cu", U32)
     words = row_words(_count(asked.vertices))
-    together: Kernel = ("kernels/distances/bit_parallel.cu", {**U32, "WORDS": str(words)})
+    macros = {"LAYOUT": "csr", **U32, "WORDS": str(words)}
+    together: Kernel = ("kernels/distances/bit_parallel.cu", macros)
     # Whether searches go far is seen by one from a vertex of high degree.
     return (together, *columns_searched("distance")) if asked.vertices == "all" else (together,)
 

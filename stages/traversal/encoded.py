@@ -151,16 +151,24 @@ def rows_on_device(stored: CompressedGraph) -> EncodedRows | None:
 
     from gravel.kernels.arrays import backend_of, index_dtype
     from gravel.kernels.layouts import EncodedRows
-    from gravel.kernels.layouts.layout import pad
+    from gravel.kernels.layouts.layout import pad, padded
     from gravel.kernels.placement.device_copies import on_device as to_device
+    from gravel.kernels.placement.device_copies import where_it_is
 
     if backend_of(stored.stream) != "cuda" and not isinstance(stored.stream, numpy.ndarray):
         return None
-    offsets, stream = to_device(stored.byte_offsets), to_device(stored.stream)
+    offsets, stream = to_device(stored.byte_offsets), where_it_is(stored.stream)
     end = int(offsets[-1]) if len(offsets) else 0
     if end > len(stream):
         raise ValueError(f"the rows end at byte {end}; the stream has {len(stream)}")
-    arrays = {"byte_offsets": cupy.asarray(offsets), STREAM: pad(stream[:end])}
+    if backend_of(stream) == "cuda":
+        there = pad(stream[:end])
+    else:
+        # Where it is padded, so that the device never has it twice.
+        there = cupy.empty(padded(end), numpy.uint8)
+        there[:end].set(numpy.ascontiguousarray(stream[:end]))
+        there[end:] = 0
+    arrays = {"byte_offsets": cupy.asarray(offsets), STREAM: there}
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
     return EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
 

@@ -14,7 +14,7 @@ import gravel
 from gravel import measured_rows
 from gravel.arranging import plain_rows
 from gravel.conversion import columns as conversion
-from gravel.kernels.distances.sizes import device_bytes
+from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
 from tests.gravel.samples import Ends
 
 FAR = 1_000_003
@@ -235,6 +235,45 @@ def _measured_over_the_link(case: Case) -> None:
             graph.place("split").closeness()
 
 
+def _measured_encoded(layout: str) -> Callable[[Case], None]:
+    """Rows are searched encoded where they fit into GPU memory so, and not decoded."""
+
+    def check(case: Case) -> None:
+        for graph in (case.graph().compress(layout), case.graph().reorder("degree").compress(layout)):
+            stored: Any = graph._stored
+            n, m = stored.vertex_count, stored.arc_count
+            encoded = measured_rows._encoded_bytes(stored)
+            least = encoded + encoded_device_bytes(n, len(stored.stream), 4, measured_rows.FEWEST)
+            decoded = 8 * (n + 1) + 4 * m + device_bytes(n, m, 4, measured_rows.FEWEST)
+            assert least < decoded
+            for where, memory, read in (
+                ("auto", least - 1, "csr"),
+                ("auto", least, layout),
+                ("auto", decoded - 1, layout),
+                ("auto", decoded, "csr"),
+                ("device", least, layout),
+                ("device", decoded, "csr"),
+            ):
+                placed = graph.place(where, device_memory=memory)
+                rows, _, left = measured_rows.searched_rows(placed, "closeness")
+                assert rows.layout == read
+                assert read == "csr" or left == memory - encoded
+            only = graph.place("auto", device_memory=least)
+            few = sorted({int(end) for end in case.ends[0][:9]})
+            for measure, asked in (
+                ("closeness", {}),
+                ("harmonic", {}),
+                ("eccentricity", {"vertices": few}),
+                ("neighbourhood", {"hops": 2}),
+            ):
+                found, expected = (getattr(each, measure)(**asked).values for each in (only, case.cpu))
+                numpy.testing.assert_allclose(found, expected, rtol=1e-12)
+            assert only.average_path_length().value == case.cpu.average_path_length().value
+            assert only.diameter() == case.cpu.diameter()
+
+    return check
+
+
 def _compressed(layout: str) -> Callable[[Case], None]:
     def check(case: Case) -> None:
         for graph in (case.graph(), case.graph().reorder("degree")):
@@ -301,6 +340,9 @@ CASES: dict[str, Callable[[Case], None]] = {
     "directed": _directed,
     "directed measures": _directed_measures,
     "measured over the link": _measured_over_the_link,
+    "measured as varint": _measured_encoded("varint"),
+    "measured as blocks": _measured_encoded("blocks"),
+    "measured as elias_fano": _measured_encoded("elias_fano"),
     "searches that follow": _searches_that_follow,
     "saved": _saved,
     **{f"reordered {method}": _reordered(method) for method in ORDERS},

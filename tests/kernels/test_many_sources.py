@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csgraph, csr_array
 
 from gravel.kernels.distances import many
-from gravel.kernels.distances.many import aggregate
-from tests.kernels.cuda_case import on_device
+from gravel.kernels.distances.many import aggregate, aggregate_rows
+from gravel.kernels.layouts import encode
+from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
 
 ON = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -43,6 +44,16 @@ def ascending(rows):
     offsets, columns = rows
     row = numpy.repeat(numpy.arange(len(offsets) - 1), numpy.diff(offsets))
     return offsets, columns[numpy.lexsort((columns, row))]
+
+
+def encodable(rows, dtype=numpy.uint32):
+    """Sort each row and leave out what it says again."""
+    offsets, columns = ascending(rows)
+    row = numpy.repeat(numpy.arange(len(offsets) - 1), numpy.diff(offsets))
+    kept = numpy.ones(len(columns), bool)
+    kept[1:] = (row[1:] != row[:-1]) | (columns[1:] != columns[:-1])
+    counts = numpy.bincount(row[kept], minlength=len(offsets) - 1)
+    return numpy.concatenate([[0], numpy.cumsum(counts)]), columns[kept].astype(dtype)
 
 
 def scipy_all(rows, sources):
@@ -109,6 +120,31 @@ def test_random_graphs_in_parts(backend, form):
             *place(backend, *rows), sources, symmetric=symmetric, independent=FORMS[form], **asked
         )
         check(found, rows, sources, **asked)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("batch", "index"),
+    [(64, numpy.uint32), (64, numpy.uint64), (256, numpy.uint32), (1024, numpy.uint32), (4096, numpy.uint64)],
+)
+@pytest.mark.parametrize("layout", ["varint", "blocks", "elias_fano"])
+def test_encoded_rows_that_a_gpu_reads_as_they_are(layout, batch, index):
+    rows = fast_csr(rmat(14), symmetric=True, index=index)
+    there = on_device(*rows)
+    sources = numpy.random.default_rng(batch).integers(0, len(rows[0]) - 1, 2 * batch)
+    asked = {"symmetric": True, "batch": batch, "levels": 3, "vertices": True}
+    expected = aggregate(*there, sources, independent=False, **asked)
+    found = aggregate_rows(encode(layout, *there), sources, **asked)
+    for name in ("reached", "total", "eccentricity", "reciprocal", "counts"):
+        numpy.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in ("reached", "total", "largest"):
+        numpy.testing.assert_array_equal(getattr(found.vertices, name), getattr(expected.vertices, name))
+    for seed in range(6):
+        small = encodable(random_rows(seed, symmetric=seed % 2 == 0), index)
+        starts = numpy.random.default_rng(seed).integers(0, len(small[0]) - 1, 70)
+        rows_there = encode(layout, *on_device(*small))
+        found = aggregate_rows(rows_there, starts, symmetric=seed % 2 == 0, batch=batch, vertices=True)
+        check(found, small, starts, vertices=True)
 
 
 @pytest.mark.parametrize("backend", ON)

@@ -52,7 +52,8 @@ class Columns:
 class DecodedRows:
     """Encoded rows, whose arrays lie wherever the device can read; long ones are `cut` into units.
 
-    `macros` and `arguments` are those by which a kernel reads them.
+    `macros` and `arguments` are those by which a kernel reads them; `added` counts the bytes of the device,
+    beside the rows, that say where units begin.
     """
 
     def __init__(self, rows: EncodedRows, *, cut: bool = True) -> None:
@@ -62,6 +63,7 @@ class DecodedRows:
         self._rows = with_units(rows, cut=cut)  # which keeps the arrays alive
         self.vertices, self.arcs = rows.vertex_count, rows.arc_count
         self.macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(self.dtype)}
+        self.added = self._rows.nbytes - rows.nbytes
         self._listed = layout_of(rows.layout).unit_arcs + LISTED_BEFORE
         self.arguments = device_rows(self._rows)
 
