@@ -1,11 +1,12 @@
 """The rows that measures search, on the CPU, in GPU memory or pinned in host memory.
 
-Compressed rows are decoded once for all searches of a call. A batch reads each arc one to three times, and 64
-searches of encoded rows take 1.2 to 1.4 times as long as of columns (`multi_source`, Kronecker 22, H100), so
-that decoding, which reads them once, has paid after a few batches.
+Compressed rows are decoded once for all searches of a call. A batch reads each arc one to three times:
+batches over encoded rows take 1.4 to 1.9 times as long as over columns (64 and 1,024 sources, Kronecker 22,
+H100), and decoding, which reads them once, has paid after two of 64 or one of 1,024.
 
-Where decoded rows do not fit into GPU memory and encoded ones do, searches from many sources read the
-encoded ones: decoded rows in pinned host memory are more bytes, over a link that is tens of times slower.
+Where decoded rows do not fit into GPU memory and encoded ones do, searches from many sources read the encoded
+ones: decoded rows in pinned host memory take 1.7 to 4 times as long
+(`python -m tests.benchmarks.many_sources kron22 --sources 64 1024 --layouts varint blocks elias_fano`).
 Where neither fit, the decoded ones go to pinned host memory.
 """
 

@@ -7,8 +7,8 @@ Graphs are named as in `tests.benchmarks.gpu`; `:degree` behind a name numbers v
 Times are medians of repeated batches: on a GPU by events, which count the launches between levels, on a CPU
 by the clock. Some sources of each batch are checked against a search of their own. "as if" is what the levels
 that pulled would have read had no row ended early: 4 bytes of a column and a row of bits for each arc of the
-graph, over the time of the whole batch. `--layouts` has `multi_source` search encoded rows, too. Other
-libraries are in `tests.benchmarks.measures`.
+graph, over the time of the whole batch. With `--layouts` encoded rows are searched, too, and on a GPU also
+columns in pinned host memory. Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.bfs import prepare_rows
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
-from gravel.kernels.layouts import encode
+from gravel.kernels.layouts import columns_as_rows, encode
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""
@@ -117,6 +117,35 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
             print(f"{'':>12}{direction} {vertices:,} vertices, {arcs_ahead:,} arcs ahead")
 
 
+def measure_layouts(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Namespace) -> None:
+    """Time batches on a GPU over encoded rows, and over columns in pinned host memory."""
+    from gravel.kernels.placement.pinned import pin
+
+    sources = numpy.random.default_rng(count).permutation(numpy.flatnonzero(numpy.diff(rows[0].get())))[
+        :count
+    ]
+    pinned = pin(rows[1].get())
+    kinds: dict[str, Any] = {
+        "csr": columns_as_rows(*rows),
+        "csr, pinned": columns_as_rows(rows[0], pinned.view()),
+    }
+    kinds |= {layout: encode(layout, *rows) for layout in chosen.layouts}
+    expected = None
+    for layout, each in kinds.items():
+        given: Any = {"symmetric": True, "sources": count, "batch": count, "independent": False}
+        searches: Any = many.prepare_rows(each, **given)
+        times = []
+        for _ in range(1 + chosen.repeats):
+            found = Aggregates.empty(count)
+            searches.run(sources, found)
+            times.append(searches.milliseconds)
+        expected = found.total if expected is None else expected
+        assert (found.total == expected).all(), layout
+        taken = statistics.median(times[1:])
+        print(f"{name:>10} {count:5} sources {taken:9.2f} ms together, rows {layout}", flush=True)
+        del searches
+
+
 def measure_order(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> None:
     """Time batches whose sources run in step beside batches in random order, in turns."""
     from gravel.kernels.distances.in_step import in_step
@@ -177,7 +206,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, nargs="+", default=[64, 256, 1024])
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--layouts", nargs="*", default=[], help="of rows that multi_source decodes, too")
+    parser.add_argument("--layouts", nargs="*", default=[], help="of encoded rows that are searched, too")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--vertices", action="store_true", help="sums for each vertex as well")
     parser.add_argument("--levels", action="store_true", help="print the levels of the last batch")
@@ -187,6 +216,8 @@ def main() -> None:
         print(f"{name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs")
         for count in chosen.sources:
             measure(name, rows, count, chosen)
+            if chosen.layouts and chosen.backend == "cuda":
+                measure_layouts(name, rows, count, chosen)
         measure_order(name, rows, chosen)
         measure_words(name, rows, chosen)
 
