@@ -19,8 +19,13 @@ def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     words = row_words(_count(asked.vertices))
     macros = {"LAYOUT": "csr", **U32, "WORDS": str(words)}
     together: Kernel = ("kernels/distances/bit_parallel.cu", macros)
+    if asked.vertices != "all":
+        return (together,)
+    bounds: tuple[Kernel, ...] = (
+        (("kernels/distances/bounds.cu", {}),) if asked.measure == "eccentricity" else ()
+    )
     # Whether searches go far is seen by one from a vertex of high degree.
-    return (together, *columns_searched("distance")) if asked.vertices == "all" else (together,)
+    return (together, *columns_searched("distance"), *bounds)
 
 
 def _count(chosen: Any) -> int:

@@ -204,6 +204,19 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("sssp.cuda.memory", "HUB STATE ROUND WIDE"),
         ("ROOM", "sssp.cuda.memory", "room_of(4, 4)"),
     ],
+    "kernels/sssp/by_weight.cu": [
+        *same("sssp.cuda.memory", "STATE ROUND"),
+        *same("sssp.cuda.by_weight", "CLASSES ORDERING NEARER"),
+    ],
+    "kernels/distances/bounds.cu": [
+        *same("distances.bounds_cuda", "FARTHEST SHORTEST UNDECIDED BEST CHOSEN BOUNDED OPEN"),
+        ("CHOSEN + 1", "distances.bounds_cuda", "PLACES"),
+        ("NEVER", "distances.bounds", "NEVER"),
+        *(
+            (goal.upper(), "distances.bounds", f"GOALS.index('{goal}')")
+            for goal in ("all", "diameter", "periphery", "radius", "center")
+        ),
+    ],
     "kernels/point_to_point/search.cu": [*same("point_to_point.cuda", "NEXT TOTAL STATE")],
     "kernels/verify/ranks/components.cu": [*same("verify.ranks.components_cuda", "NN ND DN DD")],
     "kernels/ids/bitmap.cu": [("32 * GROUP", "ids.cuda", "GROUP_BITS")],
