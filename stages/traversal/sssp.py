@@ -145,10 +145,10 @@ def prepare_paths(
 
 
 def _may_order(parameters: TraverseParameters, graph: SearchedGraph) -> bool:
-    """Whether rows may be copied in the order of weights: those on the device, within a limit that is set."""
-    limit = parameters.device_memory
-    if graph.placed is not None or limit is None:
-        return graph.placed is None
+    """Whether rows may be copied in the order of weights: symmetric ones on the device, within a limit."""
+    limit, may = parameters.device_memory, graph.symmetric and graph.placed is None
+    if not may or limit is None:
+        return may
     n, m = graph.vertex_count, len(graph.columns)
     rows = 8 * n + (width_of(n) + WEIGHT_BYTES) * m
     return rows + device_bytes(n, m, width_of(n), 8) + m + ordered_bytes(m, width_of(n)) <= limit
