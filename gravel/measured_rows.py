@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from gravel.graphs import Graph
     from gravel.kernels.layouts import EncodedRows
 
+KEPT = "measured rows"
+"""The name under which a graph keeps rows in GPU memory for the measures after this one."""
+
+KEPT_SHARE = 8
+"""Rows are kept where they take less than this part of the memory, so that other searches have room."""
+
 FEWEST = 64
 """Sources of the narrowest batch, which must fit beside rows in GPU memory."""
 
@@ -74,10 +80,14 @@ def plain_rows(graph: Graph, name: str, *, over_link: bool = False) -> tuple[Row
     if placement == "pinned" or (over_link and placement == "auto" and not _fits(graph)):
         offsets, columns = _pinned(graph, name)
         return (offsets, columns), permutation, machine.device_memory - int(offsets.nbytes)
-    found = _decoded(stored, "cuda")
-    taken = sum(int(each.nbytes) for each in found)
-    refuse_device(name, taken, machine)
-    return (on_device(found[0]), on_device(found[1])), permutation, machine.device_memory - taken
+    kept: Rows | None = graph._prepared.get(KEPT)
+    if kept is None:
+        found = _decoded(stored, "cuda")
+        refuse_device(name, sum(int(each.nbytes) for each in found), machine)
+        kept = on_device(found[0]), on_device(found[1])
+        if KEPT_SHARE * _bytes(graph) <= machine.device_memory:
+            graph._kept(KEPT, kept)
+    return kept, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept)
 
 
 def _permutation(stored: Any) -> NDArray[Any] | None:

@@ -209,6 +209,16 @@ def _placed(where: Any, **limits: Any) -> Callable[[Case], None]:
     return check
 
 
+def _measured_rows_are_kept(case: Case) -> None:
+    graph = case.graph()
+    size = measured_rows.KEPT_SHARE * measured_rows._bytes(graph)
+    for limit, kept in ((size, True), (size - 1, False)):
+        placed = graph.place("device", device_memory=limit)
+        first, again = (measured_rows.plain_rows(placed, "closeness")[0] for _ in range(2))
+        assert is_on_device(first[1])
+        assert (first is again) == kept
+
+
 def _measured_over_the_link(case: Case) -> None:
     for graph in (case.graph(), case.graph().reorder("degree"), case.graph().compress("varint")):
         stored: Any = graph._stored
@@ -339,6 +349,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "results": _results,
     "directed": _directed,
     "directed measures": _directed_measures,
+    "measured rows are kept": _measured_rows_are_kept,
     "measured over the link": _measured_over_the_link,
     "measured as varint": _measured_encoded("varint"),
     "measured as blocks": _measured_encoded("blocks"),
