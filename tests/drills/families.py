@@ -15,6 +15,8 @@ from gravel.kernels.betweenness.sums import betweenness
 from gravel.kernels.bfs import prepare_rows
 from gravel.kernels.components import components, components_of_rows
 from gravel.kernels.csr.reversed import reversed_rows
+from gravel.kernels.distances.bounds import GOALS, NEAR
+from gravel.kernels.distances.eccentricity import eccentricities
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.order import permutation
@@ -26,6 +28,7 @@ from gravel.kernels.verify import check_bfs
 from tests.kernels.conformance import check, csr_of, fetch, place
 from tests.kernels.point_to_point_case import pairs_of
 from tests.kernels.sssp_case import random_graph, special
+from tests.kernels.test_sssp_by_weight import both_ways
 from tests.kernels.verify_damage import search
 from tests.zoo import scipy_components
 
@@ -59,13 +62,15 @@ def _components() -> None:
 
 
 def _weighted() -> list[Any]:
-    return [*special(), *map(random_graph, range(6))]
+    return [*special(), *map(random_graph, range(2))]
 
 
 def _sssp() -> None:
-    for graph in _weighted():
+    plain = _weighted()
+    ordered = [(both_ways(each), True) for each in plain[::2]]
+    for graph, by_weight in [*((each, False) for each in plain), *ordered]:
         expected = prepare_sssp(*graph.rows).run(0)
-        found = prepare_sssp(*place("cuda", *graph.rows)).run(0)
+        found = prepare_sssp(*place("cuda", *graph.rows), by_weight=by_weight).run(0)
         numpy.testing.assert_array_equal(fetch(found.distance), expected.distance)
         numpy.testing.assert_array_equal(fetch(found.predecessor), expected.predecessor)
 
@@ -82,10 +87,14 @@ def _point_to_point() -> None:
 def _distances() -> None:
     for csr in _rows():
         sources = numpy.arange(len(csr[0]) - 1)
-        expected = aggregate(*csr, sources, symmetric=True)
+        expected, there = aggregate(*csr, sources, symmetric=True), place("cuda", *csr)
         for independent in (False, True):
-            found = aggregate(*place("cuda", *csr), sources, symmetric=True, independent=independent)
+            found = aggregate(*there, sources, symmetric=True, independent=independent)
             numpy.testing.assert_array_equal(found.total, expected.total)
+        for goal in GOALS:
+            bounds = eccentricities(*csr, goal, in_parts=True), eccentricities(*there, goal, in_parts=True)
+            least, most = ([each(fetch(bound)) for bound in bounds] for each in (numpy.min, numpy.max))
+            assert least[0] == least[1] if goal in NEAR else most[0] == most[1]
 
 
 def _betweenness() -> None:

@@ -55,6 +55,15 @@ BENIGN: dict[tuple[str, str], str] = {
 """Reports that are meant to be: the tool and a piece of the reported line, and the reason. All lines of a
 report, both sides of a race, must be here."""
 
+BENIGN_FUNCTIONS: dict[tuple[str, str], str] = {
+    (
+        "racecheck",
+        "place_root",
+    ): "threads shorten the same paths of a forest in shared memory: every parent that is ever stored is an"
+    " ancestor, and only atomics join roots (docs/memory-model.md)",
+}
+"""The same by function, for families of kernels, whose lines are of many files."""
+
 _MERRILL: list[dict[str, object]] = [
     {},
     {"claim": "racing", "tiles": "stealing"},
@@ -105,6 +114,9 @@ class Report:
         """Why this report is no fault, if it is none."""
         if self.places and all(name.startswith(CUPY) for name, _ in self.places):
             return "a kernel of CuPy's own"
+        functions = {name for name, _ in self.places}
+        if len(functions) == 1 and (self.tool, *functions) in BENIGN_FUNCTIONS:
+            return BENIGN_FUNCTIONS[self.tool, functions.pop()]
         reasons = [
             next((BENIGN[tool, piece] for tool, piece in BENIGN if tool == self.tool and piece in text), None)
             for text in self.lines()

@@ -5,7 +5,7 @@ import pytest
 from gravel.kernels.layouts import LAYOUTS
 from gravel.kernels.strategy import strategies_in
 from tests.drills.families import FAMILIES
-from tests.drills.sanitizers import BENIGN, FAMILY, LAYOUT, TOOLS, Report, run, sanitizer
+from tests.drills.sanitizers import BENIGN, BENIGN_FUNCTIONS, FAMILY, LAYOUT, TOOLS, Report, run, sanitizer
 
 STRATEGIES = [name for name, each in sorted(strategies_in("gravel.kernels.bfs").items()) if each.cuda]
 STRATEGIES += [f"{LAYOUT}{layout}" for layout in LAYOUTS]
@@ -35,7 +35,14 @@ def test_a_fault_is_found(tool) -> None:
 
 
 def test_what_is_explained_names_a_tool() -> None:
-    assert {tool for tool, _ in BENIGN} <= set(TOOLS)
+    assert {tool for tool, _ in [*BENIGN, *BENIGN_FUNCTIONS]} <= set(TOOLS)
+
+
+def test_a_function_is_explained_where_no_other_takes_part() -> None:
+    ours, theirs = ("place_root", "12"), ("search", "13")
+    assert Report("racecheck", "family:components", "Warning", (ours, ours)).reason()
+    assert Report("racecheck", "family:components", "Warning", (ours, theirs)).reason() is None
+    assert Report("memcheck", "family:components", "Warning", (ours, ours)).reason() is None
 
 
 def test_what_a_kernel_of_cupy_does_is_explained() -> None:
