@@ -62,7 +62,9 @@ def _components() -> None:
 
 
 def _weighted() -> list[Any]:
-    return [*special(), *map(random_graph, range(2))]
+    # The barriers of 3,000 rounds take minutes under racecheck.
+    short = [each for each in special() if each.name != "long path"]
+    return [*short, *map(random_graph, range(2))]
 
 
 def _sssp() -> None:
