@@ -139,6 +139,17 @@ def test_the_first_search_decides() -> None:
     numpy.testing.assert_array_equal(first.predecessor, second.predecessor)
 
 
+def test_graphs_of_few_arcs_are_left_as_they_are() -> None:
+    rng = numpy.random.default_rng(3)
+    for edges, ordered in ((4000, False), (16_000, True)):
+        drawn = rng.integers(1, 256, edges).astype(numpy.uint32)
+        graph = both_ways(weighted("random", 2000, rng.integers(0, 2000, (edges, 2)), drawn))
+        search = prepare(*graph.rows, width=3.0)
+        for source in (0, 1):
+            search.run(source)
+        assert search.ran.options["by_weight"] is ordered
+
+
 def test_long_paths_and_directed_graphs_are_left_as_they_are() -> None:
     ring = [(v, (v + 1) % 500) for v in range(500)]
     path = both_ways(weighted("ring", 500, ring, numpy.full(500, 7, numpy.uint32)))
