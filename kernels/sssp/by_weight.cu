@@ -2,12 +2,12 @@
 // The CPU twins are kernels/sssp/cpu/by_weight.py, light_heavy.py and pull.py, which give the sources.
 //
 // A bucket relaxes the arcs that lead to it or nearer, which begin each row; where it ends is found by bisection. What
-// leads farther is not relaxed: the next bucket goes through all settled vertices again, up to its own end. Once settled
+// leads farther is not relaxed: the next bucket goes through all expanded vertices again, up to its own end. Once expanded
 // vertices have `pull_from` arcs, each vertex that is left reads its row up to the first arc that is too long, in passes
 // until no word changes.
 //
 // Contract: row_offsets i64 (vertices + 1); columns VERTEX, keys u32 and weights WEIGHT (arcs), of which `mask` leaves the
-// bits of the class. words WORD (vertices) all `unreached`, marks and is_settled u32 (vertices) all 0, queues VERTEX
+// bits of the class. words WORD (vertices) all `unreached`, marks and is_expanded u32 (vertices) all 0, queues VERTEX
 // (3 * vertices), state u64 (STATE) all 0. Block: a multiple of 32, at most 1024; of `order_rows` ORDERING threads, of
 // `nearer` NEARER. Grid of light_and_pull: no more blocks than run at the same time.
 //
@@ -21,8 +21,8 @@ using TREE = VERTEX;
 
 constexpr u32 CLASSES = 256, ORDERING = 256, NEARER = 256;
 
-// Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; of a RESCAN all settled ones are.
-enum { NEAR, FRONT = 2, SETTLED, ARCS, NEXT, ROUND, END, MODE, ARRIVALS, CHANGED };
+// Places in `state`. FRONT is 0 or 1: which half of the queues is the frontier; of a RESCAN all expanded ones are.
+enum { NEAR, FRONT = 2, EXPANDED, ARCS, NEXT, ROUND, END, MODE, ARRIVALS, CHANGED };
 constexpr u64 STATE = 24;
 
 enum { DONE, ROUNDS, RESCAN, PULL };
@@ -105,12 +105,12 @@ struct Search {
     WORD unreached;
     WORD* words;
     u32* marks;
-    u32* is_settled;
+    u32* is_expanded;
     VERTEX* queues;
     u64* state;
 
     __device__ __forceinline__ VERTEX* front(u64 side) const { return queues + side * vertices; }
-    __device__ __forceinline__ VERTEX* settled() const { return queues + 2 * vertices; }
+    __device__ __forceinline__ VERTEX* expanded() const { return queues + 2 * vertices; }
     __device__ __forceinline__ WORD least(WORD word, i64 arc) const {
         return lengthened(word, least_of_class(weights[arc], mask));
     }
@@ -129,8 +129,8 @@ __device__ __forceinline__ void lower(u64* smallest, WORD seen) {
 __device__ __forceinline__ void light_round(const Search& s, const Group& grid, WEIGHT width, u64 pull_from) {
     u64* state = s.state;
     const bool again = now(&state[MODE]) == RESCAN;
-    const u64 side = now(&state[FRONT]), size = now(&state[again ? SETTLED : NEAR + side]);
-    const VERTEX* frontier = again ? s.settled() : s.front(side);
+    const u64 side = now(&state[FRONT]), size = now(&state[again ? EXPANDED : NEAR + side]);
+    const VERTEX* frontier = again ? s.expanded() : s.front(side);
     VERTEX* next = s.front(side ^ 1);
     const WORD limit = WORD(now(&state[END]));
     const u32 stamp = u32(now(&state[ROUND])) + 1;
@@ -142,8 +142,8 @@ __device__ __forceinline__ void light_round(const Search& s, const Group& grid, 
         const VERTEX u = live ? now(&frontier[i]) : 0;
         const WORD word = live ? now(&s.words[u]) : 0;
         i64 at = live ? s.row_offsets[u] : 0, end = live ? s.row_offsets[u64(u) + 1] : 0, low = at, high = end;
-        if (live && !s.is_settled[u] && !atomicExch(&s.is_settled[u], 1u)) {
-            s.settled()[place_behind(&state[SETTLED])] = u;
+        if (live && !s.is_expanded[u] && !atomicExch(&s.is_expanded[u], 1u)) {
+            s.expanded()[place_behind(&state[EXPANDED])] = u;
             atomicAdd(&state[ARCS], u64(end - at));
         }
         while (low < high) {
@@ -265,11 +265,11 @@ __device__ __forceinline__ Value least_of_row(const Search& s, i64 at, i64 end, 
     return value;
 }
 
-// A pass of pulls of a vertex in each lane that is live: of arcs of any length where `from_settled`, else of those along
+// A pass of pulls of a vertex in each lane that is live: of arcs of any length where `from_expanded`, else of those along
 // which others that are left may be nearer.
-__device__ __forceinline__ bool pull(const Search& s, WORD end, u64 v, bool live, bool from_settled) {
+__device__ __forceinline__ bool pull(const Search& s, WORD end, u64 v, bool live, bool from_expanded) {
     const i64 first = live ? s.row_offsets[v] : 0, last = live ? s.row_offsets[v + 1] : 0;
-    const WORD before = live ? now(&s.words[v]) : 0, begin = from_settled ? 0 : end;
+    const WORD before = live ? now(&s.words[v]) : 0, begin = from_expanded ? 0 : end;
     const WORD best = least_of_row(
         s, first, last, before, before,
         [&](WORD, WORD nearest, WEIGHT least) { return lengthened(begin, least) >= nearest; },
@@ -314,9 +314,9 @@ __device__ __forceinline__ void pulls(const Search& s, const Group& grid) {
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     light_and_pull(const i64* row_offsets, const VERTEX* columns, const WEIGHT* weights, u32 mask, u64 vertices,
-                   u64 source, WORD unreached, WEIGHT width, u64 pull_from, WORD* words, u32* marks, u32* is_settled,
+                   u64 source, WORD unreached, WEIGHT width, u64 pull_from, WORD* words, u32* marks, u32* is_expanded,
                    VERTEX* queues, u64* state) {
-    Search s{row_offsets, columns, weights, mask, vertices, unreached, words, marks, is_settled, queues, state};
+    Search s{row_offsets, columns, weights, mask, vertices, unreached, words, marks, is_expanded, queues, state};
     Group grid{global_thread(), global_threads(), &state[ARRIVALS]};
     if (grid.leads()) {
         words[source] = 0;

@@ -1,4 +1,4 @@
-"""Whether searches settle most arcs at about one distance, so that rows in the order of weights pay."""
+"""Whether most arcs are at about one distance from a source, so that rows in the order of weights pay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ take 4.4 ms instead of 3.1 on one CPU thread, with 8 on one of 2^17 9.7 ms inste
 `python -m tests.benchmarks.sssp random16:2 random17:4 --as-they-are --threads 1 --processor-time`."""
 
 BUCKETS = 1 << 16
-"""Counted apart; where there are more, some share a counter, of graphs that no two buckets settle."""
+"""Counted apart; where there are more, some share a counter, of graphs whose arcs are spread over many."""
 
 
 def is_share_of_most(rows: WeightedRows, arcs: int, most: int) -> bool | None:

@@ -40,7 +40,7 @@ WARM_UPS = 2
 """Searches that are not measured: what the first one finds may change how the next ones search."""
 
 WORKSPACE_BYTES = 50
-"""Of a search on the CPU, per vertex: queues and marks, and what is settled and left."""
+"""Of a search on the CPU, per vertex: queues and marks, and what is expanded and left."""
 
 COMPILED = 90 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""

@@ -2,7 +2,7 @@
 
 Each vertex is in the frontier once a round (`marks`), and in the pile once. Rounds of few arcs, of which a
 road network has thousands, run one after the other on this thread and without atomics. Graphs where two
-buckets settle most arcs, as social networks, are searched over rows in the order of weights from the second
+buckets have most arcs, as social networks, are searched over rows in the order of weights from the second
 search on (`light_heavy`).
 """
 

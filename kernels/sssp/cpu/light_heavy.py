@@ -1,7 +1,7 @@
 """Delta-stepping with light and heavy arcs, and pulls: shortest paths over rows that ascend by weight.
 
 In a bucket only light arcs are relaxed, those that lead to it again, which begin each row (Meyer and Sanders
-2003). Heavy ones follow once the bucket is settled. On symmetric rows a search whose settled vertices have
+2003). Heavy ones follow once the bucket is empty. On symmetric rows a search whose expanded vertices have
 many of all arcs then pulls instead: each vertex that is left reads its arcs up to the first that is too long
 (the pull phases of Chakaravarthy et al., IPDPS 2014, but to the end and without buckets).
 """
@@ -32,12 +32,12 @@ from gravel.kernels.sssp.cpu.tree import tree_of
 from gravel.kernels.sssp.cpu.words import lengthened, lower
 from gravel.kernels.sssp.weights import WeightedRows
 
-SETTLED = ROUND + 1
-"""Another number of a search: how many vertices are settled."""
+EXPANDED = ROUND + 1
+"""Another number of a search: how many vertices are expanded."""
 
 
 PULL_FROM = 0.3
-"""Share of all arcs whose vertices are settled, from which on a search pulls. On Kronecker 16 and 18 a tenth
+"""Share of all arcs whose vertices are expanded, from which on a search pulls. On Kronecker 16 and 18 a tenth
 and 0.6 took as long, within the noise."""
 
 
@@ -48,8 +48,8 @@ class LightHeavy:
         n = weighted.vertices
         self._rows, self._ordered, self._queues = weighted, ordered, queues
         self._width = weighted.width(width)
-        self._settled = numpy.empty(n, numpy.int64)
-        self._is_settled = numpy.zeros(n, numpy.uint8)
+        self._expanded = numpy.empty(n, numpy.int64)
+        self._is_expanded = numpy.zeros(n, numpy.uint8)
         self._blocks = row_blocks(weighted.row_offsets)
 
     def tree(self, words: NDArray[Any], source: int) -> NDArray[Any]:
@@ -63,14 +63,14 @@ class LightHeavy:
         rows, ordered, queues = self._rows, self._ordered, self._queues
         graph = (rows.row_offsets, ordered.columns, ordered.weights, ordered.mask)
         near, other, far, kept = queues.of_vertices
-        settled = self._settled
-        self._is_settled[:] = 0
-        counts, bound = numpy.zeros(SETTLED + 1, numpy.int64), numpy.zeros(1, words.dtype)
+        expanded = self._expanded
+        self._is_expanded[:] = 0
+        counts, bound = numpy.zeros(EXPANDED + 1, numpy.int64), numpy.zeros(1, words.dtype)
         near[0], counts[NEAR] = source, 1
         bound[0] = self._width if not rows.is_float else numpy.float64(self._width).view(numpy.uint64)
         arcs, first, may_pull = 0, 0, ordered.symmetric
         while counts[NEAR]:
-            state = (words, queues.marks, self._is_settled, settled, counts, bound)
+            state = (words, queues.marks, self._is_expanded, expanded, counts, bound)
             while counts[NEAR]:
                 if _light_rounds(*graph, *state, near, other, THREADED_FROM):
                     near, other = other, near
@@ -79,8 +79,8 @@ class LightHeavy:
                     self._over_threads(_light, (*graph, *state, near, other), 0, int(counts[NEAR]))
                     near, other = other, near
                     counts[NEAR], counts[OTHER] = counts[OTHER], 0
-            last = int(counts[SETTLED])
-            arcs += _arcs_of(rows.row_offsets, settled, first, last)
+            last = int(counts[EXPANDED])
+            arcs += _arcs_of(rows.row_offsets, expanded, first, last)
             if may_pull and arcs >= PULL_FROM * rows.arcs:
                 may_pull = False
                 rounds, done = pull.to_the_end(rows, ordered, words, bound[0], self._blocks)
@@ -88,9 +88,9 @@ class LightHeavy:
                 if done:
                     break
                 unreached = rows.words.type(rows.unreached)
-                counts[FAR] = _pile_unsettled(words, bound[0], unreached, queues.piled, far)
+                counts[FAR] = _pile_unexpanded(words, bound[0], unreached, queues.piled, far)
             else:
-                heavy = (*graph, words, queues.piled, settled, counts, bound, far)
+                heavy = (*graph, words, queues.piled, expanded, counts, bound, far)
                 self._over_threads(_heavy, heavy, first, last)
             first = last
             if next_bucket(words, queues.piled, counts, bound, near, far, kept, self._width):
@@ -113,8 +113,8 @@ def _light(
     mask: Any,
     words: NDArray[Any],
     marks: NDArray[Any],
-    is_settled: NDArray[Any],
-    settled: NDArray[Any],
+    is_expanded: NDArray[Any],
+    expanded: NDArray[Any],
     counts: NDArray[Any],
     bound: NDArray[Any],
     near: NDArray[Any],
@@ -129,13 +129,13 @@ def _light(
     for i in range(low, high):
         u = near[i]
         word = words[u]
-        if is_settled[u] == 0:
-            is_settled[u] = 1
+        if is_expanded[u] == 0:
+            is_expanded[u] = 1
             if alone:
-                settled[counts[SETTLED]] = u
-                counts[SETTLED] += 1
+                expanded[counts[EXPANDED]] = u
+                counts[EXPANDED] += 1
             else:
-                settled[fetch_add(counts, SETTLED, 1)] = u
+                expanded[fetch_add(counts, EXPANDED, 1)] = u
         for k in range(row_offsets[u], row_offsets[u + 1]):
             weight = weights[k]
             longer = lengthened(word, weight)
@@ -165,8 +165,8 @@ def _light_rounds(
     mask: Any,
     words: NDArray[Any],
     marks: NDArray[Any],
-    is_settled: NDArray[Any],
-    settled: NDArray[Any],
+    is_expanded: NDArray[Any],
+    expanded: NDArray[Any],
     counts: NDArray[Any],
     bound: NDArray[Any],
     near: NDArray[Any],
@@ -185,8 +185,8 @@ def _light_rounds(
             mask,
             words,
             marks,
-            is_settled,
-            settled,
+            is_expanded,
+            expanded,
             counts,
             bound,
             near,
@@ -209,7 +209,7 @@ def _heavy(
     mask: Any,
     words: NDArray[Any],
     piled: NDArray[Any],
-    settled: NDArray[Any],
+    expanded: NDArray[Any],
     counts: NDArray[Any],
     bound: NDArray[Any],
     far: NDArray[Any],
@@ -217,10 +217,10 @@ def _heavy(
     high: int,
     alone: bool,
 ) -> None:
-    """Relax the heavy arcs of settled vertices, from the ends of their rows, and pile who comes nearer."""
+    """Relax the heavy arcs of expanded vertices, from the ends of their rows, and pile who comes nearer."""
     end = bound[0]
     for i in range(low, high):
-        u = settled[i]
+        u = expanded[i]
         word = words[u]
         last = end  # where paths end along arcs of the class that has light and heavy ones
         for k in range(row_offsets[u + 1] - 1, row_offsets[u] - 1, -1):
@@ -252,10 +252,10 @@ def _arcs_of(row_offsets: NDArray[Any], vertices: NDArray[Any], low: int, high: 
 
 
 @serial
-def _pile_unsettled(
+def _pile_unexpanded(
     words: NDArray[Any], end: Any, unreached: Any, piled: NDArray[Any], far: NDArray[Any]
 ) -> int:
-    """Pile all that are reached and not settled; return how many."""
+    """Pile all that are reached and not expanded; return how many."""
     count = 0
     for v in range(len(words)):
         piled[v] = end <= words[v] < unreached

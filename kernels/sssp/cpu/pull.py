@@ -29,12 +29,12 @@ def to_the_end(
 ) -> tuple[int, bool]:
     """Pull until no word changes; return how often, and whether that was reached.
 
-    Words below `end` are settled, and their vertices have relaxed no arc that leads out of it.
+    Words below `end` are final, and their vertices have relaxed no arc that leads out of it.
     """
     graph = (rows.row_offsets, ordered.columns, ordered.weights, ordered.mask)
     left = numpy.empty(rows.vertices, numpy.uint8)
     given = (*graph, words, rows.words.type(rows.unreached), end, left)
-    run_blocks(lambda low, high: _from_settled(*given, low, high), blocks)
+    run_blocks(lambda low, high: _from_expanded(*given, low, high), blocks)
     for pulls in range(1, MOST_PULLS):
         if not any(run_blocks(lambda low, high: _from_all(*given, low, high), blocks)):
             return pulls + 1, True
@@ -42,7 +42,7 @@ def to_the_end(
 
 
 @serial
-def _from_settled(
+def _from_expanded(
     row_offsets: NDArray[Any],
     columns: NDArray[Any],
     weights: NDArray[Any],
@@ -54,7 +54,7 @@ def _from_settled(
     low: int,
     high: int,
 ) -> None:
-    """Let vertices that are not settled read their arcs of any length; note who may come nearer still."""
+    """Let vertices that are not expanded read their arcs of any length; note who may come nearer still."""
     source = words.dtype.type(0)
     for v in range(low, high):
         best = words[v]
@@ -86,7 +86,7 @@ def _from_all(
     low: int,
     high: int,
 ) -> bool:
-    """Let vertices that are left read the arcs along which others that are not settled may be nearer."""
+    """Let vertices that are left read the arcs along which others that are not expanded may be nearer."""
     changed = False
     for v in range(low, high):
         if left[v] == 0:

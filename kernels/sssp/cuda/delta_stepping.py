@@ -1,6 +1,6 @@
 """Delta-stepping on CUDA, in one cooperative launch for distances and one for the tree.
 
-Graphs where two buckets settle most arcs, as social networks, are searched over rows in the order of weights
+Graphs where two buckets have most arcs, as social networks, are searched over rows in the order of weights
 from the second search on (`by_weight`).
 """
 
