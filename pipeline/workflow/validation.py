@@ -236,7 +236,7 @@ def _problem(
         return Problem(f"stage {stage.name} needs the parameter {step.name!r}{inside}", about, where)
     written = to_text(step.value)
     cut = written if len(written) <= 60 else f"{written[:57]}..."
-    shown = cut if isinstance(step.value, int | float | list | dict) else repr(cut)
+    shown = cut if isinstance(step.value, int | float | list | dict | None) else repr(cut)
     if isinstance(step.value, str) and _NUMERAL.fullmatch(written):
         shown = f"the text {shown}"  # in quotes in the file, or it would be a number
     hint = f"its value comes from {reference}" if reference else None

@@ -51,9 +51,20 @@ class ListedSources(Parameters):
             return 1
 
 
+
+def _kind_of_id(given: object) -> str | None:
+    if isinstance(given, int):
+        return "number"
+    return "text" if isinstance(given, str) else None
+
+
 FileId = Annotated[
     Annotated[int, Field(ge=0, le=MAX_ID), Tag("number")] | Annotated[str, Field(min_length=1), Tag("text")],
-    Discriminator(lambda given: "number" if isinstance(given, int) else "text"),
+    Discriminator(
+        _kind_of_id,
+        custom_error_type="file_id",
+        custom_error_message="Input should be a whole number or a text",
+    ),
 ]
 
 FileIds = Annotated[tuple[FileId, ...], Field(min_length=1)]
