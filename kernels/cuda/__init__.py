@@ -14,6 +14,7 @@ from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.capability import too_old
+from gravel.kernels.cuda.named import named, tell_if_compiled
 from gravel.kernels.cuda.source import compiler_options, read_source, waits_for_the_grid
 
 __all__ = [
@@ -42,6 +43,7 @@ def load(path: str, **macros: object) -> Any:
     module = _MODULES.get(key)
     if module is None:
         with COMPILE_TIME.counted():
+            tell_if_compiled(path)
             module = _compiled(key)
     return module
 
@@ -92,7 +94,8 @@ def _compiled(key: _Key) -> Any:
                 )
             options = compiler_options(text, dict(macros))
             module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
-            module.compile()
+            with named(path):
+                module.compile()
             _MODULES[key] = module
         return _MODULES[key]
 

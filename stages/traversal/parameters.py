@@ -51,7 +51,6 @@ class ListedSources(Parameters):
             return 1
 
 
-
 def _kind_of_id(given: object) -> str | None:
     if isinstance(given, int):
         return "number"

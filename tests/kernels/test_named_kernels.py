@@ -1,0 +1,93 @@
+"""Who waits for a CUDA kernel that is compiled anew is told which; one of the cache on disk is not named."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gravel.kernels.compile_time import COMPILE_TIME
+from gravel.kernels.cuda.named import named, tell_if_compiled
+from tests import forked
+
+PATH, NAME = "kernels/bfs/persistent.cu", "bfs/persistent.cu"
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Any:
+    fake = SimpleNamespace(compile_using_nvrtc=lambda source, wait=lambda: None: wait() or source)
+    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", fake)
+    return fake
+
+
+def test_a_kernel_is_named_while_it_is_compiled(compiler: Any) -> None:
+    told: list[str | None] = []
+    with COMPILE_TIME.listened(told.append) as kernels:
+        for _ in range(2):
+            with COMPILE_TIME.counted(), named(PATH):
+                assert compiler.compile_using_nvrtc("text") == "text"
+                assert told[-1] == NAME
+    assert told == [NAME, None, NAME, None]
+    assert kernels == [NAME]
+
+
+def test_what_the_cache_has_and_what_is_cupys_own_is_not_named(compiler: Any) -> None:
+    told: list[str | None] = []
+    with COMPILE_TIME.listened(told.append):
+        with COMPILE_TIME.counted(), named(PATH):
+            pass
+        compiler.compile_using_nvrtc("text")
+    assert told == []
+
+
+def test_a_kernel_that_another_thread_compiles_is_named_where_it_is_waited_for(compiler: Any) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def ahead() -> None:
+        COMPILE_TIME.leave_out_this_thread()
+        with named(PATH):
+            compiler.compile_using_nvrtc("text", lambda: begun.set() or (end.wait() and None))
+
+    told: list[str | None] = []
+    thread = threading.Thread(target=ahead)
+    with COMPILE_TIME.listened(told.append):
+        thread.start()
+        begun.wait()
+        assert told == [], "nobody waits"
+        with COMPILE_TIME.counted():
+            tell_if_compiled("kernels/bfs/host_rows.cu")
+            tell_if_compiled(PATH)
+            end.set()
+            thread.join()
+            tell_if_compiled(PATH)
+    assert told == [NAME, None]
+
+
+@pytest.mark.parametrize("compiler", [None, SimpleNamespace()])
+def test_another_cupy_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, compiler: Any) -> None:
+    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
+    with named(PATH):
+        pass
+
+
+ANEW = """
+from gravel.kernels.compile_time import COMPILE_TIME
+from gravel.kernels.cuda import load
+
+told = []
+with COMPILE_TIME.listened(told.append):
+    load("kernels/csr/build.cu", VERTEX="u32")
+print(told)
+"""
+
+
+@pytest.mark.gpu
+def test_a_kernel_is_named_the_first_time_on_a_machine(tmp_path: Path) -> None:
+    there = {**os.environ, "CUPY_CACHE_DIR": str(tmp_path)}
+    told = [forked.run(["-c", ANEW], cwd=Path.cwd(), env=there).stdout.strip() for _ in range(2)]
+    assert told == ["['csr/build.cu', None]", "[]"]
