@@ -104,6 +104,7 @@ class BitParallel:
         self._counts = cupy.zeros(self.batch, cupy.uint64)
         self._totals = cupy.zeros(2, cupy.uint64)
         self._told = cupy.zeros(2, cupy.uint64)
+        self._fronts_are_marked = False
         self._outputs = Outputs(self.batch, levels, of_vertices)
 
     def run(self, sources: Any, into: Aggregates, *, max_depth: int | None = None) -> None:
@@ -122,8 +123,7 @@ class BitParallel:
         return self._outputs.vertices()
 
     def _search(self, count: int, max_depth: int) -> None:
-        for each in (self._seen, *self._fronts, *self._marks, self._counts, self._totals):
-            each.fill(0)
+        self._forget()
         n, longest, offsets = numpy.uint64(self._count), self._length, self._offsets
         (now, following), (marks, next_marks) = self._fronts, self._marks
         of_vertices = self._outputs.of_vertices
@@ -139,6 +139,7 @@ class BitParallel:
             self._kernels["fold"]((1,), (BLOCK,), told)
             vertices, arcs = map(int, self._told.get())
             if vertices == 0 or level >= max_depth:
+                self._fronts_are_marked = True
                 return
             level += 1
             share = self._growing_share if arcs > before else PUSH_SHARE
@@ -150,6 +151,18 @@ class BitParallel:
             else:
                 self._push(now, following, marks, next_marks, results)
             (now, following), (marks, next_marks) = (following, now), (next_marks, marks)
+
+    def _forget(self) -> None:
+        """Make all memory of a batch zero: of frontiers only rows that are marked, where the last batch ended."""
+        for each in (self._seen, self._counts, self._totals):
+            each.fill(0)
+        if self._fronts_are_marked:
+            self._fronts_are_marked = False
+            for front, marks in zip(self._fronts, self._marks, strict=True):
+                self._launch("clear", self._count, numpy.uint64(self._count), front, marks)
+        else:
+            for each in (*self._fronts, *self._marks):
+                each.fill(0)
 
     def _pull(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
         n = numpy.uint64(self._count)

@@ -128,40 +128,49 @@ extern "C" __global__ void pull_pieces(SOURCE_PARAMETERS, const VERTEX* piece_ve
     }
 }
 
-// Offers a row of the frontier to the neighbours of a stretch.
+// Offers a row of the frontier to the neighbours of a stretch, AHEAD of them at a time: where few groups are at work, a
+// level takes as long as their atomics wait for one another.
 __device__ __forceinline__ void offer(const Group& group, const Rows& source, const Stretch& stretch, const Row& row,
                                       u32* seen, u32* next, u32* next_marks, Found& found, const PerVertex& per_vertex) {
     visit_first_lanes(source, stretch, group.lane, [&](VERTEX neighbour, u32 here) {
         for (u32 first = 0; first < here; first += AHEAD) {
-            Row known[AHEAD];
+            u64 v[AHEAD];
+            Row gained[AHEAD];
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {
                 u32 from = first + i < here ? first + i : here - 1;
-                known[i] = group.load_wanted(seen, __shfl_sync(group.lanes, neighbour, group.first + from), row);
+                v[i] = __shfl_sync(group.lanes, neighbour, group.first + from);
+                Row known = group.load_wanted(seen, v[i], row);
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) gained[i].word[j] = row.word[j] & ~known.word[j];
             }
+            // What was read of `seen` may only lack bits.
 #pragma unroll
-            for (u32 i = 0; i < AHEAD; ++i) {
-                if (first + i >= here) break;
-                Row gained;
-#pragma unroll
-                for (u32 j = 0; j < OWN; ++j) gained.word[j] = row.word[j] & ~known[i].word[j];
-                if (!group.any(gained)) continue;
-                u64 v = __shfl_sync(group.lanes, neighbour, group.first + first + i);
-                // What was read of `seen` may only lack bits.
+            for (u32 i = 0; i < AHEAD; ++i)
 #pragma unroll
                 for (u32 j = 0; j < OWN; ++j) {
-                    u32 asked = gained.word[j];
-                    if (asked) gained.word[j] = asked & ~atomicOr(&seen[group.at(v, j)], asked);
-                    if (gained.word[j]) atomicOr(&next[group.at(v, j)], gained.word[j]);
+                    u32 asked = first + i < here ? gained[i].word[j] : 0;
+                    gained[i].word[j] = asked ? asked & ~atomicOr(&seen[group.at(v[i], j)], asked) : 0;
                 }
-                if (!group.any(gained)) continue;
-                u32 bit = 1u << (v & 31);
-                if (group.lane == 0 && !(atomicOr(&next_marks[v >> 5], bit) & bit)) {
-                    ++found.vertices;
-                    found.arcs += u64(offsets_of(source)[v + 1] - offsets_of(source)[v]);
+            u64 mine = 0;
+            bool gains = false;
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i) {
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j)
+                    if (gained[i].word[j]) atomicOr(&next[group.at(v[i], j)], gained[i].word[j]);
+                if (!group.any(gained[i])) continue;
+                if (group.lane == i) {
+                    mine = v[i];
+                    gains = true;
                 }
-                found.add(group, gained);
-                per_vertex.add(group, v, gained);
+                found.add(group, gained[i]);
+                per_vertex.add(group, v[i], gained[i]);
+            }
+            u32 bit = 1u << (mine & 31);
+            if (gains && !(atomicOr(&next_marks[mine >> 5], bit) & bit)) {
+                ++found.vertices;
+                found.arcs += u64(offsets_of(source)[mine + 1] - offsets_of(source)[mine]);
             }
         }
     });

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.distances import bit_parallel_cuda, many
+from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate
 from tests.emulation import strict_cupy
@@ -87,6 +88,34 @@ def test_alternating_directions_leave_nothing_behind(monkeypatch):
         found = found_there(rows, sources, symmetric=True, independent=False, batch=64)
         check(found, rows, sources)
     assert Alternating.calls > 20
+
+
+@pytest.mark.parametrize("batch", [64, 256])
+@pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
+def test_a_search_that_ends_early_leaves_nothing_behind(share, batch, monkeypatch):
+    monkeypatch.setattr(bit_parallel_cuda, "PIECE", 5)
+    monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
+    monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
+    rows = random_rows(99, vertices=300)
+    searches = many.prepare(
+        *map(on_device, rows), symmetric=True, sources=batch, batch=batch, independent=False
+    )
+    drawn = numpy.random.default_rng(2)
+    kernels = dict(searches._kernels)
+    for depth in (1, 2, None, 0, None):
+        sources = drawn.integers(0, 300, batch)
+        found = Aggregates.empty(batch)
+        searches.run(sources, found, max_depth=depth)
+        check(found, rows, sources, max_depth=depth)
+        if share > 16:  # what a piece of a long row gained is there, and not marked
+            searches._kernels["commit_hubs"] = interrupted
+            with pytest.raises(KeyboardInterrupt):
+                searches.run(sources, Aggregates.empty(batch))
+            searches._kernels.update(kernels)
+
+
+def interrupted(*launched):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("independent", [True, False])
