@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +15,6 @@ import pytest
 
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.named import named, tell_if_compiled
-from tests import forked
 
 PATH, NAME = "kernels/bfs/persistent.cu", "bfs/persistent.cu"
 
@@ -89,5 +90,6 @@ print(told)
 @pytest.mark.gpu
 def test_a_kernel_is_named_the_first_time_on_a_machine(tmp_path: Path) -> None:
     there = {**os.environ, "CUPY_CACHE_DIR": str(tmp_path)}
-    told = [forked.run(["-c", ANEW], cwd=Path.cwd(), env=there).stdout.strip() for _ in range(2)]
+    run = partial(subprocess.run, [sys.executable, "-c", ANEW], env=there, stdout=subprocess.PIPE, text=True)
+    told = [run().stdout.strip() for _ in range(2)]
     assert told == ["['csr/build.cu', None]", "[]"]
