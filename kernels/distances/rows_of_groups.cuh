@@ -134,25 +134,31 @@ __device__ __forceinline__ void offer(const Group& group, const Rows& source, co
                                       u32* seen, u32* next, u32* next_marks, Found& found, const PerVertex& per_vertex) {
     visit_first_lanes(source, stretch, group.lane, [&](VERTEX neighbour, u32 here) {
         for (u32 first = 0; first < here; first += AHEAD) {
-            u64 v[AHEAD];
-            Row gained[AHEAD];
+            VERTEX v[AHEAD];
+            Row gained[AHEAD], any = {};
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {
                 u32 from = first + i < here ? first + i : here - 1;
                 v[i] = __shfl_sync(group.lanes, neighbour, group.first + from);
-                Row known = group.load_wanted(seen, v[i], row);
-#pragma unroll
-                for (u32 j = 0; j < OWN; ++j) gained[i].word[j] = row.word[j] & ~known.word[j];
+                gained[i] = group.load_wanted(seen, v[i], row);
             }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; ++i)
+#pragma unroll
+                for (u32 j = 0; j < OWN; ++j) {
+                    gained[i].word[j] = first + i < here ? row.word[j] & ~gained[i].word[j] : 0;
+                    any.word[j] |= gained[i].word[j];
+                }
+            if (!group.any(any)) continue;
             // What was read of `seen` may only lack bits.
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i)
 #pragma unroll
                 for (u32 j = 0; j < OWN; ++j) {
-                    u32 asked = first + i < here ? gained[i].word[j] : 0;
-                    gained[i].word[j] = asked ? asked & ~atomicOr(&seen[group.at(v[i], j)], asked) : 0;
+                    u32 asked = gained[i].word[j];
+                    if (asked) gained[i].word[j] = asked & ~atomicOr(&seen[group.at(v[i], j)], asked);
                 }
-            u64 mine = 0;
+            VERTEX mine = 0;
             bool gains = false;
 #pragma unroll
             for (u32 i = 0; i < AHEAD; ++i) {
@@ -170,7 +176,7 @@ __device__ __forceinline__ void offer(const Group& group, const Rows& source, co
             u32 bit = 1u << (mine & 31);
             if (gains && !(atomicOr(&next_marks[mine >> 5], bit) & bit)) {
                 ++found.vertices;
-                found.arcs += u64(offsets_of(source)[mine + 1] - offsets_of(source)[mine]);
+                found.arcs += u64(offsets_of(source)[u64(mine) + 1] - offsets_of(source)[mine]);
             }
         }
     });
