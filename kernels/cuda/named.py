@@ -15,8 +15,8 @@ from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
 
-RUNS_NVRTC = "compile_using_nvrtc"
-"""CuPy's function that compiles what its cache on disk does not have (versions 9 to 14)."""
+RUNS_NVRTC = "_compile_using_nvrtc_no_warning", "compile_using_nvrtc"
+"""CuPy's function that compiles what its cache on disk does not have, in version 14.2 and in those before."""
 
 
 class _Here(threading.local):
@@ -51,8 +51,8 @@ def _readable(path: str) -> str:
 
 def _listen_to_cupy() -> None:
     compiler: Any = sys.modules.get("cupy.cuda.compiler")
-    runs = getattr(compiler, RUNS_NVRTC, None)
-    if runs is None or hasattr(runs, "__wrapped__"):
+    name = next((each for each in RUNS_NVRTC if hasattr(compiler, each)), None)
+    if name is None or hasattr(runs := getattr(compiler, name), "__wrapped__"):
         return
 
     @functools.wraps(runs)
@@ -69,4 +69,4 @@ def _listen_to_cupy() -> None:
             with _GUARD:
                 _ANEW[path] -= 1
 
-    setattr(compiler, RUNS_NVRTC, told)
+    setattr(compiler, name, told)
