@@ -31,6 +31,9 @@
 //                                       as long as go() and they are few; `left` is then the rest
 //   visit_alone(rows, left, visit)      visit(neighbour) by each lane, where it has few; all lanes of a warp call it
 //
+// Parts. `pull` and `push` work on the vertices from `first`, a multiple of 32, to below `last`, whose rows the source can
+// read, and `pull_pieces` and `push_pieces` on pieces of such; a level launches them for each part (row_parts.py).
+//
 // Contract. `pull` needs a symmetric graph. Bitmaps are u32 (vertices + 31) / 32. `counts` u64 (32 * WORDS), `totals` u64
 // (2): vertices and arcs of `next`; both are zero before a level. The three vertex arrays i64 (vertices), or null. Block:
 // whole warps.
@@ -91,6 +94,14 @@ extern "C" __global__ void clear(u64 vertices, u32* next, u32* next_marks) {
         __syncwarp();
         if (lane_id() == 0) next_marks[place] = 0;
     }
+}
+
+// Says of each part whether a vertex of it is on the frontier. `ahead` u32 (parts) is zero before; parts begin with the
+// vertices `bounds` u64 (parts + 1), all but the last a multiple of 32.
+extern "C" __global__ void parts_ahead(const u64* bounds, u64 parts, const u32* marks, u32* ahead) {
+    for (u64 part = blockIdx.x; part < parts; part += gridDim.x)
+        for (u64 place = bounds[part] / WARP + threadIdx.x; place * WARP < bounds[part + 1]; place += blockDim.x)
+            if (marks[place]) ahead[part] = 1;
 }
 
 // Puts the sources on the frontier, all other memory being zero, and says what `pull` passes over.

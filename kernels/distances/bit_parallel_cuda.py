@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
+from gravel.kernels.distances.row_parts import RowParts
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -48,13 +50,17 @@ Kronecker 22 on an H100, one with 6 percent of the arcs ahead took 1.5 ms. 3 to 
 
 
 class BitParallel:
-    """A prepared graph: rows of bits and results on the device. Bytes of encoded rows stand for arcs."""
+    """A prepared graph: rows of bits and results on the device. Bytes of encoded rows stand for arcs.
+
+    `link_bytes` were copied for the last run of rows that are read in parts.
+    """
 
     independent = False
 
     def __init__(
         self,
         rows: EncodedRows,
+        parts: RowParts,
         symmetric: bool,
         max_depth: int,
         most: int,
@@ -64,23 +70,30 @@ class BitParallel:
     ) -> None:
         import cupy
 
-        self._source = source = kernel_rows(rows)
-        columns = isinstance(source, Columns)
-        beside = 0 if isinstance(source, Columns) else source.added
+        self._parts = parts
+        columns = rows.layout == "csr"
         self._offsets = offsets_of(rows)
         self._count = rows.vertex_count
         self._arcs = rows.arc_count if columns else int(self._offsets[-1])
         self._symmetric, self._max_depth = symmetric, max_depth
-        self._rows = source.arguments
         of_vertices = self._count if vertices else None
         self._length = numpy.uint64(PIECE if columns else PIECE_BYTES)
-        self._pieces = Pieces(self._offsets, int(self._length), source.dtype)
+        self._pieces = Pieces(self._offsets, int(self._length), numpy.dtype(rows.dtype))
+        self._bounds = cupy.asarray(parts.bounds, cupy.uint64)
+        self._ahead = cupy.zeros(max(1, len(parts.bounds) - 1), cupy.uint32)
+        self._every = range(len(parts.bounds) - 1)
+        self._pieces_of = self._slices(parts.bounds)
 
         def taken(words: int) -> int:
             bitmaps = 3 * 4 * -(-self._count // 32)
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
             return (
-                3 * 4 * words * self._count + bitmaps + self._pieces.bytes + outputs + beside + 8 * 32 * words
+                3 * 4 * words * self._count
+                + bitmaps
+                + self._pieces.bytes
+                + outputs
+                + parts.bytes
+                + 8 * 32 * words
             )
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
@@ -94,10 +107,20 @@ class BitParallel:
         self._most_blocks = FEW_BLOCKS if narrow else MAX_BLOCKS
         self._growing_share = GROWING_PUSH_SHARE if narrow else PUSH_SHARE
         self.bytes = taken(self.words)
-        self.milliseconds = 0.0
+        self.milliseconds, self.link_bytes = 0.0, 0
         self.levels: list[tuple[str, int, int]] = []
-        module = load(SOURCE, **source.macros, WORDS=self.words)
-        names = ("start", "fold", "pull", "pull_pieces", "commit_hubs", "push", "push_pieces", "clear")
+        module = load(SOURCE, **parts.macros, WORDS=self.words)
+        names = (
+            "start",
+            "fold",
+            "pull",
+            "pull_pieces",
+            "commit_hubs",
+            "push",
+            "push_pieces",
+            "clear",
+            "parts_ahead",
+        )
         self._kernels = {name: module.get_function(name) for name in names}
         row_words = max(1, self._count * self.words)
         self._seen = cupy.empty(row_words, cupy.uint32)
@@ -118,7 +141,7 @@ class BitParallel:
         """
         depth = self._max_depth if max_depth is None else min(max_depth, self._max_depth)
         self._outputs.begin(sources)
-        self.levels = []
+        self.levels, self.link_bytes = [], 0
         self.milliseconds = event_milliseconds(lambda: self._search(len(sources), depth))
         self._outputs.end(into)
 
@@ -157,7 +180,7 @@ class BitParallel:
             (now, following), (marks, next_marks) = (following, now), (next_marks, marks)
 
     def _forget(self) -> None:
-        """Make all memory of a batch zero: of frontiers only rows that are marked, where the last batch ended."""
+        """Make all memory of a batch zero: of frontiers only what is marked, where the last batch ended."""
         for each in (self._seen, self._counts, self._totals):
             each.fill(0)
         if self._fronts_are_marked:
@@ -169,28 +192,55 @@ class BitParallel:
                 each.fill(0)
 
     def _pull(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
-        n = numpy.uint64(self._count)
         fronts = (self._seen, now, following, marks)
-        self._launch(
-            "pull", self._count, *self._rows, n, self._live, *fronts, next_marks, self._complete, *results[1:]
-        )
+        for rows, whole, pieces in self._each(self._every):
+            arguments = (*rows, *whole, self._live, *fronts, next_marks, self._complete, *results[1:])
+            self._launch("pull", int(whole[1] - whole[0]), *arguments)
+            if int(pieces[2]):
+                threads = int(pieces[2]) * self._lanes
+                self._launch("pull_pieces", threads, *rows, *pieces, self._length, self._live, *fronts)
         if self._pieces.count:
-            pieces = (*self._pieces.each, self._length)
-            lanes = self._lanes
-            self._launch("pull_pieces", self._pieces.count * lanes, *self._rows, *pieces, self._live, *fronts)
             hubs = (self._pieces.long_rows, numpy.uint64(self._pieces.rows))
             arguments = (self._offsets, *hubs, self._seen, following, *results)
-            self._launch("commit_hubs", self._pieces.rows * lanes, *arguments)
+            self._launch("commit_hubs", self._pieces.rows * self._lanes, *arguments)
 
     def _push(self, now: Any, following: Any, marks: Any, next_marks: Any, results: tuple[Any, ...]) -> None:
-        n = numpy.uint64(self._count)
         fronts = (self._seen, now, following, marks)
-        self._launch("clear", self._count, n, following, next_marks)
-        self._launch("push", self._count, *self._rows, n, self._length, *fronts, *results)
-        if self._pieces.count:
-            pieces = (*self._pieces.each, self._length)
-            threads = self._pieces.count * self._lanes
-            self._launch("push_pieces", threads, *self._rows, *pieces, *fronts, *results)
+        self._launch("clear", self._count, numpy.uint64(self._count), following, next_marks)
+        for rows, whole, pieces in self._each(self._parts_ahead(marks)):
+            self._launch("push", int(whole[1] - whole[0]), *rows, *whole, self._length, *fronts, *results)
+            if int(pieces[2]):
+                threads = int(pieces[2]) * self._lanes
+                self._launch("push_pieces", threads, *rows, *pieces, self._length, *fronts, *results)
+
+    def _each(self, numbers: Sequence[int]) -> Iterator[tuple[tuple[Any, ...], ...]]:
+        """Yield of parts the arguments of rows, the first and last vertex, and the pieces of long rows."""
+        bounds = self._parts.bounds
+        for part in self._parts.each(numbers):
+            whole = numpy.uint64(bounds[part.number]), numpy.uint64(bounds[part.number + 1])
+            self.link_bytes += part.copied
+            yield part.arguments, whole, self._pieces_of[part.number]
+
+    def _slices(self, bounds: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Cut the pieces of long rows where parts begin."""
+        import cupy
+
+        vertex, begin = self._pieces.vertex, self._pieces.begin
+        ends = cupy.searchsorted(vertex, cupy.asarray(bounds, vertex.dtype)).tolist()
+        return [
+            (vertex[first:last], begin[first:last], numpy.uint64(last - first))
+            for first, last in pairwise(ends)
+        ]
+
+    def _parts_ahead(self, marks: Any) -> Sequence[int]:
+        """Number the parts that have a vertex on the frontier."""
+        if len(self._every) == 1:
+            return self._every
+        self._ahead.fill(0)
+        parts = numpy.uint64(len(self._every))
+        self._launch("parts_ahead", len(self._every) * BLOCK, self._bounds, parts, marks, self._ahead)
+        found: list[int] = numpy.flatnonzero(self._ahead.get()[: len(self._every)]).tolist()
+        return found
 
     def _launch(self, name: str, threads: int, *arguments: Any) -> None:
         blocks = blocks_for(max(1, threads), BLOCK, most=self._most_blocks)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.bounds import GOALS, NEVER, Bounds
 from gravel.kernels.distances.interface import DEEP, is_deep
+from gravel.kernels.distances.single import single_search
+from gravel.kernels.layouts.layout import columns_as_rows, is_read_in_parts
 
 SLOW = 8
 """Vertices that a search has to decide; below, searches that share what they read, which bound no others,
@@ -44,6 +45,7 @@ def eccentricities(
     progress: many.Progress | None = None,
     known: tuple[Any, Any] | None = None,
     keep: Callable[[Any, Any], None] | None = None,
+    split: bool = False,
 ) -> Any | None:
     """Return the eccentricities of a symmetric graph with ascending rows: int64 (vertices,), where these lie.
 
@@ -54,7 +56,8 @@ def eccentricities(
     A graph that is not connected has none, which is None; with `in_parts` each vertex has that of its own
     component. `memory` limits searches that share a batch, in bytes; `progress` gets the decided vertices.
     `keep` gets the bounds from below and from above after every search or batch, and `known` are
-    such to begin with. Raises ValueError for an unknown goal.
+    such to begin with. Columns on a GPU may be read in parts, or `split` for searches that share a batch, as
+    `many.prepare_rows` says. Raises ValueError for an unknown goal.
     """
     if goal not in GOALS:
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
@@ -69,7 +72,8 @@ def eccentricities(
     if n > 1 and not in_parts and not bool((row_offsets[1:] > row_offsets[:-1]).all()):
         return None
     bounds = _bounds_of(xp, row_offsets, goal, known)
-    one = _search(row_offsets, column_indices, "direction_optimizing")
+    rows = columns_as_rows(row_offsets, column_indices)
+    one = single_search(rows, "direction_optimizing")
     largest, slow = False, 0
     sweep = _Sweep(bounds, rounds=0 if known is not None or goal == "all" else SWEEPS)
     deep: bool | None = None
@@ -89,8 +93,8 @@ def eccentricities(
             progress(n - bounds.left, n)
         if deep is None:
             deep = found > DEEP and is_deep(found, int(((distance >= 0) & (distance <= DEEP)).sum()), n)
-            if deep and xp is not numpy:
-                one = _search(row_offsets, column_indices, "persistent")
+            if deep and xp is not numpy and not is_read_in_parts(rows):
+                one = single_search(rows, "persistent")
         ahead = sweep.next(distance, found)
         if ahead is not None:
             vertex = ahead
@@ -105,7 +109,7 @@ def eccentricities(
     del one
     if bounds.left:
         sources = bounds.left
-        searches = many.prepare(row_offsets, column_indices, symmetric=True, sources=sources, memory=memory)
+        searches = many.prepare_rows(rows, symmetric=True, sources=sources, memory=memory, split=split)
         while bounds.left:
             some = bounds.most_promising(searches.batch)
             sums = Aggregates.empty(len(some))
@@ -116,10 +120,6 @@ def eccentricities(
             if progress is not None:
                 progress(n - bounds.left, n)
     return bounds.lower if goal in ("all", "diameter", "periphery") else bounds.upper
-
-
-def _search(row_offsets: Any, column_indices: Any, strategy: str) -> Any:
-    return prepare_search(row_offsets, column_indices, strategy=strategy, output="distance", symmetric=True)
 
 
 def _bounds_of(xp: Any, row_offsets: Any, goal: str, known: tuple[Any, Any] | None) -> Bounds:

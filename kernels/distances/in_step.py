@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs import prepare_rows as prepare_search
+from gravel.kernels.distances.single import single_search
 from gravel.kernels.layouts.layout import columns_as_rows
 from gravel.kernels.layouts.units import offsets_of
 
@@ -45,7 +45,7 @@ def in_step_of_rows(rows: EncodedRows, sources: NDArray[numpy.int64]) -> NDArray
         return None
     offsets = offsets_of(rows)
     degrees = offsets[1:] - offsets[:-1]
-    search = prepare_search(rows, strategy="direction_optimizing", output="distance", symmetric=True)
+    search = single_search(rows, "direction_optimizing")
     distance = on_host(search.run(int(degrees.argmax())).distance)[sources]
     distance = numpy.where(distance < 0, numpy.iinfo(distance.dtype).max, distance)
     order: NDArray[numpy.int64] = numpy.lexsort((-on_host(degrees)[sources], distance))

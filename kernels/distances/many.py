@@ -23,6 +23,7 @@ from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.in_step import in_step_of_rows
 from gravel.kernels.distances.interface import Searches
 from gravel.kernels.layouts.layout import columns_as_rows, side_of
+from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -56,13 +57,16 @@ def prepare_rows(
     batch: int | None = None,
     memory: int | None = None,
     independent: bool | None = None,
+    split: bool = False,
+    buffer_bytes: int = BUFFER_BYTES,
+    buffers: int = BUFFERS,
 ) -> Searches:
     """Make rows ready as they are stored; all memory is allocated here.
 
     Parameters
     ----------
     rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`, searched where its arrays are. On a CPU
-        the layout must be `csr`.
+        the layout must be `csr`. On a GPU, columns or a stream that are no CuPy array are read in parts.
     symmetric : whether every arc has its reverse. Other graphs are searched along their arcs, without pulls.
     sources : how many will be searched from, which the width of a batch depends on.
     max_depth : do not search beyond this distance.
@@ -71,7 +75,9 @@ def prepare_rows(
     batch : the most sources in one run; chosen by default.
     memory : bytes that a run may take beside the graph; by default what is free on a GPU, any on a CPU.
     independent : whether each source gets a search of its own; by default where the graph is deep and its
-        rows are columns, which such searches need.
+        rows are columns that are not read in parts, which such searches need.
+    split : copy to a GPU what fits there, beside a batch, of columns or a stream in pinned host memory.
+    buffer_bytes, buffers : through which a GPU reads rows in parts.
 
     Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit, and ValueError for encoded
     rows on a CPU or for searches of their own.
@@ -96,7 +102,7 @@ def prepare_rows(
     if side_of(rows) == "cuda":
         from gravel.kernels.distances.many_cuda import prepare as prepare_on_gpu
 
-        return prepare_on_gpu(rows, **asked)
+        return prepare_on_gpu(rows, **asked, split=split, buffer_bytes=buffer_bytes, buffers=buffers)
     from gravel.kernels.distances.many_cpu import prepare as prepare_on_cpu
 
     if rows.layout != "csr":

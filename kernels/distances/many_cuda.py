@@ -9,7 +9,7 @@ import numpy
 from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.interface import DEEP, Searches, is_deep
-from gravel.kernels.distances.sizes import BATCH
+from gravel.kernels.distances.sizes import BATCH, device_bytes, encoded_device_bytes
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -33,28 +33,54 @@ def prepare(
     batch: int | None,
     memory: int | None,
     independent: bool | None,
+    split: bool,
+    buffer_bytes: int,
+    buffers: int,
 ) -> Searches:
     """Make rows ready; parameters as of `gravel.kernels.distances.many.prepare_rows`."""
     from gravel.kernels.distances.bit_parallel_cuda import BitParallel
     from gravel.kernels.distances.independent_cuda import Independent
+    from gravel.kernels.distances.row_parts import row_parts
+    from gravel.kernels.layouts.layout import is_read_in_parts
 
     memory = usable_bytes() if memory is None else memory
-    encoded = rows.layout != "csr"
-    if independent and encoded:
+    encoded, in_parts = rows.layout != "csr", is_read_in_parts(rows)
+    if independent and (encoded or in_parts):
+        what = "read in parts" if in_parts else rows.layout
         raise ValueError(
-            f"searches of their own read columns, and these rows are {rows.layout}; decode them "
-            "(gravel.kernels.layouts.decode), or leave independent at None or False"
+            f"searches of their own read columns where they lie, and these rows are {what}; decode them "
+            "(gravel.kernels.layouts.decode) into memory, or leave independent at None or False"
         )
-    together = encoded or rows.vertex_count >= MAX_INDEPENDENT
+    together = encoded or in_parts or rows.vertex_count >= MAX_INDEPENDENT
     if not independent or together:
         most = min(sources, BATCH if batch is None else batch)
-        found = BitParallel(rows, symmetric, max_depth, most, levels, vertices, memory)
+        kept, most = _kept(rows, most, memory) if split else (0, most)
+        parts = row_parts(rows, kept=kept, buffer_bytes=buffer_bytes, buffers=buffers)
+        found = BitParallel(rows, parts, symmetric, max_depth, most, levels, vertices, memory)
         if independent is not None or together or not _deep(found, rows):
             return found
         del found
     most = sources if batch is None else min(sources, batch)
     columns = rows.arrays["row_offsets"], rows.arrays["column_indices"]
     return Independent(*columns, max_depth, most, levels, vertices, memory)
+
+
+def _kept(rows: EncodedRows, most: int, memory: int) -> tuple[int, int]:
+    """Say how many bytes of a split may lie on the device, beside a batch of how many sources.
+
+    A batch is as wide as it may be, since all its sources share what is read over the link; it is narrower
+    where nothing else fits.
+    """
+    item = numpy.dtype(rows.dtype).itemsize
+    stream = rows.arrays.get("stream")
+    for width in sorted({most, *(each for each in (64, 256) if each < most)}, reverse=True):
+        if stream is None:
+            batch = device_bytes(rows.vertex_count, rows.arc_count, item, width)
+        else:
+            batch = encoded_device_bytes(rows.vertex_count, len(stream), item, width)
+        if batch <= memory:
+            return memory - batch, width
+    return 0, most
 
 
 def _deep(searches: Any, rows: EncodedRows) -> bool:

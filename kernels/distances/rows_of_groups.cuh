@@ -52,7 +52,7 @@ __device__ __forceinline__ void take(const Group& group, const Rows& source, con
 }
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
-extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier,
+extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 first, u64 last, const u32* live, u32* seen, const u32* frontier,
                                 u32* next, const u32* marks, u32* next_marks, u32* complete, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
@@ -61,12 +61,12 @@ extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 vertices, const u32* live
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
     Row alive = group.load(live, 0);
-    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+    for (u64 place = first / WARP + global_thread() / WARP; place * WARP < last; place += global_threads() / WARP) {
         u32 done = complete[place], old = next_marks[place], fresh = 0, over = 0;
         if (done == ~0u && !old) continue;
         u64 mine = place * WARP + lane_id();
         const i64* offsets = offsets_of(source);
-        i64 begin = mine < vertices ? offsets[mine] : 0, end = mine < vertices ? offsets[mine + 1] : 0;
+        i64 begin = mine < last ? offsets[mine] : 0, end = mine < last ? offsets[mine + 1] : 0;
         for (u32 round = 0; round < LANES; ++round) {
             u32 slot = round * GROUPS + lane_id() / LANES;
             u64 v = place * WARP + slot;
@@ -183,7 +183,7 @@ __device__ __forceinline__ void offer(const Group& group, const Rows& source, co
 }
 
 // A group takes the marked vertices of a word in turn, after `clear`.
-extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen, const u32* frontier,
+extern "C" __global__ void push(SOURCE_PARAMETERS, u64 first, u64 last, u64 longest, u32* seen, const u32* frontier,
                                 u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
@@ -191,7 +191,7 @@ extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u3
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
-    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+    for (u64 place = first / WARP + global_thread() / WARP; place * WARP < last; place += global_threads() / WARP) {
         u32 left = marks[place];
         if (!left) continue;
         for (u32 slot = lane_id() / LANES; slot < WARP; slot += GROUPS) {

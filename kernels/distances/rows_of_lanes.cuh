@@ -74,7 +74,7 @@ __device__ __forceinline__ void take_each(const Group& group, const Rows& source
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
 extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
-    pull(SOURCE_PARAMETERS, u64 vertices, const u32* live, u32* seen, const u32* frontier, u32* next, const u32* marks,
+    pull(SOURCE_PARAMETERS, u64 first, u64 last, const u32* live, u32* seen, const u32* frontier, u32* next, const u32* marks,
          u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
          i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
@@ -83,11 +83,11 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
     Row alive = group.load(live, 0);
-    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+    for (u64 place = first / WARP + global_thread() / WARP; place * WARP < last; place += global_threads() / WARP) {
         u32 done = complete[place], old = next_marks[place];
         if (done == ~0u && !old) continue;
         u64 v = place * WARP + lane_id();
-        bool asks = v < vertices && !(done >> lane_id() & 1);
+        bool asks = v < last && !(done >> lane_id() & 1);
         const i64* offsets = offsets_of(source);
         i64 begin = asks ? offsets[v] : 0, end = asks ? offsets[v + 1] : 0;
         Row known = load_if(group, seen, asks, VERTEX(v)), wanted = {}, gained = {};
@@ -184,7 +184,7 @@ __device__ __forceinline__ void offer_together(const Group& group, const Rows& s
 }
 
 // A warp takes 32 vertices in turn, after `clear`.
-extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u32* seen, const u32* frontier,
+extern "C" __global__ void push(SOURCE_PARAMETERS, u64 first, u64 last, u64 longest, u32* seen, const u32* frontier,
                                 u32* next, const u32* marks, u32* next_marks, u64* counts, u64* totals,
                                 u64* vertex_reached, u64* vertex_total, i64* vertex_largest, u64 level) {
     __shared__ u32 tally[SOURCES];
@@ -192,7 +192,7 @@ extern "C" __global__ void push(SOURCE_PARAMETERS, u64 vertices, u64 longest, u3
     Group group;
     Found found(tally);
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
-    for (u64 place = global_thread() / WARP; place * WARP < vertices; place += global_threads() / WARP) {
+    for (u64 place = first / WARP + global_thread() / WARP; place * WARP < last; place += global_threads() / WARP) {
         u32 marked = marks[place];
         if (!marked) continue;
         u64 u = place * WARP + lane_id();

@@ -48,6 +48,16 @@ def side_of(rows: EncodedRows) -> str:
     return "cuda" if any(backend_of(array) == "cuda" for array in rows.arrays.values()) else "cpu"
 
 
+def body_name(rows: EncodedRows) -> str:
+    """Name the array that grows with the arcs."""
+    return "column_indices" if rows.layout == "csr" else "stream"
+
+
+def is_read_in_parts(rows: EncodedRows) -> bool:
+    """Whether what grows with the arcs lies where the device does not read it."""
+    return side_of(rows) == "cuda" and backend_of(rows.arrays[body_name(rows)]) != "cuda"
+
+
 class Codec(Protocol):
     """What writes and reads rows of a layout on one side, as `encode` and `decode` of the layouts say."""
 

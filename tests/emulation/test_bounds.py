@@ -87,13 +87,13 @@ def test_a_deep_graph_is_searched_in_hops(monkeypatch: pytest.MonkeyPatch) -> No
     whole_graph.install(monkeypatch)
     monkeypatch.setattr("gravel.kernels.distances.bounds_cuda.load", strict_cupy.load)
     made: list[str] = []
-    prepared = eccentricity.prepare_search
+    prepared = eccentricity.single_search
 
-    def noted(*rows: Any, **asked: Any) -> Any:
-        made.append(asked["strategy"])
-        return prepared(*rows, **asked)
+    def noted(rows: Any, strategy: str) -> Any:
+        made.append(strategy)
+        return prepared(rows, strategy)
 
-    monkeypatch.setattr(eccentricity, "prepare_search", noted)
+    monkeypatch.setattr(eccentricity, "single_search", noted)
     side = numpy.arange(400, dtype=numpy.int64)
     path = build(side[:-1].astype(numpy.uint32), side[1:].astype(numpy.uint32), 400)
     rows = path.row_offsets, path.column_indices

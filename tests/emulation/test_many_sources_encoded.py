@@ -99,7 +99,7 @@ def test_sources_in_step(monkeypatch):
 
 def test_what_reads_columns_alone_refuses_encoded_rows():
     rows = encodable(random_rows(1, vertices=100))
-    with pytest.raises(ValueError, match="read columns, and these rows are varint; decode them"):
+    with pytest.raises(ValueError, match="where they lie, and these rows are varint; decode them"):
         many.prepare_rows(encoded("varint", rows), symmetric=True, sources=3, independent=True)
     with pytest.raises(ValueError, match="on a CPU read columns, and these rows are blocks; decode them"):
         many.prepare_rows(encode("blocks", *rows), symmetric=True, sources=3)
@@ -123,6 +123,6 @@ def test_checkpoints_are_among_the_bytes(monkeypatch):
         for layout in ("varint", "blocks")
     ]
     pieces = [each._pieces.bytes for each in made]
-    checkpoints = made[0]._source.added
+    checkpoints = made[0]._parts.bytes
     assert checkpoints > 0
     assert made[0].bytes - made[1].bytes == pieces[0] - pieces[1] + checkpoints
