@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gravel.measured_rows import searched_rows
 from gravel.measures import Progress, drawn, fitting, since
@@ -43,10 +43,9 @@ def average_path_length(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
     started = time.perf_counter()
-    rows, permutation, memory = searched_rows(graph, "average_path_length")
-    starts, candidates = drawn(offsets_of(rows), permutation, k, seed)
-    found = fitting(
-        lambda: aggregate_rows(rows, starts, symmetric=not graph.directed, memory=memory, progress=progress)
-    )
+    there = searched_rows(graph, "average_path_length")
+    starts, candidates = drawn(offsets_of(there.rows), there.permutation, k, seed)
+    options: dict[str, Any] = {"symmetric": not graph.directed, "memory": there.memory, "split": there.split}
+    found = fitting(lambda: aggregate_rows(there.rows, starts, progress=progress, **options))
     value, low, high = mean_distance(found, candidates, confidence)
     return Estimate(value, low, high, confidence, len(starts), since(started))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measured_rows import plain_rows, searched_rows
+from gravel.measured_rows import searched_rows
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -135,13 +135,10 @@ def _by_sources(
 
     chosen = chosen_vertices(graph, vertices)
     started = time.perf_counter()
-    rows, permutation, memory = searched_rows(graph, name)
-    starts = chosen if permutation is None else permutation[chosen]
-    found = fitting(
-        lambda: aggregate_rows(
-            rows, starts, symmetric=not graph.directed, memory=memory, progress=progress, **options
-        )
-    )
+    there = searched_rows(graph, name)
+    starts = chosen if there.permutation is None else there.permutation[chosen]
+    options |= {"symmetric": not graph.directed, "memory": there.memory, "split": there.split}
+    found = fitting(lambda: aggregate_rows(there.rows, starts, progress=progress, **options))
     return Measure(name, graph._ids, chosen, of(found), since(started))
 
 
@@ -149,12 +146,13 @@ def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> N
     import numpy
 
     from gravel.kernels.arrays import on_host
-    from gravel.kernels.distances.eccentricity import eccentricities
+    from gravel.kernels.distances.eccentricity import eccentricities_of_rows
 
-    rows, permutation, memory = plain_rows(graph, name, over_link=True)
-    found = fitting(lambda: eccentricities(*rows, goal, in_parts=True, memory=memory, progress=progress))
+    there = searched_rows(graph, name)
+    options: dict[str, Any] = {"memory": there.memory, "split": there.split, "progress": progress}
+    found = fitting(lambda: eccentricities_of_rows(there.rows, goal, in_parts=True, **options))
     values: NDArray[Any] = numpy.asarray(on_host(found))
-    return values if permutation is None else values[permutation]
+    return values if there.permutation is None else values[there.permutation]
 
 
 def chosen_vertices(graph: Graph, vertices: Any) -> NDArray[Any]:

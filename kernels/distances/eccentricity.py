@@ -8,7 +8,7 @@ Undirected Graphs, TCS 514, 2013, section 3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -19,6 +19,10 @@ from gravel.kernels.distances.bounds import GOALS, NEVER, Bounds
 from gravel.kernels.distances.interface import DEEP, is_deep
 from gravel.kernels.distances.single import single_search
 from gravel.kernels.layouts.layout import columns_as_rows, is_read_in_parts
+from gravel.kernels.layouts.units import offsets_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 SLOW = 8
 """Vertices that a search has to decide; below, searches that share what they read, which bound no others,
@@ -35,9 +39,13 @@ that. Two are the 4-SWEEP. With 0, 1, 2 and 3 the diameter of cnr-2000 took 277,
 t60k 22, 17, 19 and 21, and that of Gnutella31 141, 168, 177 and 160."""
 
 
-def eccentricities(
-    row_offsets: Any,
-    column_indices: Any,
+def eccentricities(row_offsets: Any, column_indices: Any, goal: str = "all", **options: Any) -> Any | None:
+    """Return the eccentricities of a CSR graph; see `eccentricities_of_rows`."""
+    return eccentricities_of_rows(columns_as_rows(row_offsets, column_indices), goal, **options)
+
+
+def eccentricities_of_rows(
+    rows: EncodedRows,
     goal: str = "all",
     *,
     in_parts: bool = False,
@@ -56,12 +64,13 @@ def eccentricities(
     A graph that is not connected has none, which is None; with `in_parts` each vertex has that of its own
     component. `memory` limits searches that share a batch, in bytes; `progress` gets the decided vertices.
     `keep` gets the bounds from below and from above after every search or batch, and `known` are
-    such to begin with. Columns on a GPU may be read in parts, or `split` for searches that share a batch, as
-    `many.prepare_rows` says. Raises ValueError for an unknown goal.
+    such to begin with. Rows on a GPU may be encoded, read in parts, or `split`, as `many.prepare_rows`
+    says. Raises ValueError for an unknown goal.
     """
     if goal not in GOALS:
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
     xp: Any = numpy
+    row_offsets = offsets_of(rows)  # bytes of encoded rows stand for arcs
     if backend_of(row_offsets) == "cuda":
         import cupy
 
@@ -72,7 +81,6 @@ def eccentricities(
     if n > 1 and not in_parts and not bool((row_offsets[1:] > row_offsets[:-1]).all()):
         return None
     bounds = _bounds_of(xp, row_offsets, goal, known)
-    rows = columns_as_rows(row_offsets, column_indices)
     one = single_search(rows, "direction_optimizing")
     largest, slow = False, 0
     sweep = _Sweep(bounds, rounds=0 if known is not None or goal == "all" else SWEEPS)

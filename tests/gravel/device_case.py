@@ -15,6 +15,8 @@ from gravel import measured_rows
 from gravel.arranging import plain_rows
 from gravel.conversion import columns as conversion
 from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
+from gravel.kernels.layouts.layout import body_name
+from gravel.stages.measuring.rows import FEWEST, decoded_bytes, encoded_bytes
 from tests.gravel.samples import Ends
 
 FAR = 1_000_003
@@ -211,7 +213,7 @@ def _placed(where: Any, **limits: Any) -> Callable[[Case], None]:
 
 def _measured_rows_are_kept(case: Case) -> None:
     graph = case.graph()
-    size = measured_rows.KEPT_SHARE * measured_rows._bytes(graph)
+    size = measured_rows.KEPT_SHARE * decoded_bytes(graph._stored)
     for limit, kept in ((size, True), (size - 1, False)):
         placed = graph.place("device", device_memory=limit)
         first, again = (measured_rows.plain_rows(placed, "closeness")[0] for _ in range(2))
@@ -224,25 +226,32 @@ def _measured_over_the_link(case: Case) -> None:
         stored: Any = graph._stored
         n, m = stored.vertex_count, stored.arc_count
         rows = 8 * (n + 1) + 4 * m
-        batch = device_bytes(n, m, 4, measured_rows.FEWEST)
+        batch = device_bytes(n, m, 4, FEWEST)
         encoded = 8 * (n + 1) + len(stored.stream) if hasattr(stored, "stream") else 0
-        small = graph.place("auto", device_memory=rows + max(encoded, batch) - 1)
-        large = graph.place("auto", device_memory=rows + max(encoded, batch))
-        for placed, left in ((small, rows - 4 * m), (large, rows), (graph.place("pinned"), rows - 4 * m)):
-            *_, memory = measured_rows.plain_rows(placed, "closeness", over_link=True)
-            assert placed._machine.device_memory - memory == left
-        for placed in (small, graph.place("pinned")):
+        limit = rows + max(encoded, batch)
+        small, large = (graph.place("auto", device_memory=limit - less) for less in (1, 0))
+        pinned, streamed = graph.place("pinned"), graph.place("streamed")
+        split = graph.place("split", device_memory=limit - 1)
+        for placed, where in ((small, "split"), (pinned, "pinned"), (split, "split"), (streamed, "streamed")):
+            there = measured_rows.searched_rows(placed, "closeness")
+            beginnings = 8 * (n + 1)
+            if not (placed is small and encoded):
+                assert placed._machine.device_memory - there.memory == beginnings
+                assert there.split == (where == "split")
+            assert is_on_device(there.rows.arrays[body_name(there.rows)]) == (where != "streamed")
             for measure in ("closeness", "harmonic", "eccentricity", "neighbourhood"):
                 asked = {"hops": 2} if measure == "neighbourhood" else {}
                 found, expected = (getattr(each, measure)(**asked).values for each in (placed, case.cpu))
                 numpy.testing.assert_allclose(found, expected, rtol=1e-12)
             assert placed.diameter() == case.cpu.diameter()
-        with pytest.raises(ValueError, match="reads rows in GPU memory or on the CPU, and these are pinned"):
-            graph.place("pinned").betweenness(4)
-        with pytest.raises(
-            ValueError, match=r"and these are split; place the graph with place\('pinned'\), place"
-        ):
-            graph.place("split").closeness()
+            assert placed.average_path_length().value == case.cpu.average_path_length().value
+        there = measured_rows.searched_rows(large, "closeness")
+        assert large._machine.device_memory - there.memory == rows
+        for placed in (pinned, split, streamed):
+            with pytest.raises(
+                ValueError, match=f"GPU memory or on the CPU, and these are {placed._placement}"
+            ):
+                placed.betweenness(4)
 
 
 def _measured_encoded(layout: str) -> Callable[[Case], None]:
@@ -252,12 +261,12 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
         for graph in (case.graph().compress(layout), case.graph().reorder("degree").compress(layout)):
             stored: Any = graph._stored
             n, m = stored.vertex_count, stored.arc_count
-            encoded = measured_rows._encoded_bytes(stored)
-            least = encoded + encoded_device_bytes(n, len(stored.stream), 4, measured_rows.FEWEST)
-            decoded = 8 * (n + 1) + 4 * m + device_bytes(n, m, 4, measured_rows.FEWEST)
+            encoded = encoded_bytes(stored)
+            least = encoded + encoded_device_bytes(n, len(stored.stream), 4, FEWEST)
+            decoded = 8 * (n + 1) + 4 * m + device_bytes(n, m, 4, FEWEST)
             assert least < decoded
             for where, memory, read in (
-                ("auto", least - 1, "csr"),
+                ("auto", least - 1, layout),
                 ("auto", least, layout),
                 ("auto", decoded - 1, layout),
                 ("auto", decoded, "csr"),
@@ -265,9 +274,10 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
                 ("device", decoded, "csr"),
             ):
                 placed = graph.place(where, device_memory=memory)
-                rows, _, left = measured_rows.searched_rows(placed, "closeness")
-                assert rows.layout == read
-                assert read == "csr" or left == memory - encoded
+                there = measured_rows.searched_rows(placed, "closeness")
+                assert there.rows.layout == read
+                assert read == "csr" or there.memory in (memory - encoded, memory - 8 * (n + 1))
+                assert there.split == (memory < least)
             only = graph.place("auto", device_memory=least)
             few = sorted({int(end) for end in case.ends[0][:9]})
             for measure, asked in (
