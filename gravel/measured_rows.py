@@ -27,7 +27,7 @@ def searched_rows(graph: Graph, name: str) -> SearchedRows:
     """Return the rows of a graph where many sources are searched; raises `NotEnoughMemory`."""
     from gravel.kernels.layouts import columns_as_rows
     from gravel.kernels.layouts.units import offsets_of
-    from gravel.stages.measuring.rows import SearchedRows, encoded_bytes, rows_in_parts, where_searched
+    from gravel.stages.measuring.rows import SearchedRows, rows_in_parts, sizes_of, where_searched
     from gravel.stages.traversal.encoded import rows_on_device
 
     stored: Any = graph._stored
@@ -37,7 +37,7 @@ def searched_rows(graph: Graph, name: str) -> SearchedRows:
         permutation = _permutation(stored)
         encoded = rows_on_device(stored) if where == "encoded" else None
         if encoded is not None:
-            return SearchedRows(encoded, permutation, machine.device_memory - encoded_bytes(stored))
+            return SearchedRows(encoded, permutation, machine.device_memory - sizes_of(stored).encoded)
         if where in ("split", "pinned", "streamed"):
             rows = rows_in_parts(stored) if where == "streamed" else _over_link(graph, name)
             memory = machine.device_memory - int(offsets_of(rows).nbytes)
@@ -54,7 +54,7 @@ def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]
     from gravel.kernels.arrays import on_host
     from gravel.kernels.placement.device_copies import on_device
     from gravel.memory import free_host_bytes, refuse, refuse_device
-    from gravel.stages.measuring.rows import decoded_bytes
+    from gravel.stages.measuring.rows import sizes_of
 
     machine, placement = graph._machine, graph._placement
     stored: Any = graph._stored
@@ -62,7 +62,7 @@ def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]
     if machine.backend == "cpu":
         if hasattr(stored, "stream"):
             hint = "Use a machine with more memory"
-            refuse(f"{name} of decoded rows", decoded_bytes(stored), machine, graph._host_memory, hint)
+            refuse(f"{name} of decoded rows", sizes_of(stored).decoded, machine, graph._host_memory, hint)
         rows = tuple(map(on_host, _decoded(stored, "cpu")))
         return (rows[0], rows[1]), permutation, free_host_bytes(machine, graph._host_memory is not None)[0]
     if placement in ("pinned", "split", "streamed"):
@@ -75,7 +75,7 @@ def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]
         found = _decoded(stored, "cuda")
         refuse_device(name, sum(int(each.nbytes) for each in found), machine)
         kept = on_device(found[0]), on_device(found[1])
-        if KEPT_SHARE * decoded_bytes(stored) <= machine.device_memory:
+        if KEPT_SHARE * sizes_of(stored).decoded <= machine.device_memory:
             graph._kept(KEPT, kept)
     return kept, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept)
 
@@ -99,11 +99,11 @@ def _over_link(graph: Graph, name: str) -> EncodedRows:
     from gravel.errors import NotEnoughMemory
     from gravel.kernels.placement.pinned import PinnedRefused
     from gravel.memory import refuse
-    from gravel.stages.measuring.rows import decoded_bytes, rows_over_link
+    from gravel.stages.measuring.rows import rows_over_link, sizes_of
 
     stored: Any = graph._stored
-    encoded = hasattr(stored, "stream")
-    size = 8 * (int(stored.vertex_count) + 1) + len(stored.stream) if encoded else decoded_bytes(stored)
+    sizes = sizes_of(stored)
+    size = sizes.encoded or sizes.decoded
     what = f"{name}, which a GPU searches in host memory here,"
     refuse(what, size, graph._machine, graph._host_memory, "Use a machine with more memory")
     try:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.kernels.arrays import backend_of, index_dtype, on_host
 from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
-from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_rows
+from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_rows, padded
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -45,48 +45,70 @@ class SearchedRows:
     split: bool = False
 
 
-def where_searched(stored: Any, placement: str, memory: int) -> Where:
-    """Decide where a GPU with so many bytes searches a graph that is placed so, or "auto"."""
-    if placement in ("split", "pinned", "streamed"):
-        return placement  # type: ignore[return-value]
-    if _fits_decoded(stored, memory):
-        return "decoded"
-    if _fits_encoded(stored, memory):
-        return "encoded"
-    return "decoded" if placement == "device" else "split"
+@dataclass(frozen=True)
+class Sizes:
+    """What decides where a GPU searches rows: `stream` are bytes of encoded ones, None of columns.
+
+    `copied` are bytes of a stream that lies on the GPU already, and is there twice while it is padded.
+    """
+
+    vertices: int
+    arcs: int
+    stream: int | None = None
+    copied: int = 0
+
+    @property
+    def width(self) -> int:
+        """Bytes of a column."""
+        return int(index_dtype(self.vertices).itemsize)
+
+    @property
+    def decoded(self) -> int:
+        """Bytes of rows of columns."""
+        return 8 * (self.vertices + 1) + self.width * self.arcs
+
+    @property
+    def encoded(self) -> int:
+        """Bytes of encoded rows, 0 where there are none."""
+        return 0 if self.stream is None else 8 * (self.vertices + 1) + padded(self.stream) + self.copied
+
+    @property
+    def body(self) -> int:
+        """Bytes of the stored array that grows with the arcs."""
+        return self.width * self.arcs if self.stream is None else self.stream
+
+    def batch(self, sources: int, *, encoded: bool) -> int:
+        """State at most what a batch of so many sources takes beside rows."""
+        if encoded and self.stream is not None:
+            return encoded_device_bytes(self.vertices, self.stream, self.width, sources)
+        return device_bytes(self.vertices, self.arcs, self.width, sources)
+
+    def where(self, memory: int, host: int | None = None) -> Where:
+        """Decide for a GPU with `memory` bytes, and a host that may pin so many."""
+        if self.decoded + max(self.encoded, self.batch(FEWEST, encoded=False)) <= memory:
+            return "decoded"
+        if self.stream is not None and self.encoded + self.batch(FEWEST, encoded=True) <= memory:
+            return "encoded"
+        return "split" if host is None or self.body <= host else "streamed"
 
 
-def decoded_bytes(stored: Any) -> int:
-    """Count the bytes of decoded rows."""
-    n, m = int(stored.vertex_count), int(stored.arc_count)
-    return 8 * (n + 1) + index_dtype(n).itemsize * m
-
-
-def encoded_bytes(stored: Any) -> int:
-    """Count the bytes of encoded rows on a GPU, where a stream that is there is copied to be padded."""
-    from gravel.kernels.layouts.layout import padded
+def sizes_of(stored: Any) -> Sizes:
+    """Return the sizes of a stored graph."""
     from gravel.kernels.placement.device_copies import where_it_is
 
-    size, vertices = len(stored.stream), int(stored.vertex_count)
-    twice = padded(size) != size and backend_of(where_it_is(stored.stream)) == "cuda"
-    return 8 * (vertices + 1) + padded(size) + (size if twice else 0)
-
-
-def _fits_decoded(stored: Any, memory: int) -> bool:
-    """Whether decoded rows fit into GPU memory: beside encoded ones, and beside the narrowest batch."""
-    n, m = stored.vertex_count, stored.arc_count
-    encoded = 8 * (n + 1) + len(stored.stream) if hasattr(stored, "stream") else 0
-    beside = max(encoded, device_bytes(n, m, index_dtype(n).itemsize, FEWEST))
-    return decoded_bytes(stored) + beside <= memory
-
-
-def _fits_encoded(stored: Any, memory: int) -> bool:
-    """Whether encoded rows fit into GPU memory beside the narrowest batch, and are searched as they are."""
     if not hasattr(stored, "stream") or stored.codec == "csr":
-        return False
-    n = stored.vertex_count
-    beside = encoded_device_bytes(n, len(stored.stream), index_dtype(n).itemsize, FEWEST)
-    return encoded_bytes(stored) + beside <= memory
+        return Sizes(stored.vertex_count, stored.arc_count)
+    size = len(stored.stream)
+    twice = padded(size) != size and backend_of(where_it_is(stored.stream)) == "cuda"
+    return Sizes(stored.vertex_count, stored.arc_count, size, copied=size if twice else 0)
+
+
+def where_searched(stored: Any, placement: str, memory: int, host: int | None = None) -> Where:
+    """Decide where a GPU searches a graph that is placed so, or "auto"; see `Sizes.where`."""
+    if placement in ("split", "pinned", "streamed"):
+        return placement  # type: ignore[return-value]
+    where = sizes_of(stored).where(memory, host)
+    return "decoded" if placement == "device" and where in ("split", "streamed") else where
 
 
 def rows_over_link(stored: Any) -> EncodedRows:
@@ -103,7 +125,7 @@ def rows_over_link(stored: Any) -> EncodedRows:
     rows = read_rows(stored) if encoded else columns_as_rows(stored.row_offsets, stored.column_indices)
     name = body_name(rows)
     there = {each: on_device(array) for each, array in rows.arrays.items() if each != name}
-    there[name] = pin(in_pages(on_host(rows.arrays[name]))).view()
+    there[name] = pin(in_pages(rows.arrays[name])).view()
     return replace(rows, arrays=there)
 
 

@@ -16,7 +16,7 @@ from gravel.arranging import plain_rows
 from gravel.conversion import columns as conversion
 from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
 from gravel.kernels.layouts.layout import body_name
-from gravel.stages.measuring.rows import FEWEST, decoded_bytes, encoded_bytes
+from gravel.stages.measuring.rows import FEWEST, sizes_of
 from tests.gravel.samples import Ends
 
 FAR = 1_000_003
@@ -213,7 +213,7 @@ def _placed(where: Any, **limits: Any) -> Callable[[Case], None]:
 
 def _measured_rows_are_kept(case: Case) -> None:
     graph = case.graph()
-    size = measured_rows.KEPT_SHARE * decoded_bytes(graph._stored)
+    size = measured_rows.KEPT_SHARE * sizes_of(graph._stored).decoded
     for limit, kept in ((size, True), (size - 1, False)):
         placed = graph.place("device", device_memory=limit)
         first, again = (measured_rows.plain_rows(placed, "closeness")[0] for _ in range(2))
@@ -227,7 +227,7 @@ def _measured_over_the_link(case: Case) -> None:
         n, m = stored.vertex_count, stored.arc_count
         rows = 8 * (n + 1) + 4 * m
         batch = device_bytes(n, m, 4, FEWEST)
-        encoded = 8 * (n + 1) + len(stored.stream) if hasattr(stored, "stream") else 0
+        encoded = sizes_of(stored).encoded
         limit = rows + max(encoded, batch)
         small, large = (graph.place("auto", device_memory=limit - less) for less in (1, 0))
         pinned, streamed = graph.place("pinned"), graph.place("streamed")
@@ -261,7 +261,7 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
         for graph in (case.graph().compress(layout), case.graph().reorder("degree").compress(layout)):
             stored: Any = graph._stored
             n, m = stored.vertex_count, stored.arc_count
-            encoded = encoded_bytes(stored)
+            encoded = sizes_of(stored).encoded
             least = encoded + encoded_device_bytes(n, len(stored.stream), 4, FEWEST)
             decoded = 8 * (n + 1) + 4 * m + device_bytes(n, m, 4, FEWEST)
             assert least < decoded

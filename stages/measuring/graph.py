@@ -1,0 +1,162 @@
+"""A stored graph, in whatever form, ready for searches from many sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.arrays import on_host
+from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_rows
+from gravel.kernels.layouts.units import offsets_of
+from gravel.stages.artifacts import CompressedGraph, Graph, Partition
+from gravel.stages.errors import StageError
+from gravel.stages.turning import direction_in, not_turned, turned_on_host
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.stages.measuring.parameters import CentralityParameters
+    from gravel.stages.stage import Machine
+    from gravel.stages.traversal.graph import SearchedGraph
+
+Stored = Graph | CompressedGraph | Partition
+
+
+@dataclass(frozen=True)
+class MeasuredGraph:
+    """Rows where they are searched, in the numbering that is searched, and what leads there.
+
+    `first_offsets` are the row offsets in `symmetrize`'s numbering and `permutation` leads from it (old ->
+    new), both NumPy; `notes` say where rows lie that are no columns in the memory of the backend.
+    """
+
+    vertex_count: int
+    arc_count: int
+    symmetric: bool
+    backend: str
+    first_offsets: NDArray[Any]
+    permutation: NDArray[Any] | None
+    rows: EncodedRows
+    split: bool
+    device_bytes: int
+    notes: list[str]
+
+    @property
+    def columns(self) -> tuple[Any, Any]:
+        """Row offsets and columns; of encoded rows KeyError."""
+        return self.rows.arrays["row_offsets"], self.rows.arrays["column_indices"]
+
+
+def read_measured(stored: Stored, parameters: CentralityParameters, machine: Machine) -> MeasuredGraph:
+    """Read a graph so that its rows lead where searches go; distances are counted in arcs.
+
+    A partition is put together again, and rows for betweenness are decoded. A GPU gets rows as
+    `gravel.stages.measuring.rows` says.
+
+    Raises `StageError` for lists that are not sorted or are damaged, and for a direction that a compressed or
+    partitioned graph does not have.
+    """
+    from gravel.stages.measuring.rows import where_searched
+    from gravel.stages.traversal.encoded import read_encoded
+    from gravel.stages.traversal.graph import permutation_of
+    from gravel.stages.traversal.opening import read_graph
+
+    direction = direction_in(stored, parameters.direction)
+    refused = not_turned(type(stored).__name__, direction)
+    if refused is not None:
+        raise StageError(refused[0], hint=refused[1])
+    permutation, notes = permutation_of(stored), []
+    if isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None:
+        stored = _put_together(stored)
+        notes.append("the ranks' subgraphs were put together again")
+    if not isinstance(stored, CompressedGraph):
+        stored = turned_on_host(replace(stored, weights=None), direction)
+    where = "decoded"
+    if machine.backend == "cuda" and not parameters.of_paths:
+        where = where_searched(stored, "auto", machine.device_memory, machine.host_memory)
+    if where in ("split", "streamed"):
+        return _elsewhere(stored, permutation, where, machine, notes)
+    if where == "encoded":
+        assert isinstance(stored, CompressedGraph)
+        return _measured(read_encoded(stored, permutation, machine, None), permutation, notes)
+    return _measured(read_graph(stored, machine), permutation, notes)
+
+
+def _measured(graph: SearchedGraph, permutation: NDArray[Any] | None, notes: list[str]) -> MeasuredGraph:
+    rows = graph.rows or columns_as_rows(graph.row_offsets, graph.columns)
+    return MeasuredGraph(
+        graph.vertex_count,
+        graph.arc_count,
+        graph.symmetric,
+        graph.backend,
+        graph.first_offsets,
+        permutation,
+        rows,
+        split=False,
+        device_bytes=rows.nbytes,
+        notes=[*notes, *graph.notes],
+    )
+
+
+def _elsewhere(
+    stored: Graph | CompressedGraph,
+    permutation: NDArray[Any] | None,
+    where: str,
+    machine: Machine,
+    notes: list[str],
+) -> MeasuredGraph:
+    """Leave what grows with the arcs in pinned host memory, or where it is stored."""
+    from gravel.kernels.placement.pinned import PinnedRefused
+    from gravel.stages.measuring.rows import rows_in_parts, rows_over_link
+    from gravel.stages.traversal.encoded import row_offsets_of
+    from gravel.stages.traversal.graph import first_offsets
+
+    if not stored.sorted:
+        raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
+    try:
+        rows = None
+        if where == "split":
+            try:
+                rows = rows_over_link(stored)
+            except PinnedRefused as error:
+                notes.append(f"the system refuses pinned memory ({error}), so rows are read in parts")
+        split = rows is not None
+        rows = rows or rows_in_parts(stored)
+        offsets = offsets_of(rows) if rows.layout == "csr" else row_offsets_of(rows, in_parts=not split)
+    except ValueError as error:
+        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
+    if split:
+        notes.append("rows do not fit the GPU: what fits beside a batch lies there, the rest in host memory")
+    else:
+        notes.append("rows do not fit the GPU: batches read them in parts")
+    return MeasuredGraph(
+        stored.vertex_count,
+        stored.arc_count,
+        stored.symmetric,
+        machine.backend,
+        first_offsets(on_host(offsets), permutation),
+        permutation,
+        rows,
+        split=split,
+        device_bytes=rows.nbytes - int(rows.arrays[body_name(rows)].nbytes),
+        notes=notes,
+    )
+
+
+def _put_together(stored: Stored) -> Graph:
+    """Make one graph of the subgraphs of all ranks, of columns or compressed."""
+    from gravel.kernels.partition.assemble import assemble
+    from gravel.stages.compressing.decoding import decompress
+    from gravel.stages.partition import load_partition
+
+    plain: Any = decompress(stored, backend="cpu") if isinstance(stored, CompressedGraph) else stored
+    offsets, columns = assemble(load_partition(plain))
+    return Graph(
+        row_offsets=offsets,
+        column_indices=columns,
+        vertex_count=plain.vertex_count,
+        arc_count=plain.arc_count,
+        symmetric=plain.symmetric,
+        deduplicated=plain.deduplicated,
+        loop_count=plain.loop_count,
+    )
