@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.betweenness import sizes as betweenness_sizes
-from gravel.kernels.distances.sizes import device_bytes, queue_bytes, widest
-from gravel.stages.artifacts import Graph
+from gravel.stages.measuring.need import estimate
 from gravel.stages.measuring.parameters import CentralityParameters
-from gravel.stages.measuring.spreading import demanded, need_of_workers, share_of, sums_bytes
+from gravel.stages.measuring.spreading import demanded
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.traversal.parameters import RandomSources, VertexSources
-from gravel.stages.turning import COMPILED as TURNING
-from gravel.stages.turning import direction_in, turned_extent, with_turning
+from gravel.stages.turning import direction_faults, direction_in
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.context import Context
-
-COMPILED = 126 << 20
-"""Measured (tests/drills/stopped.py, scale 14): what Numba takes to compile the searches, and what importing
-it does."""
-
-BETWEENNESS_COMPILED = 74 << 20
-"""The same for betweenness, which compiles one search: 66 MiB with a graph of scale 12, compiled anew."""
-
-EDGES = 74
-"""Measured: bytes of an arc while arcs are sorted by their edges; ends, keys, their order twice, values."""
-
-BOUNDS = 96
-"""Bytes of a vertex for one search and for the bounds of eccentricities, with copies while they change."""
+    from gravel.stages.measuring.graph import MeasuredGraph, Stored
 
 
 def centrality(
     context: Context,
     parameters: CentralityParameters,
     *,
-    input: Graph,  # noqa: A002
+    input: Stored,  # noqa: A002
 ) -> tuple[Centrality, Batches]:
     """Search from all vertices asked for, in batches, and keep the measure of each.
 
@@ -48,6 +32,9 @@ def centrality(
     with `in`. NetworkX's closeness and harmonic centrality of a directed graph are those of `in`. Its
     eccentricity is that of `out`, which NetworkX defines if every vertex reaches all others. Betweenness is
     the same in both of these directions.
+
+    A compressed graph is decoded where a GPU has room for that, and otherwise read as it is. Rows that fit a
+    GPU in no form are split between it and host memory, or read in parts. A partition is put together again.
 
     Raises `StageError` for a vertex that does not exist, memory that is too small, and more shortest paths
     than a float64 holds.
@@ -59,14 +46,16 @@ def centrality(
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Batches, Centrality
     from gravel.stages.errors import StageError
+    from gravel.stages.measuring.graph import read_measured
     from gravel.stages.measuring.over_workers import over_reserved
-    from gravel.stages.measuring.searcher import read_turned
     from gravel.stages.measuring.values import all_betweenness, all_eccentricities, of_vertices
     from gravel.stages.traversal.opening import check_sources, draw_sources
 
     set_threads(context.machine.threads)
     asked, chosen = parameters.vertices, None
-    graph = read_turned(input, parameters.direction, context.machine)
+    graph = read_measured(input, parameters, context.machine)
+    for note in graph.notes:
+        context.log(note)
     if isinstance(asked, RandomSources):
         chosen = numpy.sort(draw_sources(graph.first_offsets, asked.random, asked.seed))
     elif isinstance(asked, VertexSources):
@@ -126,88 +115,16 @@ def centrality(
     )
 
 
-def _free(graph: Any, machine: Machine, parameters: CentralityParameters) -> int:
+def _free(graph: MeasuredGraph, machine: Machine, parameters: CentralityParameters) -> int:
     there = machine.device_memory if machine.backend == "cuda" else machine.host_memory
     backward = parameters.of_paths and not graph.symmetric
-    return int(there - (2 if backward else 1) * (graph.row_offsets.nbytes + graph.columns.nbytes))
+    return int(there - (2 if backward else 1) * graph.bytes_there)
 
 
 def _estimate(
     parameters: CentralityParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    read = replace(inputs["input"][0], weighted=False)
-    graph = turned_extent(read, parameters.direction)
-    asked = parameters.sources if parameters.of_paths else parameters.vertices
-    sources = graph.vertices if asked == "all" else _count(asked)
-    share = share_of(parameters, machine)
-    state, compiled = _distances, COMPILED
-    if parameters.of_paths:
-        state, compiled = _betweenness, BETWEENNESS_COMPILED
-    stated = state(parameters, graph, sources, share)
-    need = with_turning(stated, read, parameters.direction, compiled=compiled)
-    return need_of_workers(parameters, graph, sources, machine, need)
-
-
-def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
-    return Extent(kind="Centrality", vertices=vertices, bytes=16 * rows), Extent(kind="Batches", bytes=0)
-
-
-def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
-    n, outputs = graph.vertices, _outputs(graph.vertices, sources)
-    width = 4 if n < 1 << 32 else 8
-    # A checkpoint copies the sums of the sources twice.
-    results = COMPILED + graph.bytes + 8 * n + (64 + 2 * 32) * sources
-    if machine.backend == "cuda":
-        batch = device_bytes(n, graph.arcs, width, sources)
-        rows = 8 * n + width * graph.arcs
-        limit = int(parameters.memory or max(0, machine.device_memory - rows))
-        refusal = _too_little(parameters, n // 8 + width * n)
-        return Need(results, rows + max(BOUNDS * n, min(batch, limit)), outputs, refusal=refusal)
-    limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes))
-    _, _, batch = widest(n, width, max(1, sources), machine.threads, limit)
-    own = machine.threads * queue_bytes(n, width)
-    refusal = _too_little(parameters, queue_bytes(n, width))
-    return Need(results + max(batch, own, BOUNDS * n), 0, outputs, refusal=refusal)
-
-
-def _too_little(parameters: CentralityParameters, least: int) -> str:
-    """Say that not even one search fits into the memory that is allowed; nothing where it does.
-
-    Bounds of eccentricities may leave nothing to search.
-    """
-    bounded = parameters.measure == "eccentricity" and parameters.vertices == "all"
-    if parameters.memory is None or least <= parameters.memory or bounded:
-        return ""
-    return f"a search takes {least:,} bytes beside the graph, and `memory` is {int(parameters.memory):,}"
-
-
-def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
-    n, sources, size = graph.vertices, max(1, sources), sums_bytes(parameters, graph) // 8
-    of_edges = parameters.measure == "edge_betweenness"
-    outputs = _outputs(n, 3 * size // 2 if of_edges else n)
-    width = 4 if n < 1 << 32 else 8
-    rows = 8 * n + width * graph.arcs
-    # Rows of predecessors, and the tails of arcs that they are made of.
-    back, tails = (rows, TURNING + width * graph.arcs) if graph.directed else (0, 0)
-    # Sources, values, and the sums of a checkpoint, copied twice; or arcs are sorted by their edges.
-    results = BETWEENNESS_COMPILED + graph.bytes + back + 8 * n + 16 * n
-    results += EDGES * size if of_edges else 24 * n
-    if machine.backend == "cuda":
-        batch = betweenness_sizes.device_bytes(
-            n, graph.arcs, width, sources, size, symmetric=not graph.directed
-        )
-        limit = int(parameters.memory or max(0, machine.device_memory - rows - back))
-        refusal = _too_little(parameters, betweenness_sizes.block_bytes(n, width) + 8 * size)
-        return Need(results + tails, rows + back + min(batch, limit), outputs, refusal=refusal)
-    limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - back))
-    each = betweenness_sizes.thread_bytes(n, width, size)
-    threads = max(1, min(machine.threads, sources, (limit - 8 * size) // max(1, each)))
-    refusal = _too_little(parameters, each + 8 * size)
-    return Need(results + max(tails, threads * each + 8 * size), 0, outputs, refusal=refusal)
-
-
-def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:
-    return asked.random if isinstance(asked, RandomSources) else len(getattr(asked, "vertices", ()))
+    return estimate(parameters, inputs["input"][0], machine)
 
 
 STAGE = Stage(
@@ -215,10 +132,15 @@ STAGE = Stage(
     version=3,
     about="Computes centralities of vertices or edges, eccentricities, neighbourhoods and mean distances.",
     parameters=CentralityParameters,
-    inputs={"input": Slot(kinds=("Graph", "Ordering"), about="the graph, directed or not")},
+    inputs={
+        "input": Slot(
+            kinds=("Graph", "Ordering", "CompressedGraph", "Partition"), about="the graph, directed or not"
+        )
+    },
     outputs=("Centrality", "Batches"),
     run=centrality,
     estimate=_estimate,
+    kind_faults=direction_faults,
     cuda=True,
     ranks=demanded,
     hidden=frozenset({"memory", "workers"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,10 +11,11 @@ from pydantic import ByteSize, Discriminator, Field, Tag
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.errors import StageError
 from gravel.stages.pairs import pair_bytes
-from gravel.stages.stage import Extent, Fault, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.parameters import MAX_ID, FileId
 from gravel.stages.turning import (
     Direction,
+    direction_faults,
     direction_in,
     not_turned,
     turned_extent,
@@ -229,13 +230,6 @@ def _estimate(
     return with_turning(need, read, parameters.direction, compiled=COMPILED)
 
 
-def _kind_faults(parameters: PathsParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
-    for kind in kinds.get("input", ()):
-        refused = not_turned(kind, parameters.direction)
-        if refused is not None:
-            yield Fault(("direction",), parameters.direction, "; ".join(refused))
-
-
 def _count(parameters: PathsParameters) -> int:
     asked = parameters.pairs
     if isinstance(asked, RandomPairs):
@@ -268,6 +262,6 @@ STAGE = Stage(
     source_ids=_source_ids,
     with_vertices=_with_vertices,
     hidden=frozenset({"memory"}),
-    kind_faults=_kind_faults,
+    kind_faults=direction_faults,
     added=frozenset({"direction"}),
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from gravel.stages.artifacts import Graph
 from gravel.stages.sizes import Extent, Need
+from gravel.stages.stage import Fault
 
 Direction = Literal["out", "in", "both"]
 """Of a directed graph, along its arcs, against them, or as if they led both ways."""
@@ -145,3 +147,11 @@ def not_turned(kind: str, direction: str) -> tuple[str, str] | None:
         f"give it the graph that symmetrize or reorder made, or {made_by} what symmetrize makes with "
         f"direction: {to_turn}; an undirected graph needs no direction",
     )
+
+
+def direction_faults(parameters: Any, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
+    """Yield the direction that a stage's parameters ask of inputs, by slot, of kinds that have no other."""
+    for kind in kinds.get("input", ()):
+        refused = not_turned(kind, parameters.direction)
+        if refused is not None:
+            yield Fault(("direction",), parameters.direction, "; ".join(refused))

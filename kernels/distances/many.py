@@ -77,7 +77,7 @@ def prepare_rows(
     independent : whether each source gets a search of its own; by default where the graph is deep and its
         rows are columns that are not read in parts, which such searches need.
     split : copy to a GPU what fits there, beside a batch, of columns or a stream in pinned host memory.
-    buffer_bytes, buffers : through which a GPU reads rows in parts.
+    buffer_bytes, buffers : through which a GPU reads rows in parts; they get a quarter of `memory` at most.
 
     Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit, and ValueError for encoded
     rows on a CPU or for searches of their own.

@@ -22,6 +22,10 @@ USABLE = 0.9
 """Share of the free memory of a device that a batch may take; the pool of CuPy rounds blocks up."""
 
 
+BUFFER_SHARE = 0.25
+"""Of the memory that a batch may take: for the buffers of rows in parts."""
+
+
 def prepare(
     rows: EncodedRows,
     *,
@@ -55,7 +59,8 @@ def prepare(
     if not independent or together:
         most = min(sources, BATCH if batch is None else batch)
         kept, most = _kept(rows, most, memory) if split else (0, most)
-        parts = row_parts(rows, kept=kept, buffer_bytes=buffer_bytes, buffers=buffers)
+        most_bytes = int(memory * BUFFER_SHARE) // buffers
+        parts = row_parts(rows, kept=kept, buffer_bytes=min(buffer_bytes, most_bytes), buffers=buffers)
         found = BitParallel(rows, parts, symmetric, max_depth, most, levels, vertices, memory)
         if independent is not None or together or not _deep(found, rows):
             return found

@@ -123,7 +123,7 @@ class StreamedRows:
             offsets, item = rows.arrays["row_offsets"].get(), dtype.itemsize
         else:
             offsets = host_offsets(rows)
-        bounds, room = cut_rows(offsets * item, min(buffer_bytes, max(LINE, len(body) * item)))
+        bounds, room = cut_rows(offsets * item, max(LINE, min(buffer_bytes, len(body) * item)))
         self.bounds: Sequence[int] = bounds.astype(numpy.int64).tolist()
         ends = offsets[self.bounds] * item
         first = ends[:-1] // LINE * LINE // item

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.arrays import on_host
 from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_rows
 from gravel.kernels.layouts.units import offsets_of
-from gravel.stages.artifacts import CompressedGraph, Graph, Partition
+from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.turning import direction_in, not_turned, turned_on_host
 
@@ -27,7 +27,8 @@ class MeasuredGraph:
     """Rows where they are searched, in the numbering that is searched, and what leads there.
 
     `first_offsets` are the row offsets in `symmetrize`'s numbering and `permutation` leads from it (old ->
-    new), both NumPy; `notes` say where rows lie that are no columns in the memory of the backend.
+    new), both NumPy. `bytes_there` are those of rows in the memory of the backend, what is kept of a `split`
+    left out; `notes` say how rows were read that are no columns there.
     """
 
     vertex_count: int
@@ -38,7 +39,7 @@ class MeasuredGraph:
     permutation: NDArray[Any] | None
     rows: EncodedRows
     split: bool
-    device_bytes: int
+    bytes_there: int
     notes: list[str]
 
     @property
@@ -67,7 +68,7 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
         raise StageError(refused[0], hint=refused[1])
     permutation, notes = permutation_of(stored), []
     if isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None:
-        stored = _put_together(stored)
+        stored = _put_together(stored, permutation)
         notes.append("the ranks' subgraphs were put together again")
     if not isinstance(stored, CompressedGraph):
         stored = turned_on_host(replace(stored, weights=None), direction)
@@ -93,7 +94,7 @@ def _measured(graph: SearchedGraph, permutation: NDArray[Any] | None, notes: lis
         permutation,
         rows,
         split=False,
-        device_bytes=rows.nbytes,
+        bytes_there=rows.nbytes,
         notes=[*notes, *graph.notes],
     )
 
@@ -138,12 +139,12 @@ def _elsewhere(
         permutation,
         rows,
         split=split,
-        device_bytes=rows.nbytes - int(rows.arrays[body_name(rows)].nbytes),
+        bytes_there=rows.nbytes - int(rows.arrays[body_name(rows)].nbytes),
         notes=notes,
     )
 
 
-def _put_together(stored: Stored) -> Graph:
+def _put_together(stored: Stored, permutation: NDArray[Any] | None) -> Graph:
     """Make one graph of the subgraphs of all ranks, of columns or compressed."""
     from gravel.kernels.partition.assemble import assemble
     from gravel.stages.compressing.decoding import decompress
@@ -151,12 +152,15 @@ def _put_together(stored: Stored) -> Graph:
 
     plain: Any = decompress(stored, backend="cpu") if isinstance(stored, CompressedGraph) else stored
     offsets, columns = assemble(load_partition(plain))
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=plain.vertex_count,
-        arc_count=plain.arc_count,
-        symmetric=plain.symmetric,
-        deduplicated=plain.deduplicated,
-        loop_count=plain.loop_count,
-    )
+    facts: dict[str, Any] = {
+        "row_offsets": offsets,
+        "column_indices": columns,
+        "vertex_count": plain.vertex_count,
+        "arc_count": plain.arc_count,
+        "symmetric": plain.symmetric,
+        "deduplicated": plain.deduplicated,
+        "loop_count": plain.loop_count,
+    }
+    if permutation is None:
+        return Graph(**facts)
+    return Ordering(**facts, permutation=permutation, method="that of the partition")

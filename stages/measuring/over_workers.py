@@ -22,12 +22,11 @@ from gravel.stages.rank_group import RankContext, RankGroupBroken, worker_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
+    from gravel.stages.measuring.graph import MeasuredGraph, Stored
     from gravel.stages.measuring.parameters import CentralityParameters
     from gravel.stages.measuring.searcher import Searcher, Take
     from gravel.stages.stage import Machine
-    from gravel.stages.traversal.graph import SearchedGraph
 
 SECONDS = 1.0
 """That a worker is given sources for at a time: much more than the some 10 ms to send them and what is found,
@@ -40,7 +39,7 @@ class Task:
 
     token: str
     parameters: CentralityParameters
-    stored: Graph
+    stored: Stored
     machine: Machine
     sources: int
     memory: int
@@ -77,7 +76,7 @@ class Found:
     arrays: Arrays
 
 
-READ: dict[str, SearchedGraph] = {}
+READ: dict[str, MeasuredGraph] = {}
 """Graphs that a stage in this process has read, by token: a worker of this process needs no second copy."""
 
 RESIDENT: dict[str, Kept] = {}
@@ -87,13 +86,14 @@ RESIDENT: dict[str, Kept] = {}
 def make_ready(gang: RankContext, task: Task) -> Ready:
     """Read the graph and keep it; one worker of the gang."""
     from gravel.kernels.threads import set_threads
-    from gravel.stages.measuring.searcher import read_turned, searcher_of
+    from gravel.stages.measuring.graph import read_measured
+    from gravel.stages.measuring.searcher import searcher_of
 
     for other in [other for other in RESIDENT if other != task.token]:
         del RESIDENT[other]
     started = time.perf_counter()
     set_threads(task.machine.threads)
-    graph = READ.get(task.token) or read_turned(task.stored, task.parameters.direction, task.machine)
+    graph = READ.get(task.token) or read_measured(task.stored, task.parameters, task.machine)
     searcher = searcher_of(graph, task.parameters, task.sources, task.memory)
     RESIDENT[task.token] = Kept(gang.rank, task.machine.threads, searcher)
     return Ready(
@@ -135,8 +135,8 @@ class Workers:
         self,
         context: Context,
         parameters: CentralityParameters,
-        stored: Graph,
-        graph: SearchedGraph,
+        stored: Stored,
+        graph: MeasuredGraph,
         workers: int,
         memory: int,
         sources: int,
@@ -210,7 +210,7 @@ class Workers:
 
 
 def over_reserved(
-    context: Context, parameters: CentralityParameters, stored: Graph, graph: SearchedGraph, memory: int
+    context: Context, parameters: CentralityParameters, stored: Stored, graph: MeasuredGraph, memory: int
 ) -> Callable[[int], Workers] | None:
     """Return what makes the workers of a stage ready for so many sources; None where it has but one.
 

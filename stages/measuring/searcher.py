@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gravel.stages.measuring.batches import Arrays, Batch, one_by_one
@@ -11,10 +10,8 @@ from gravel.stages.measuring.batches import Arrays, Batch, one_by_one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.stages.artifacts import Graph
+    from gravel.stages.measuring.graph import MeasuredGraph
     from gravel.stages.measuring.parameters import CentralityParameters
-    from gravel.stages.stage import Machine
-    from gravel.stages.traversal.graph import SearchedGraph
 
 SUMS = ("reached", "total", "reciprocal", "eccentricity")
 """What is found of each source but for betweenness."""
@@ -22,14 +19,6 @@ SUMS = ("reached", "total", "reciprocal", "eccentricity")
 
 FOUND_BYTES = 64 << 20
 """Bytes that a searcher brings back at once, if more than one batch; they wait on its worker till then."""
-
-
-def read_turned(stored: Graph, direction: str, machine: Machine) -> SearchedGraph:
-    """Read a graph so that its rows lead where searches go; distances are counted in arcs."""
-    from gravel.stages.traversal.opening import read_graph
-    from gravel.stages.turning import direction_in, turned_on_host
-
-    return read_graph(turned_on_host(replace(stored, weights=None), direction_in(stored, direction)), machine)
 
 
 class Searcher(Protocol):
@@ -75,16 +64,16 @@ class Distances:
 
     rounding = "sums of sources"
 
-    def __init__(self, graph: SearchedGraph, hops: int | None, sources: int, memory: int) -> None:
+    def __init__(self, graph: MeasuredGraph, hops: int | None, sources: int, memory: int) -> None:
         from gravel.kernels.distances import many
 
-        self._searches = many.prepare(
-            graph.row_offsets,
-            graph.columns,
+        self._searches = many.prepare_rows(
+            graph.rows,
             symmetric=graph.symmetric,
             sources=sources,
             max_depth=hops,
             memory=memory,
+            split=graph.split,
         )
         self.batch = self._searches.batch
         self.most = max(1, FOUND_BYTES // (8 * len(SUMS) * self.batch)) * self.batch
@@ -104,13 +93,13 @@ class Shares:
     """Shares of vertices, or arcs, in shortest paths, summed over parts of the sources."""
 
     def __init__(
-        self, graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
+        self, graph: MeasuredGraph, parameters: CentralityParameters, sources: int, memory: int
     ) -> None:
         from gravel.kernels.betweenness.interface import Wanted
         from gravel.kernels.betweenness.sums import prepare
         from gravel.stages.turning import backward_rows
 
-        rows = graph.row_offsets, graph.columns
+        rows = graph.columns
         back = rows if graph.symmetric else backward_rows(*rows)[:2]
         of_arcs = parameters.measure == "edge_betweenness"
         self.sums = prepare(Wanted(rows, back, sources, of_arcs, parameters.endpoints), memory=memory)
@@ -128,7 +117,7 @@ class Shares:
 
 
 def searcher_of(
-    graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int
+    graph: MeasuredGraph, parameters: CentralityParameters, sources: int, memory: int
 ) -> Searcher:
     """Make a graph ready for what the parameters ask, from so many sources in all.
 

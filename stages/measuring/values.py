@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from gravel.kernels.distances.aggregates import Aggregates
     from gravel.stages.context import Context
+    from gravel.stages.measuring.graph import MeasuredGraph
     from gravel.stages.measuring.over_workers import Workers
     from gravel.stages.measuring.parameters import CentralityParameters
-    from gravel.stages.traversal.graph import SearchedGraph
 
 Over = Callable[[int], "Workers"]
 """Makes workers ready for so many sources."""
@@ -38,7 +38,7 @@ class Found:
 def of_vertices(
     context: Context,
     parameters: CentralityParameters,
-    graph: SearchedGraph,
+    graph: MeasuredGraph,
     starts: NDArray[Any],
     memory: int,
     over: Over | None,
@@ -48,12 +48,12 @@ def of_vertices(
 
     from gravel.kernels.distances.aggregates import Aggregates
     from gravel.kernels.distances.closeness import closeness
-    from gravel.kernels.distances.in_step import in_step
+    from gravel.kernels.distances.in_step import in_step_of_rows
 
     found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
     form = "none"
     if len(starts):
-        order = in_step(graph.row_offsets, graph.columns, starts) if graph.symmetric else None
+        order = in_step_of_rows(graph.rows, starts) if graph.symmetric else None
         sources = starts if order is None else starts[order]
 
         def take(first: int, last: int, sums: Arrays) -> None:
@@ -86,7 +86,7 @@ def of_vertices(
 
 
 def _searches(
-    graph: SearchedGraph, parameters: CentralityParameters, sources: int, memory: int, over: Over | None
+    graph: MeasuredGraph, parameters: CentralityParameters, sources: int, memory: int, over: Over | None
 ) -> AbstractContextManager[Here | Workers]:
     """Return what searches from so many sources: the workers, or this process."""
     if over is not None:
@@ -94,7 +94,7 @@ def _searches(
     return nullcontext(Here(searcher_of(graph, parameters, sources, memory)))
 
 
-def _estimate(found: Aggregates, confidence: float, graph: SearchedGraph) -> dict[str, float | None]:
+def _estimate(found: Aggregates, confidence: float, graph: MeasuredGraph) -> dict[str, float | None]:
     import math
 
     import numpy
@@ -107,7 +107,7 @@ def _estimate(found: Aggregates, confidence: float, graph: SearchedGraph) -> dic
     return {**finite, "confidence": confidence}
 
 
-def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> Found:
+def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> Found:
     """Find the eccentricities of all vertices by bounds, in the order of the rows.
 
     A batch is what a step decides, by searches that bound others or by searches from the undecided.
@@ -115,7 +115,7 @@ def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> F
     import numpy
 
     from gravel.kernels.arrays import on_host
-    from gravel.kernels.distances.eccentricity import eccentricities
+    from gravel.kernels.distances.eccentricity import eccentricities_of_rows
 
     checkpoint, batches = context.checkpoint(), Batches(context, graph.vertex_count, "vertices")
     found = checkpoint.load()
@@ -134,11 +134,11 @@ def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> F
     if found is not None:
         known = found["lower"], found["upper"]
         batches.begin([Batch(int(numpy.count_nonzero(known[0] == known[1])), 0.0, 0.0)])
-    values = eccentricities(
-        graph.row_offsets,
-        graph.columns,
+    values = eccentricities_of_rows(
+        graph.rows,
         in_parts=True,
         memory=memory,
+        split=graph.split,
         progress=progress,
         known=known,
         keep=keep,
@@ -150,7 +150,7 @@ def all_eccentricities(context: Context, graph: SearchedGraph, memory: int) -> F
 def all_betweenness(
     context: Context,
     parameters: CentralityParameters,
-    graph: SearchedGraph,
+    graph: MeasuredGraph,
     sources: NDArray[Any],
     candidates: int,
     memory: int,
@@ -168,7 +168,7 @@ def all_betweenness(
 
     of_arcs = parameters.measure == "edge_betweenness"
     batches, form = Batches(context, len(sources)), "none"
-    rows = graph.row_offsets, graph.columns
+    rows = graph.columns
     total = numpy.zeros(graph.arc_count if of_arcs else graph.vertex_count)
     if len(sources):
         if graph.symmetric:

@@ -190,6 +190,20 @@ def test_values_are_shown_as_they_are_written(asked: Any, given: str, told: str)
     assert told in asked("plan", "traverse", given)[1]
 
 
+@pytest.mark.parametrize("form", ["compress", "partition"])
+def test_a_centrality_follows_arcs_alone_where_rows_are_no_columns(asked: Any, form: str) -> None:
+    given = f"direction: as_given}}\n  packed: {{stage: {form}, input: graph"
+    code, printed = asked(
+        "plan",
+        "centrality",
+        "measure: closeness}\n  back: {stage: centrality, input: packed, measure: closeness, direction: in",
+        graph=given,
+    )
+    assert code == 2
+    assert "bad.yaml:7:" in printed
+    assert f"direction in needs rows as columns, and {form} keeps none" in printed
+
+
 def test_a_file_of_a_later_stage_is_missed_before_anything_begins(asked: Any) -> None:
     code, printed = asked("run", "report", "published: nowhere.yaml")
     assert code == 2
