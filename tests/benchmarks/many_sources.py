@@ -1,14 +1,15 @@
 """Searches from many sources at once beside one at a time: milliseconds a source, and what the levels read.
 
     python -m tests.benchmarks.many_sources kron20 kron22 kron24 grid1200 --sources 64 256 1024
+    python -m tests.benchmarks.many_sources kron22 --layouts varint --placements pinned split streamed
     python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --sources 64 1024
 
 Graphs are named as in `tests.benchmarks.gpu`; `:degree` behind a name numbers vertices by descending degree.
 Times are medians of repeated batches: on a GPU by events, which count the launches between levels, on a CPU
 by the clock. Some sources of each batch are checked against a search of their own. "as if" is what the levels
 that pulled would have read had no row ended early: 4 bytes of a column and a row of bits for each arc of the
-graph, over the time of the whole batch. With `--layouts` encoded rows are searched, too, and on a GPU also
-columns in pinned host memory. Other libraries are in `tests.benchmarks.measures`.
+graph, over the time of the whole batch. With `--layouts` encoded rows are searched on a GPU, too, and with
+`--placements` also rows of all layouts in host memory. Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -26,7 +28,9 @@ from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.bfs import prepare_rows
 from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
-from gravel.kernels.layouts import columns_as_rows, encode
+from gravel.kernels.layouts import EncodedRows, columns_as_rows, encode
+from gravel.kernels.layouts.layout import body_name
+from gravel.stages.measuring.rows import Sizes
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""
@@ -117,33 +121,55 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
             print(f"{'':>12}{direction} {vertices:,} vertices, {arcs_ahead:,} arcs ahead")
 
 
-def measure_layouts(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Namespace) -> None:
-    """Time batches on a GPU over encoded rows, and over columns in pinned host memory."""
+def placed(rows: EncodedRows, placement: str) -> tuple[EncodedRows, dict[str, Any]]:
+    """Put what grows with the arcs where it is asked for; a split has half of it on the GPU."""
     from gravel.kernels.placement.pinned import pin
 
+    if placement == "device":
+        return rows, {}
+    name = body_name(rows)
+    body = rows.arrays[name].get()
+    if placement == "streamed":
+        return replace(rows, arrays=rows.arrays | {name: body}), {}
+    there = replace(rows, arrays=rows.arrays | {name: pin(body).view()})
+    return there, {"split": True} if placement == "split" else {}
+
+
+def measure_layouts(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Namespace) -> None:
+    """Time batches on a GPU over encoded rows, and over rows in host memory."""
     sources = numpy.random.default_rng(count).permutation(numpy.flatnonzero(numpy.diff(rows[0].get())))[
         :count
     ]
-    pinned = pin(rows[1].get())
-    kinds: dict[str, Any] = {
-        "csr": columns_as_rows(*rows),
-        "csr, pinned": columns_as_rows(rows[0], pinned.view()),
-    }
-    kinds |= {layout: encode(layout, *rows) for layout in chosen.layouts}
     expected = None
-    for layout, each in kinds.items():
-        given: Any = {"symmetric": True, "sources": count, "batch": count, "independent": False}
-        searches: Any = many.prepare_rows(each, **given)
-        times = []
-        for _ in range(1 + chosen.repeats):
-            found = Aggregates.empty(count)
-            searches.run(sources, found)
-            times.append(searches.milliseconds)
-        expected = found.total if expected is None else expected
-        assert (found.total == expected).all(), layout
-        taken = statistics.median(times[1:])
-        print(f"{name:>10} {count:5} sources {taken:9.2f} ms together, rows {layout}", flush=True)
-        del searches
+    for layout in dict.fromkeys(("csr", *chosen.layouts)):
+        encoded = columns_as_rows(*rows) if layout == "csr" else encode(layout, *rows)
+        sizes = Sizes(len(rows[0]) - 1, len(rows[1]), len(encoded.arrays.get("stream", ())) or None)
+        for placement in dict.fromkeys(("device", *chosen.placements)):
+            there, options = placed(encoded, placement)
+            given: Any = {
+                "symmetric": True,
+                "sources": count,
+                "batch": count,
+                "independent": False,
+                **options,
+            }
+            if placement == "split":
+                given["memory"] = sizes.batch(count, encoded=layout != "csr") + sizes.body // 2
+            searches: Any = many.prepare_rows(there, **given)
+            times = []
+            for _ in range(1 + chosen.repeats):
+                found = Aggregates.empty(count)
+                searches.run(sources, found)
+                times.append(searches.milliseconds)
+            expected = found.total if expected is None else expected
+            assert (found.total == expected).all(), layout
+            taken = statistics.median(times[1:])
+            copied = f", {searches.link_bytes / 1e9:.2f} GB copied" if placement == "streamed" else ""
+            print(
+                f"{name:>10} {count:5} sources {taken:9.2f} ms together, rows {layout}, {placement}{copied}",
+                flush=True,
+            )
+            del searches, there
 
 
 def measure_order(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> None:
@@ -207,6 +233,9 @@ def main() -> None:
     parser.add_argument("--sources", type=int, nargs="+", default=[64, 256, 1024])
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--layouts", nargs="*", default=[], help="of encoded rows that are searched, too")
+    parser.add_argument(
+        "--placements", nargs="*", default=[], choices=("pinned", "split", "streamed"), help="of rows, too"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--vertices", action="store_true", help="sums for each vertex as well")
     parser.add_argument("--levels", action="store_true", help="print the levels of the last batch")
@@ -216,7 +245,7 @@ def main() -> None:
         print(f"{name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs")
         for count in chosen.sources:
             measure(name, rows, count, chosen)
-            if chosen.layouts and chosen.backend == "cuda":
+            if (chosen.layouts or chosen.placements) and chosen.backend == "cuda":
                 measure_layouts(name, rows, count, chosen)
         measure_order(name, rows, chosen)
         measure_words(name, rows, chosen)
