@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
 from gravel.kernels.betweenness.sizes import block_bytes
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, multiprocessors, vertex_macro
-from gravel.kernels.distances.independent_cuda import BLOCK, BLOCKS_PER_PROCESSOR
 from gravel.kernels.distances.interface import refuse_width
 
 SOURCE = "kernels/betweenness/independent.cu"
+BLOCK = 512
+BLOCKS_PER_PROCESSOR = 2
 NONE = (1 << 32) - 1
 
 

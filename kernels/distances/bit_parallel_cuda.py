@@ -145,6 +145,10 @@ class BitParallel:
         self.milliseconds = event_milliseconds(lambda: self._search(len(sources), depth))
         self._outputs.end(into)
 
+    def forget_vertices(self) -> None:
+        """Leave what was searched until now out of the sums of vertices."""
+        self._outputs.forget_vertices()
+
     def vertices(self) -> VertexAggregates | None:
         """Return the sums of each vertex over all runs."""
         return self._outputs.vertices()

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.cuda import event_milliseconds, load, multiprocessors, vertex_macro
+from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
+from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, shared_bytes
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
 
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
+
 SOURCE = "kernels/distances/independent.cu"
-BLOCK = 512
-BLOCKS_PER_PROCESSOR = 2
-"""264 on an H200: 0.12 ms a source on USA-road-NE."""
+RECORD = 4  # neighbours, as there
+
+BLOCK_ALONE, BLOCK_BESIDE = 1024, 512
+"""Threads of a block that has a multiprocessor to itself, since its bits fill shared memory, or shares it."""
+
+STATIC_SHARED = 1024
+"""Bytes of shared memory that each block takes besides: its own variables, and what the system reserves."""
+
+LEAST_ROOM, MOST_ROOM = 1024, 8192
+"""Vertices of a frontier in shared memory."""
 
 ROUNDS = 16
 """Sources of a block in one run."""
 
 
 class Independent:
-    """A prepared graph: the queues of all blocks, and results, on the device."""
+    """A prepared graph: records of short rows, the queues of all blocks, and results, on the device."""
 
     independent = True
 
     def __init__(
         self,
-        row_offsets: Any,
-        column_indices: Any,
+        rows: EncodedRows,
         max_depth: int,
         most: int,
         levels: int,
@@ -37,33 +47,67 @@ class Independent:
     ) -> None:
         import cupy
 
-        self._count = len(row_offsets) - 1
-        self._rows, self._max_depth = (row_offsets, column_indices), max_depth
+        source = kernel_rows(rows)
+        item = numpy.dtype(rows.dtype).itemsize
+        self._count, self._max_depth = rows.vertex_count, max_depth
         of_vertices = self._count if vertices else None
         words = -(-self._count // 32)
-        each = words * 4 + self._count * column_indices.dtype.itemsize
-        each += Outputs.bytes(ROUNDS, levels, None)
-        shared = Outputs.bytes(0, levels, of_vertices)
-        refuse_width(each + shared, memory, 1)
-        blocks = min(BLOCKS_PER_PROCESSOR * multiprocessors(), most, (memory - shared) // each)
-        self.blocks = max(1, int(blocks))
+        shared, block, self._room, there = shared_plan(4 * words, item)
+        macros = {**source.macros, "SHARED": int(there)}
+        module = load(SOURCE, **macros)
+        self._kernel, self._block = module.get_function("search"), block
+        self._kernel.max_dynamic_shared_size_bytes = self._shared = shared
+        each = self._count * item + Outputs.bytes(ROUNDS, levels, None) + (0 if there else 4 * words)
+        beside = RECORD * item * self._count + (0 if isinstance(source, Columns) else source.added)
+        beside += Outputs.bytes(0, levels, of_vertices)
+        refuse_width(each + beside, memory, 1)
+        resident = resident_blocks(self._kernel, block, shared)
+        self.blocks = max(1, int(min(resident, most, (memory - beside) // each)))
         self.batch = self.blocks * ROUNDS
-        self.bytes = shared + self.blocks * each
+        self.bytes = beside + self.blocks * each
         self.milliseconds = 0.0
-        self._visited = cupy.empty(max(1, self.blocks * words), cupy.uint32)
-        self._queues = cupy.empty(max(1, self.blocks * self._count), column_indices.dtype)
+        self._visited = cupy.empty(1 if there else max(1, self.blocks * words), cupy.uint32)
+        self._queues = cupy.empty(max(1, self.blocks * self._count), rows.dtype)
+        self._records = cupy.empty(max(1, RECORD * self._count), rows.dtype)
+        self._source, self._rows = source, source.arguments
         self._outputs = Outputs(self.batch, levels, of_vertices)
-        self._kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("search")
+        size = numpy.uint64(self._count)
+        make = module.get_function("make_records")
+        run_over(make, 32 * max(1, self._count), *self._rows, size, self._records, most=1 << 12)
 
     def run(self, sources: Any, into: Aggregates) -> None:
         """Search from up to `batch` sources; `milliseconds` is the time of the last run."""
         self._outputs.begin(sources)
         given = (numpy.uint64(self._count), numpy.uint64(self._max_depth), self._outputs.sources)
         results = (*self._outputs.of_sources, *self._outputs.of_vertices)
-        arguments = (*self._rows, *given, numpy.uint64(len(sources)), self._visited, self._queues, *results)
-        self.milliseconds = event_milliseconds(lambda: self._kernel((self.blocks,), (BLOCK,), arguments))
+        queues = (self._visited, self._queues, numpy.uint64(self._room))
+        arguments = (*self._rows, self._records, *given, numpy.uint64(len(sources)), *queues, *results)
+        launch = (self.blocks,), (self._block,), arguments
+        self.milliseconds = event_milliseconds(lambda: self._kernel(*launch, shared_mem=self._shared))
         self._outputs.end(into)
 
     def vertices(self) -> VertexAggregates | None:
         """Return the sums of each vertex over all runs."""
         return self._outputs.vertices()
+
+
+def shared_plan(bits: int, item: int) -> tuple[int, int, int, bool]:
+    """Choose a block's shared memory, its threads, the room of a frontier, and whether the bits are there.
+
+    Two blocks share a multiprocessor where the bits, in bytes, leave room for that, or where they are too
+    large for any; `item` is the size of a vertex.
+    """
+    whole = shared_bytes() - STATIC_SHARED
+    half = (whole - STATIC_SHARED) // 2
+    least = 2 * LEAST_ROOM * item
+    for limit, block, there in (
+        (half, BLOCK_BESIDE, True),
+        (whole, BLOCK_ALONE, True),
+        (half, BLOCK_BESIDE, False),
+    ):
+        taken = bits if there else 0
+        if taken + least <= limit:
+            room = min(MOST_ROOM, (limit - taken) // (2 * item))
+            return taken + 2 * room * item, block, room, there
+    room = min(MOST_ROOM, whole // (2 * item))
+    return 2 * room * item, BLOCK_BESIDE, room, False

@@ -75,12 +75,12 @@ def prepare_rows(
     batch : the most sources in one run; chosen by default.
     memory : bytes that a run may take beside the graph; by default what is free on a GPU, any on a CPU.
     independent : whether each source gets a search of its own; by default where the graph is deep and its
-        rows are columns that are not read in parts, which such searches need.
+        rows are not read in parts.
     split : copy to a GPU what fits there, beside a batch, of columns or a stream in pinned host memory.
     buffer_bytes, buffers : through which a GPU reads rows in parts; they get a quarter of `memory` at most.
 
     Raises `TooNarrow`, with the numbers, where the narrowest batch does not fit, and ValueError for encoded
-    rows on a CPU or for searches of their own.
+    rows on a CPU or for rows in parts that are to be searched from each source alone.
 
     """
     if sources < 1:

@@ -15,8 +15,8 @@ from gravel.kernels.layouts.units import offsets_of
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-MAX_INDEPENDENT = 1 << 32
-"""Vertices from which the queue of a block would need wider counters."""
+MAX_INDEPENDENT = (1 << 32) - 2
+"""Vertices from which the queue of a block would need wider counters, or records other marks."""
 
 USABLE = 0.9
 """Share of the free memory of a device that a batch may take; the pool of CuPy rounds blocks up."""
@@ -48,14 +48,13 @@ def prepare(
     from gravel.kernels.layouts.layout import is_read_in_parts
 
     memory = usable_bytes() if memory is None else memory
-    encoded, in_parts = rows.layout != "csr", is_read_in_parts(rows)
-    if independent and (encoded or in_parts):
-        what = "read in parts" if in_parts else rows.layout
+    in_parts = is_read_in_parts(rows)
+    if independent and in_parts:
         raise ValueError(
-            f"searches of their own read columns where they lie, and these rows are {what}; decode them "
-            "(gravel.kernels.layouts.decode) into memory, or leave independent at None or False"
+            "searches of their own read rows where they lie, and these are read in parts; bring them into "
+            "memory, or leave independent at None or False"
         )
-    together = encoded or in_parts or rows.vertex_count >= MAX_INDEPENDENT
+    together = in_parts or rows.vertex_count >= MAX_INDEPENDENT
     if not independent or together:
         most = min(sources, BATCH if batch is None else batch)
         kept, most = _kept(rows, most, memory) if split else (0, most)
@@ -66,8 +65,7 @@ def prepare(
             return found
         del found
     most = sources if batch is None else min(sources, batch)
-    columns = rows.arrays["row_offsets"], rows.arrays["column_indices"]
-    return Independent(*columns, max_depth, most, levels, vertices, memory)
+    return Independent(rows, max_depth, most, levels, vertices, memory)
 
 
 def _kept(rows: EncodedRows, most: int, memory: int) -> tuple[int, int]:
@@ -93,6 +91,7 @@ def _deep(searches: Any, rows: EncodedRows) -> bool:
     offsets = offsets_of(rows)
     degrees = offsets[1:] - offsets[:-1]
     searches.run(numpy.array([int(degrees.argmax())]), found, max_depth=DEEP + 1)
+    searches.forget_vertices()
     return is_deep(int(found.eccentricity[0]), int(found.reached[0]), len(degrees))
 
 

@@ -53,6 +53,11 @@ class Outputs:
         for each in (*self._sums, self._reciprocal, self._by_level):
             each.fill(0)
 
+    def forget_vertices(self) -> None:
+        """Make the sums of vertices what they are before any run."""
+        for each, start in zip(self._of_vertices, (0, 0, -1), strict=False):
+            each.fill(start)
+
     def end(self, into: Aggregates) -> None:
         """Download the results of sources."""
         count = len(into.reached)

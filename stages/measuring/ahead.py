@@ -15,7 +15,8 @@ def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         words = min(MAX_WORDS, -(-_count(asked.sources) // LANES))
         arcs = str(int(asked.measure == "edge_betweenness"))
         rows = "kernels/betweenness/rows.cu", {**U32, "WORDS": str(words), "ARCS": arcs}
-        return rows, ("kernels/distances/independent.cu", U32)
+        # Whether searches go far is seen by one.
+        return rows, ("kernels/distances/independent.cu", {"LAYOUT": "csr", **U32, "SHARED": "1"})
     words = row_words(_count(asked.vertices))
     macros = {"LAYOUT": "csr", **U32, "WORDS": str(words)}
     together: Kernel = ("kernels/distances/bit_parallel.cu", macros)

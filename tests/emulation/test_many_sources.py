@@ -7,7 +7,7 @@ import shutil
 import numpy
 import pytest
 
-from gravel.kernels.distances import bit_parallel_cuda, many
+from gravel.kernels.distances import bit_parallel_cuda, independent_cuda, many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate
@@ -132,6 +132,37 @@ def test_every_small_graph(independent, symmetric):
             check(found, rows, sources, **asked)
 
 
+@pytest.mark.parametrize("room", [1, 7, 4096])
+@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
+def test_frontiers_beyond_shared_memory(shared, room, monkeypatch):
+    def plan(bits, item):
+        return 2 * room * item + (bits if shared else 0), 64, room, shared
+
+    monkeypatch.setattr(independent_cuda, "shared_plan", plan)
+    for seed in range(4):
+        rows = random_rows(seed, symmetric=seed % 2 == 0, vertices=300)
+        sources = numpy.random.default_rng(seed).integers(0, 300, 40)
+        asked = {"levels": seed, "vertices": seed < 2, "max_depth": 2 if seed == 3 else None}
+        found = found_there(rows, sources, symmetric=seed % 2 == 0, independent=True, **asked)
+        check(found, rows, sources, **asked)
+
+
+def test_bits_are_in_shared_memory_where_they_fit(monkeypatch):
+    monkeypatch.setattr(independent_cuda, "shared_bytes", lambda: 227 << 10)
+    for vertices, block, there in ((1 << 10, 512, True), (1_524_453, 1024, True), (1 << 22, 512, False)):
+        bits = 4 * -(-vertices // 32)
+        shared, threads, room, in_shared = independent_cuda.shared_plan(bits, 4)
+        assert (threads, in_shared) == (block, there)
+        assert shared == 8 * room + (bits if there else 0) <= (227 << 10) - independent_cuda.STATIC_SHARED
+        assert room >= independent_cuda.LEAST_ROOM
+
+
+def test_the_search_that_tells_deep_graphs_counts_for_no_vertex():
+    rows = random_rows(2, vertices=300)
+    sources = numpy.arange(70)
+    check(found_there(rows, sources, symmetric=True, vertices=True), rows, sources, vertices=True)
+
+
 def test_a_road_gets_blocks_of_its_own():
     side = 90
     ends = [(i, i + 1) for i in range(side * side) if (i + 1) % side]
@@ -142,7 +173,7 @@ def test_a_road_gets_blocks_of_its_own():
     rows = offsets.astype(numpy.int64), both[:, 1].astype(numpy.uint32)
     there = tuple(map(on_device, rows))
     assert many.prepare(*there, symmetric=True, sources=3).independent
-    assert many.prepare(*there, symmetric=True, sources=3, independent=True).blocks == 3
+    assert many.prepare(*there, symmetric=True, sources=1, independent=True).blocks == 1
     least = many.prepare(*there, symmetric=True, sources=1, independent=True).bytes
     assert many.prepare(*there, symmetric=True, sources=3, memory=2 * least, independent=True).blocks == 2
     with pytest.raises(ValueError, match=f"1 searches at once take {least:,} bytes"):

@@ -97,23 +97,34 @@ def test_sources_in_step(monkeypatch):
     check(found, rows, sources)
 
 
-def test_what_reads_columns_alone_refuses_encoded_rows():
+def test_a_cpu_refuses_encoded_rows():
     rows = encodable(random_rows(1, vertices=100))
-    with pytest.raises(ValueError, match="where they lie, and these rows are varint; decode them"):
-        many.prepare_rows(encoded("varint", rows), symmetric=True, sources=3, independent=True)
     with pytest.raises(ValueError, match="on a CPU read columns, and these rows are blocks; decode them"):
         many.prepare_rows(encode("blocks", *rows), symmetric=True, sources=3)
 
 
-def test_a_deep_graph_is_searched_together():
+def test_a_deep_graph_is_searched_from_each_source():
     ends = numpy.arange(400)
     columns = numpy.stack([ends - 1, ends + 1], axis=1).ravel()[1:-1].astype(numpy.uint32)
     rows = numpy.concatenate([[0], numpy.arange(1, 798, 2), [798]]).astype(numpy.int64), columns
-    assert many.prepare(*map(on_device, rows), symmetric=True, sources=3).independent
-    searches = many.prepare_rows(encoded("varint", rows), symmetric=True, sources=3)
-    assert not searches.independent
     sources = numpy.array([0, 200, 399])
-    check(aggregate_rows(encoded("varint", rows), sources, symmetric=True), rows, sources)
+    for layout in LAYOUTS:
+        assert many.prepare_rows(encoded(layout, rows), symmetric=True, sources=3).independent
+        check(aggregate_rows(encoded(layout, rows), sources, symmetric=True), rows, sources)
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_searches_of_their_own(layout, symmetric):
+    for seed, dtype in enumerate([numpy.uint32, numpy.uint64, numpy.uint32]):
+        rows = encodable(random_rows(seed, symmetric=symmetric, vertices=300), dtype)
+        asked = {"levels": 3, "vertices": True, "max_depth": 3 if seed == 2 else None}
+        sources = numpy.random.default_rng(seed).integers(0, 300, 70)
+        made = encoded(layout, rows)
+        found = aggregate_rows(made, sources, symmetric=symmetric, independent=True, **asked)
+        check(found, rows, sources, **asked)
+    found = aggregate_rows(encoded(layout, star(1500)), [3, 5], symmetric=True, independent=True)
+    check(found, star(1500), numpy.array([3, 5]))
 
 
 def test_checkpoints_are_among_the_bytes(monkeypatch):

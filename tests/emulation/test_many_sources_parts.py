@@ -171,7 +171,7 @@ def test_sources_in_step(monkeypatch):
 
 def test_what_reads_columns_where_they_lie_refuses_rows_in_parts():
     rows = encodable(random_rows(1, vertices=100))
-    with pytest.raises(ValueError, match="where they lie, and these rows are read in parts; decode them"):
+    with pytest.raises(ValueError, match="where they lie, and these are read in parts; bring them into"):
         many.prepare_rows(in_parts("csr", rows), symmetric=True, sources=3, independent=True)
 
 

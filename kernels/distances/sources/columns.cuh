@@ -63,7 +63,7 @@ __device__ __forceinline__ void visit_alone(const Rows& rows, Stretch& left, con
     for (; left.begin < alone; ++left.begin) visit(rows.columns[left.begin]);
 }
 
-#else
+#elif WORDS
 
 template <class Visit>
 __device__ __forceinline__ void visit_first_lanes(const Rows& rows, const Stretch& stretch, u32 lane, const Visit& visit) {
