@@ -4,7 +4,7 @@
     python -m tests.benchmarks.many_sources kron22 --layouts varint --placements pinned split streamed
     python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --sources 64 1024
 
-Graphs are named as in `tests.benchmarks.gpu`; `:degree` behind a name numbers vertices by descending degree.
+Graphs are named as in `tests.benchmarks.gpu`, or are files of shared/data; `:degree` behind a name numbers vertices by descending degree.
 Times are medians of repeated batches: on a GPU by events, which count the launches between levels, on a CPU
 by the clock. Some sources of each batch are checked against a search of their own. "as if" is what the levels
 that pulled would have read had no row ended early: 4 bytes of a column and a row of bits for each arc of the
@@ -30,7 +30,9 @@ from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.layouts import EncodedRows, columns_as_rows, encode
 from gravel.kernels.layouts.layout import body_name
+from gravel.kernels.placement.device_copies import on_device
 from gravel.stages.measuring.rows import Sizes
+from tests.zoo import DATA
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""
@@ -46,6 +48,13 @@ def rows_of(name: str, backend: str) -> tuple[Any, Any]:
     if name.endswith(":degree"):
         rows_before = rows_of(name.removesuffix(":degree"), backend)
         return order.apply(*rows_before, order.permutation("degree", *rows_before))
+    if not name.startswith(("kron", "grid")):
+        from tests.benchmarks.sssp import edges_of_file
+
+        (source, target), vertices = edges_of_file(str(DATA / name))
+        rows = csr.build(source, target, vertices)
+        found = rows.row_offsets, rows.column_indices
+        return found if backend == "cpu" else tuple(map(on_device, found))
     if backend == "cuda":
         from tests.benchmarks.gpu import edges_of
 
