@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +50,26 @@ def searched_rows(graph: Graph, name: str) -> SearchedRows:
     return SearchedRows(columns_as_rows(*columns), permutation, memory)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Rows on a GPU, and by strategy what is ready to search them; one call at a time does, under `lock`."""
+
+    rows: Rows
+    searches: dict[str, Any] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.Lock)
+
+
+@contextmanager
+def kept_searches(graph: Graph, rows: EncodedRows) -> Iterator[dict[str, Any] | None]:
+    """Lend the searches of rows that the graph keeps; None where it does not keep these."""
+    kept: Kept | None = graph._prepared.get(KEPT)
+    if kept is None or rows.arrays.get("column_indices") is not kept.rows[1]:
+        yield None
+        return
+    with kept.lock:
+        yield kept.searches
+
+
 def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]:
     """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
 
@@ -70,14 +94,14 @@ def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]
             f"{name} reads rows in GPU memory or on the CPU, and these are {placement}; "
             "place the graph with place('device') or place('host')"
         )
-    kept: Rows | None = graph._prepared.get(KEPT)
+    kept: Kept | None = graph._prepared.get(KEPT)
     if kept is None:
         found = _decoded(stored, "cuda")
         refuse_device(name, sum(int(each.nbytes) for each in found), machine)
-        kept = on_device(found[0]), on_device(found[1])
+        kept = Kept((on_device(found[0]), on_device(found[1])))
         if KEPT_SHARE * sizes_of(stored).decoded <= machine.device_memory:
             graph._kept(KEPT, kept)
-    return kept, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept)
+    return kept.rows, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept.rows)
 
 
 def _permutation(stored: Any) -> NDArray[Any] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measured_rows import searched_rows
+from gravel.measured_rows import kept_searches, searched_rows
 from gravel.vertex_ids import Ids, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -119,8 +119,14 @@ def extreme(graph: Graph, goal: str) -> int:
             f"the {goal} is defined here for undirected graphs, and this one is directed; take "
             "direction='both', or the largest or smallest of graph.eccentricity()"
         )
-    found = _bounded(graph, goal, goal, None)
-    return int(found.max() if goal == "diameter" else found.min())
+    if goal == "radius":
+        return int(_bounded(graph, goal, goal, None).min())
+    from gravel.kernels.distances.eccentricity import diameter_of_rows
+
+    there = searched_rows(graph, goal)
+    with kept_searches(graph, there.rows) as searches:
+        options: dict[str, Any] = {"memory": there.memory, "split": there.split, "searches": searches}
+        return int(fitting(lambda: diameter_of_rows(there.rows, **options)))
 
 
 def _by_sources(
@@ -150,7 +156,9 @@ def _bounded(graph: Graph, name: str, goal: str, progress: Progress | None) -> N
 
     there = searched_rows(graph, name)
     options: dict[str, Any] = {"memory": there.memory, "split": there.split, "progress": progress}
-    found = fitting(lambda: eccentricities_of_rows(there.rows, goal, in_parts=True, **options))
+    with kept_searches(graph, there.rows) as searches:
+        options |= {"in_parts": True, "searches": searches}
+        found = fitting(lambda: eccentricities_of_rows(there.rows, goal, **options))
     values: NDArray[Any] = numpy.asarray(on_host(found))
     return values if there.permutation is None else values[there.permutation]
 

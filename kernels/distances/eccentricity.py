@@ -54,6 +54,7 @@ def eccentricities_of_rows(
     known: tuple[Any, Any] | None = None,
     keep: Callable[[Any, Any], None] | None = None,
     split: bool = False,
+    searches: dict[str, Any] | None = None,
 ) -> Any | None:
     """Return the eccentricities of a symmetric graph with ascending rows: int64 (vertices,), where these lie.
 
@@ -65,10 +66,54 @@ def eccentricities_of_rows(
     component. `memory` limits searches that share a batch, in bytes; `progress` gets the decided vertices.
     `keep` gets the bounds from below and from above after every search or batch, and `known` are
     such to begin with. Rows on a GPU may be encoded, read in parts, or `split`, as `many.prepare_rows`
-    says. Raises ValueError for an unknown goal.
+    says. `searches` by strategy, of `single_search` over these rows, are used, and those that are made are
+    added. Raises ValueError for an unknown goal.
     """
     if goal not in GOALS:
         raise ValueError(f"goal is {goal!r}; it can be {', '.join(GOALS)}")
+    if not rows.vertex_count:
+        return offsets_of(rows)[:0]
+    options: dict[str, Any] = {"memory": memory, "progress": progress, "known": known, "keep": keep}
+    found = _bounded(rows, goal, in_parts=in_parts, split=split, searches=searches, **options)
+    if found is None:
+        return None
+    bounds, _ = found
+    return bounds.lower if goal in ("all", "diameter", "periphery") else bounds.upper
+
+
+def diameter_of_rows(
+    rows: EncodedRows,
+    *,
+    memory: int | None = None,
+    split: bool = False,
+    searches: dict[str, Any] | None = None,
+) -> int:
+    """Return the largest eccentricity of a symmetric graph within its components, 0 without vertices.
+
+    No bound from below exceeds the largest eccentricity that was searched, so that none is read back from a
+    GPU. Parameters as of `eccentricities_of_rows`.
+    """
+    if not rows.vertex_count:
+        return 0
+    found = _bounded(rows, "diameter", in_parts=True, memory=memory, split=split, searches=searches)
+    assert found is not None
+    return found[1]
+
+
+def _bounded(
+    rows: EncodedRows,
+    goal: str,
+    *,
+    in_parts: bool,
+    memory: int | None,
+    split: bool,
+    searches: dict[str, Any] | None,
+    progress: many.Progress | None = None,
+    known: tuple[Any, Any] | None = None,
+    keep: Callable[[Any, Any], None] | None = None,
+) -> tuple[Bounds, int] | None:
+    """Bound eccentricities until the goal is met; returns the largest that was searched, too."""
+    ready = {} if searches is None else searches
     xp: Any = numpy
     row_offsets = offsets_of(rows)  # bytes of encoded rows stand for arcs
     if backend_of(row_offsets) == "cuda":
@@ -76,13 +121,11 @@ def eccentricities_of_rows(
 
         xp = cupy
     n = len(row_offsets) - 1
-    if n == 0:
-        return xp.zeros(0, numpy.int64)
     if n > 1 and not in_parts and not bool((row_offsets[1:] > row_offsets[:-1]).all()):
         return None
     bounds = _bounds_of(xp, row_offsets, goal, known)
-    one = single_search(rows, "direction_optimizing")
-    largest, slow = False, 0
+    one = _ready(ready, rows, "direction_optimizing")
+    largest, slow, farthest = False, 0, 0
     sweep = _Sweep(bounds, rounds=0 if known is not None or goal == "all" else SWEEPS)
     deep: bool | None = None
     vertex = bounds.next(largest=True) if known is not None and bounds.left else bounds.hub()
@@ -95,6 +138,7 @@ def eccentricities_of_rows(
         if before == n and not in_parts and int(distance.min()) < 0:
             return None
         found = bounds.tighten(distance)
+        farthest = max(farthest, found)
         if keep is not None:
             keep(bounds.lower, bounds.upper)
         if progress is not None:
@@ -102,7 +146,7 @@ def eccentricities_of_rows(
         if deep is None:
             deep = found > DEEP and is_deep(found, int(((distance >= 0) & (distance <= DEEP)).sum()), n)
             if deep and xp is not numpy and not is_read_in_parts(rows):
-                one = single_search(rows, "persistent")
+                one = _ready(ready, rows, "persistent")
         ahead = sweep.next(distance, found)
         if ahead is not None:
             vertex = ahead
@@ -115,19 +159,29 @@ def eccentricities_of_rows(
             vertex = bounds.next(largest=largest)
             largest = not largest
     del one
+    if searches is None:
+        ready.clear()  # for the memory of the batches
     if bounds.left:
         sources = bounds.left
-        searches = many.prepare_rows(rows, symmetric=True, sources=sources, memory=memory, split=split)
+        shared = many.prepare_rows(rows, symmetric=True, sources=sources, memory=memory, split=split)
         while bounds.left:
-            some = bounds.most_promising(searches.batch)
+            some = bounds.most_promising(shared.batch)
             sums = Aggregates.empty(len(some))
-            searches.run(some.get() if xp is not numpy else some, sums)
+            shared.run(some.get() if xp is not numpy else some, sums)
+            farthest = max(farthest, int(sums.eccentricity.max()))
             bounds.decide(some, xp.asarray(sums.eccentricity))
             if keep is not None:
                 keep(bounds.lower, bounds.upper)
             if progress is not None:
                 progress(n - bounds.left, n)
-    return bounds.lower if goal in ("all", "diameter", "periphery") else bounds.upper
+    return bounds, farthest
+
+
+def _ready(searches: dict[str, Any], rows: EncodedRows, strategy: str) -> Any:
+    """Find a search by its strategy, or make and keep it."""
+    if strategy not in searches:
+        searches[strategy] = single_search(rows, strategy)
+    return searches[strategy]
 
 
 def _bounds_of(xp: Any, row_offsets: Any, goal: str, known: tuple[Any, Any] | None) -> Bounds:

@@ -64,10 +64,12 @@ struct Block {
     i64* vertex_largest;
     u64 level;
 
-    __device__ __forceinline__ bool is_new(VERTEX v) const {
+    __device__ __forceinline__ bool is_new(VERTEX v) const { return mark(v, visited[v >> 5]); }
+
+    // Sets the bit of a vertex; `word` was read before, and may only lack bits.
+    __device__ __forceinline__ bool mark(VERTEX v, u32 word) const {
         u32 bit = 1u << (v & 31);
-        // A stale word only lacks bits.
-        return !(visited[v >> 5] & bit) && !(atomicOr(&visited[v >> 5], bit) & bit);
+        return !(word & bit) && !(atomicOr(&visited[v >> 5], bit) & bit);
     }
 
     __device__ __forceinline__ void put(VERTEX v, u32 place) const {
@@ -146,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             u32 size = sizes[now_at];
             found += size;
             sum += size * block.level;
-            if (threadIdx.x == 0) {
+            // By the last warp, which has the fewest vertices.
+            if (threadIdx.x == blockDim.x - 1) {
                 if (block.level) reciprocals += double(size) / double(block.level);
                 if (block.level < levels) by_level[s * levels + block.level] = i64(size);
             }
@@ -164,9 +167,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 Record record;
                 if (i < size) record = reinterpret_cast<const Record*>(records)[u];
                 bool is_long = i < size && record.neighbour[0] == LONG, fresh[RECORD];
+                u32 word[RECORD];
 #pragma unroll
-                for (u32 k = 0; k < RECORD; ++k)
-                    fresh[k] = i < size && !is_long && record.neighbour[k] != NOBODY && block.is_new(record.neighbour[k]);
+                for (u32 k = 0; k < RECORD; ++k) {
+                    fresh[k] = i < size && !is_long && record.neighbour[k] != NOBODY;
+                    word[k] = fresh[k] ? bits[record.neighbour[k] >> 5] : 0;
+                }
+#pragma unroll
+                for (u32 k = 0; k < RECORD; ++k) fresh[k] = fresh[k] && block.mark(record.neighbour[k], word[k]);
                 block.put_all(record.neighbour, fresh);
                 for (u32 left = __ballot_sync(ALL_LANES, is_long); left;)
                     take_row(block, source, __shfl_sync(ALL_LANES, u, take_lowest(left)));
@@ -181,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 break;
             }
         }
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == blockDim.x - 1) {
             reached[s] = i64(found);
             total[s] = i64(sum);
             reciprocal[s] = reciprocals;

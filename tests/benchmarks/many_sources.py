@@ -4,7 +4,8 @@
     python -m tests.benchmarks.many_sources kron22 --layouts varint --placements pinned split streamed
     python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --sources 64 1024
 
-Graphs are named as in `tests.benchmarks.gpu`, or are files of shared/data; `:degree` behind a name numbers vertices by descending degree.
+Graphs are named as in `tests.benchmarks.gpu`, or are files of shared/data; `:degree` behind a name numbers
+vertices by descending degree.
 Times are medians of repeated batches: on a GPU by events, which count the launches between levels, on a CPU
 by the clock. Some sources of each batch are checked against a search of their own. "as if" is what the levels
 that pulled would have read had no row ended early: 4 bytes of a column and a row of bits for each arc of the

@@ -219,6 +219,9 @@ def _measured_rows_are_kept(case: Case) -> None:
         first, again = (measured_rows.plain_rows(placed, "closeness")[0] for _ in range(2))
         assert is_on_device(first[1])
         assert (first is again) == kept
+        assert placed.diameter() == placed.diameter() == case.cpu.diameter()
+        ready = placed._prepared.get(measured_rows.KEPT)
+        assert bool(ready and ready.searches) == kept
 
 
 def _measured_over_the_link(case: Case) -> None:

@@ -4,8 +4,14 @@ import numpy
 import pytest
 
 from gravel.kernels.csr import build
-from gravel.kernels.distances.eccentricity import GOALS, eccentricities
+from gravel.kernels.distances.eccentricity import (
+    GOALS,
+    diameter_of_rows,
+    eccentricities,
+    eccentricities_of_rows,
+)
 from gravel.kernels.distances.many import aggregate
+from gravel.kernels.layouts.layout import columns_as_rows
 from tests.kernels.test_many_sources import ascending, random_rows
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
@@ -146,3 +152,16 @@ def test_the_middle_of_a_long_path_decides_almost_all(seed, goal):
     found = eccentricities(*rows, goal, progress=lambda *done: searches.append(done))
     assert found.max() == eccentricities(*rows).max()
     assert len(searches) <= 5
+
+
+def test_the_diameter_is_the_largest_eccentricity_that_was_searched():
+    for graph in ZOO:
+        rows = columns_as_rows(*graph.csr())
+        expected = eccentricities_of_rows(rows, in_parts=True)
+        searches: dict[str, object] = {}
+        for _ in range(2):
+            assert diameter_of_rows(rows, searches=searches) == (expected.max() if len(expected) else 0)
+            for goal in ("radius", "center"):
+                found = eccentricities_of_rows(rows, goal, in_parts=True, searches=searches)
+                assert not len(expected) or found.min() == expected.min()
+        assert set(searches) <= {"direction_optimizing"}
