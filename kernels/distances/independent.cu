@@ -3,14 +3,17 @@
 // kernels/distances/independent.py.
 //
 // A level takes as long as its loads and atomics wait for one another. So the bits lie in shared memory where they fit
-// (SHARED 1), as do the frontier and the next one as far as there is room; what is more goes to `queues`. A record has the
-// neighbours of a short row, for which one load is enough.
+// (SHARED 1), as do the frontier and the next one as far as there is room; what is more goes to `queues`, to the two ends
+// of a block's part in turn. A record has the neighbours of a short row, for which one load is enough.
 //
 // Contract. Fewer than 2^32 vertices. Rows: SOURCE_PARAMETERS of kernels/distances/sources; records VERTEX (RECORD *
 // vertices) as `make_records` leaves them. `visited` u32 (blocks, (vertices + 31) / 32) unless SHARED, `queues` VERTEX
-// (blocks, vertices). reached, total, eccentricity i64 and reciprocal f64 (sources); by_level i64 (sources, levels), zero
+// (blocks, capacity). reached, total, eccentricity i64 and reciprocal f64 (sources); by_level i64 (sources, levels), zero
 // before. The three vertex arrays i64 (vertices), or null. Block: whole warps. Dynamic shared memory: the bits, if SHARED,
 // and 2 * room vertices.
+//
+// A search whose frontiers need more than `capacity` is given up: its `reached` is -1, its other results mean nothing, and
+// vertices count what it found. None is where `capacity` is `vertices`, since no vertex is in two frontiers.
 //
 // variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
@@ -57,7 +60,9 @@ extern "C" __global__ void make_records(SOURCE_PARAMETERS, u64 vertices, VERTEX*
 
 struct Block {
     u32* visited;
-    VERTEX *next, *more;  // entries beyond `room` of the next frontier
+    VERTEX *next, *more;  // `more` has the entries beyond `room` of the next frontier, `step` apart
+    i64 step;
+    u64 left;  // entries for which `more` has place
     u32 room;
     u32* size;
     u64 *vertex_reached, *vertex_total;
@@ -74,7 +79,7 @@ struct Block {
 
     __device__ __forceinline__ void put(VERTEX v, u32 place) const {
         if (place < room) next[place] = v;
-        else more[place - room] = v;
+        else if (place - room < left) more[step * i64(place - room)] = v;
         if (!vertex_reached) return;
         atomicAdd(&vertex_reached[v], 1ull);
         if (level) atomicAdd(&vertex_total[v], level);
@@ -116,12 +121,12 @@ extern __shared__ uint4 arena[];
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     search(SOURCE_PARAMETERS, const VERTEX* records, u64 vertices, u64 max_depth, const i64* sources, u64 count,
-           u32* visited, VERTEX* queues, u64 room, i64* reached, i64* total, double* reciprocal, i64* eccentricity,
+           u32* visited, VERTEX* queues, u64 capacity, u64 room, i64* reached, i64* total, double* reciprocal, i64* eccentricity,
            i64* by_level, u64 levels, u64* vertex_reached, u64* vertex_total, i64* vertex_largest) {
     __shared__ u32 sizes[3];  // of this level's frontier, the next one, and the one before, which is made zero
     Rows source = SOURCE;
     u64 words = (vertices + 31) / 32;
-    VERTEX* queue = queues + blockIdx.x * vertices;
+    VERTEX* ends[2] = {queues + blockIdx.x * capacity, queues + (blockIdx.x + 1) * capacity - 1};
     VERTEX* front = reinterpret_cast<VERTEX*>(arena);
 #if SHARED
     u32* bits = reinterpret_cast<u32*>(front + 2 * room);
@@ -132,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         for (u64 i = threadIdx.x; i < words; i += blockDim.x) bits[i] = 0;
         if (threadIdx.x < 3) sizes[threadIdx.x] = 0;
         __syncthreads();
-        Block block{bits, front, queue, u32(room), &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
+        Block block{bits, front, ends[0], 1, 0, u32(room), &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
         if (threadIdx.x == 0) {
             VERTEX v = VERTEX(sources[s]);
             block.is_new(v);
@@ -143,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         u64 found = 0, sum = 0;
         u32 now_at = 0, next_at = 1, side = 0;
         double reciprocals = 0;
-        VERTEX* further = queue;  // entries of this level beyond `room`
+        bool is_given_up = false;
         while (true) {
             u32 size = sizes[now_at];
             found += size;
@@ -156,14 +161,18 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (block.level >= max_depth) break;
             ++block.level;
             const VERTEX* now = front + side * room;
+            const VERTEX* further = side ? ends[1] : ends[0];
+            const i64 step = side ? -1 : 1;
             side ^= 1;
             block.next = front + side * room;
-            block.more = further + (size > room ? size - room : 0);
+            block.more = side ? ends[1] : ends[0];
+            block.step = -step;
+            block.left = capacity - (size > room ? size - room : 0);
             block.size = &sizes[next_at];
             if (threadIdx.x == 0) sizes[3 - now_at - next_at] = 0;
             u32 whole = (size + WARP - 1) / WARP * WARP;
             for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-                VERTEX u = i < size ? i < room ? now[i] : further[i - room] : VERTEX(0);
+                VERTEX u = i < size ? i < room ? now[i] : further[step * i64(i - room)] : VERTEX(0);
                 Record record;
                 if (i < size) record = reinterpret_cast<const Record*>(records)[u];
                 bool is_long = i < size && record.neighbour[0] == LONG, fresh[RECORD];
@@ -180,7 +189,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                     take_row(block, source, __shfl_sync(ALL_LANES, u, take_lowest(left)));
             }
             __syncthreads();
-            further = block.more;
             u32 before = now_at;
             now_at = next_at;
             next_at = 3 - before - now_at;
@@ -188,9 +196,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 --block.level;
                 break;
             }
+            is_given_up = sizes[now_at] > room + block.left;
+            if (is_given_up) break;
         }
         if (threadIdx.x == blockDim.x - 1) {
-            reached[s] = i64(found);
+            reached[s] = is_given_up ? -1 : i64(found);
             total[s] = i64(sum);
             reciprocal[s] = reciprocals;
             eccentricity[s] = i64(block.level);

@@ -27,6 +27,10 @@ STATIC_SHARED = 1024
 LEAST_ROOM, MOST_ROOM = 1024, 8192
 """Vertices of a frontier in shared memory."""
 
+QUEUE_SHARE = 16
+"""A block has a queue for so large a part of the vertices, beside its room; frontiers of deep graphs are far
+smaller, and searches with larger ones run again with a queue for all. Not measured."""
+
 ROUNDS = 16
 """Sources of a block in one run."""
 
@@ -57,9 +61,11 @@ class Independent:
         module = load(SOURCE, **macros)
         self._kernel, self._block = module.get_function("search"), block
         self._kernel.max_dynamic_shared_size_bytes = self._shared = shared
-        each = self._count * item + Outputs.bytes(ROUNDS, levels, None) + (0 if there else 4 * words)
+        # Sums of vertices would count what a search found before it is given up.
+        self._capacity = self._count if vertices else -(-self._count // QUEUE_SHARE)
+        each = self._capacity * item + Outputs.bytes(ROUNDS, levels, None) + (0 if there else 4 * words)
         beside = RECORD * item * self._count + (0 if isinstance(source, Columns) else source.added)
-        beside += Outputs.bytes(0, levels, of_vertices)
+        beside += Outputs.bytes(0, levels, of_vertices) + (self._count - self._capacity) * item
         refuse_width(each + beside, memory, 1)
         resident = resident_blocks(self._kernel, block, shared)
         self.blocks = max(1, int(min(resident, most, (memory - beside) // each)))
@@ -67,24 +73,39 @@ class Independent:
         self.bytes = beside + self.blocks * each
         self.milliseconds = 0.0
         self._visited = cupy.empty(1 if there else max(1, self.blocks * words), cupy.uint32)
-        self._queues = cupy.empty(max(1, self.blocks * self._count), rows.dtype)
+        size = self._count + (self.blocks - 1) * self._capacity
+        self._queues = cupy.empty(max(1, size), rows.dtype)
         self._records = cupy.empty(max(1, RECORD * self._count), rows.dtype)
         self._source, self._rows = source, source.arguments
         self._outputs = Outputs(self.batch, levels, of_vertices)
-        size = numpy.uint64(self._count)
         make = module.get_function("make_records")
-        run_over(make, 32 * max(1, self._count), *self._rows, size, self._records, most=1 << 12)
+        given = (numpy.uint64(self._count), self._records)
+        run_over(make, 32 * max(1, self._count), *self._rows, *given, most=1 << 12)
 
     def run(self, sources: Any, into: Aggregates) -> None:
         """Search from up to `batch` sources; `milliseconds` is the time of the last run."""
+        self.milliseconds = self._search(sources, into, self.blocks, self._capacity)
+        again = numpy.flatnonzero(into.reached < 0)
+        if not len(again):
+            return
+        found = Aggregates.empty(len(again), 0 if into.counts is None else into.counts.shape[1])
+        blocks = max(1, len(self._queues) // self._count)
+        self.milliseconds += self._search(numpy.asarray(sources)[again], found, blocks, self._count)
+        for name in ("reached", "total", "reciprocal", "eccentricity", "counts"):
+            if getattr(into, name) is not None:
+                getattr(into, name)[again] = getattr(found, name)
+
+    def _search(self, sources: Any, into: Aggregates, blocks: int, capacity: int) -> float:
+        """Search from sources by so many blocks; `reached` is -1 where a frontier needs more capacity."""
         self._outputs.begin(sources)
         given = (numpy.uint64(self._count), numpy.uint64(self._max_depth), self._outputs.sources)
         results = (*self._outputs.of_sources, *self._outputs.of_vertices)
-        queues = (self._visited, self._queues, numpy.uint64(self._room))
+        queues = (self._visited, self._queues, numpy.uint64(capacity), numpy.uint64(self._room))
         arguments = (*self._rows, self._records, *given, numpy.uint64(len(sources)), *queues, *results)
-        launch = (self.blocks,), (self._block,), arguments
-        self.milliseconds = event_milliseconds(lambda: self._kernel(*launch, shared_mem=self._shared))
+        launch = (min(blocks, self.blocks),), (self._block,), arguments
+        taken = event_milliseconds(lambda: self._kernel(*launch, shared_mem=self._shared))
         self._outputs.end(into)
+        return taken
 
     def vertices(self) -> VertexAggregates | None:
         """Return the sums of each vertex over all runs."""

@@ -1,10 +1,11 @@
-"""Searches of their own on deep graphs: where the bits lie, threads of a block, layouts and the order of sources.
+"""Searches of their own on deep graphs: where bits lie, threads of a block, layouts, the order of sources.
 
     python -m tests.benchmarks.independent USA-road-NE.pace.gr.xz grid1000 tree1000000 --sources 64 264 1024
 
-Graphs are named as in `tests.benchmarks.many_sources`; `treeN` is a random tree of N vertices, a few thousand
-levels deep. Some sources are checked against the CPU, and all results of a variant against the first one's.
-Times are medians of events around a batch, in the order of the variants and then again, so that a drift shows.
+Graphs are named as in `tests.benchmarks.many_sources`; `treeN` is a random tree of N vertices, deep
+enough to be searched so. Some sources are checked against the CPU, and all results of a variant against those
+of the first.
+Times are medians of events around a batch, of all variants and then again, so that a drift shows.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def planned(variant: tuple[bool, int, int] | None, vertices: int) -> Iterator[bo
 
 
 def times(rows: Any, sources: Any, repeats: int) -> tuple[Aggregates, list[float], Any]:
-    """Search from all sources several times; returns results, milliseconds of later batches, and the search."""
+    """Search from all sources several times; returns results, later milliseconds, and the search."""
     searches: Any = many.prepare_rows(rows, symmetric=True, sources=len(sources), independent=True)
     taken, found = [], Aggregates.empty(len(sources))
     for _ in range(1 + repeats):
@@ -110,7 +111,7 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
         wrong = "" if same(found, to) else "  RESULTS DIFFER"
         each = statistics.median(taken) / len(order)
         print(
-            f"{name[-24:]:>24} {count:5} {what:24} {each:8.4f} ms a source  {min(taken) / len(order):8.4f} least"
+            f"{name[-24:]:>24} {count:5} {what:24} {each:8.4f} ms each  {min(taken) / len(order):8.4f} least"
             f"  {searches.blocks:4} blocks  room {searches._room:5}  {searches.bytes / 1e6:7,.0f} MB{wrong}",
             flush=True,
         )

@@ -10,7 +10,8 @@ import pytest
 from gravel.kernels.distances import bit_parallel_cuda, independent_cuda, many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
-from gravel.kernels.distances.many import aggregate
+from gravel.kernels.distances.many import aggregate, aggregate_rows
+from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.kernels.test_many_sources import ascending, check, random_rows
@@ -145,6 +146,62 @@ def test_frontiers_beyond_shared_memory(shared, room, monkeypatch):
         asked = {"levels": seed, "vertices": seed < 2, "max_depth": 2 if seed == 3 else None}
         found = found_there(rows, sources, symmetric=seed % 2 == 0, independent=True, **asked)
         check(found, rows, sources, **asked)
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
+@pytest.mark.parametrize("share", [1, 3, 16, 1 << 20])
+def test_a_search_that_needs_a_longer_queue_runs_again(share, shared, monkeypatch):
+    def plan(bits, item):
+        return 2 * item + (bits if shared else 0), 64, 1, shared
+
+    monkeypatch.setattr(independent_cuda, "shared_plan", plan)
+    monkeypatch.setattr(independent_cuda, "QUEUE_SHARE", share)
+    reruns: list[bool] = []
+    search = independent_cuda.Independent._search
+
+    def counted(self, sources, into, blocks, capacity):
+        reruns.append(capacity > self._capacity)
+        return search(self, sources, into, blocks, capacity)
+
+    monkeypatch.setattr(independent_cuda.Independent, "_search", counted)
+    for seed in range(4):
+        rows = random_rows(seed, symmetric=seed % 2 == 0, vertices=300)
+        sources = numpy.random.default_rng(seed).integers(0, 300, 40)
+        asked = {"levels": seed, "max_depth": 2 if seed == 3 else None}
+        found = found_there(rows, sources, symmetric=seed % 2 == 0, independent=True, **asked)
+        check(found, rows, sources, **asked)
+        before = sum(reruns)
+        asked["vertices"] = True
+        found = found_there(rows, sources, symmetric=seed % 2 == 0, independent=True, **asked)
+        check(found, rows, sources, **asked)
+        assert sum(reruns) == before
+    assert any(reruns) == (share > 1)
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
+@pytest.mark.parametrize("layout", ["csr", "varint", "blocks", "elias_fano"])
+def test_rows_as_long_as_a_record_and_longer(layout, shared, monkeypatch):
+    def plan(bits, item):
+        return 2 * 16 * item + (bits if shared else 0), 64, 16, shared
+
+    monkeypatch.setattr(independent_cuda, "shared_plan", plan)
+    # Row v has v neighbours, itself among them in every second row; the last ones have none.
+    degrees = numpy.concatenate([numpy.arange(80), numpy.zeros(30, int)])
+    drawn = numpy.random.default_rng(5)
+    rows = [numpy.sort(drawn.permutation(110)[:degree]) for degree in degrees]
+    for v in range(2, 80, 2):
+        rows[v][0] = v
+        rows[v] = numpy.unique(rows[v])
+    offsets = numpy.concatenate([[0], numpy.cumsum([len(row) for row in rows])]).astype(numpy.int64)
+    columns = numpy.concatenate(rows).astype(numpy.uint32)
+    made = encode(layout, offsets, columns)
+    there = EncodedRows(
+        layout, 110, len(columns), made.dtype, {name: on_device(each) for name, each in made.arrays.items()}
+    )
+    asked = {"levels": 3, "vertices": True}
+    sources = numpy.arange(110)
+    found = aggregate_rows(there, sources, symmetric=False, independent=True, **asked)
+    check(found, (offsets, columns), sources, **asked)
 
 
 def test_bits_are_in_shared_memory_where_they_fit(monkeypatch):
