@@ -11,12 +11,12 @@ from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_o
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
+from gravel.kernels.distances.sizes import QUEUE_SHARE, RECORD
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/distances/independent.cu"
-RECORD = 4  # neighbours, as there
 
 BLOCK_ALONE, BLOCK_BESIDE = 1024, 512
 """Threads of a block that has a multiprocessor to itself, since its bits fill shared memory, or shares it."""
@@ -26,10 +26,6 @@ STATIC_SHARED = 1024
 
 LEAST_ROOM, MOST_ROOM = 1024, 8192
 """Vertices of a frontier in shared memory."""
-
-QUEUE_SHARE = 16
-"""A block has a queue for so large a part of the vertices, beside its room; frontiers of deep graphs are far
-smaller, and searches with larger ones run again with a queue for all. Not measured."""
 
 ROUNDS = 16
 """Sources of a block in one run."""

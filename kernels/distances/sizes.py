@@ -11,6 +11,13 @@ MAX_WORDS = 16
 BATCH = 1024
 """Sources of a batch on a GPU by default: a row is a cache line, a word for each lane of a warp."""
 
+RECORD = 4
+"""Neighbours of a record of searches of their own on a GPU, as in `independent.cu`."""
+
+QUEUE_SHARE = 16
+"""The part of the vertices for which a block of such searches has a queue, beside its room: frontiers of deep
+graphs are far smaller, and searches with larger ones run again with a queue for all. Not measured."""
+
 
 def workspace_bytes(vertices: int, words: int, itemsize: int) -> int:
     """State what a thread takes for rows of bits, but for what does not grow with the graph."""
@@ -65,3 +72,18 @@ def _device_bytes(vertices: int, filled: int, itemsize: int, sources: int) -> in
     # Kronecker 16, 18 and 20 on an H200 (tests/stages/statements).
     pieces += 72 * vertices
     return 3 * 4 * words * vertices + 12 * (vertices // 32 + 1) + pieces + 64 * 32 * words
+
+
+def independent_bytes(vertices: int, itemsize: int, blocks: int, *, bits: bool) -> int:
+    """State what searches of their own take on a GPU, by so many blocks, whose bits may lie in its memory.
+
+    A batch of bits for as many sources takes more, so that `device_bytes` holds for both.
+    """
+    queues = vertices + (blocks - 1) * -(-vertices // QUEUE_SHARE)
+    return itemsize * (RECORD * vertices + queues) + (blocks * 4 * -(-vertices // 32) if bits else 0)
+
+
+def least_device_bytes(vertices: int, itemsize: int) -> int:
+    """State what the narrowest batch takes at least on a GPU, in either form."""
+    together = 3 * 4 * row_words(1) * vertices
+    return min(together, independent_bytes(vertices, itemsize, 1, bits=False))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gravel.kernels.betweenness import sizes as betweenness_sizes
-from gravel.kernels.distances.sizes import queue_bytes, widest
+from gravel.kernels.distances.sizes import least_device_bytes, queue_bytes, widest
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.rows import Sizes
@@ -69,7 +69,7 @@ def _distances(parameters: CentralityParameters, graph: Extent, sources: int, ma
     results = COMPILED + graph.bytes + 8 * n + (64 + 2 * 32) * sources
     if machine.backend == "cuda":
         results += _made_on_host(graph, sizes, decoded=False)
-        refusal = _too_little(parameters, n // 8 + width * n)
+        refusal = _too_little(parameters, least_device_bytes(n, width))
         return replace(_on_gpu(parameters, sizes, sources, machine, results, outputs), refusal=refusal)
     made = _made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made))

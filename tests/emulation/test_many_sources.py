@@ -11,6 +11,8 @@ from gravel.kernels.distances import bit_parallel_cuda, independent_cuda, many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate, aggregate_rows
+from gravel.kernels.distances.outputs_cuda import Outputs
+from gravel.kernels.distances.sizes import independent_bytes
 from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
@@ -290,3 +292,21 @@ def test_a_lane_counts_more_rows_than_its_counters_hold(piece, share, monkeypatc
         (offsets, columns), sources, symmetric=True, independent=False, batch=64, vertices=True
     )
     check(found, (offsets, columns), sources, vertices=True)
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
+def test_bytes_of_searches_of_their_own(shared, monkeypatch):
+    def plan(bits, item):
+        return 2 * 16 * item + (bits if shared else 0), 64, 16, shared
+
+    monkeypatch.setattr(independent_cuda, "shared_plan", plan)
+    rows = tuple(map(on_device, random_rows(3, vertices=1000)))
+    for sources in (1, 2):
+        searches = many.prepare(*rows, symmetric=True, sources=sources, independent=True)
+        stated = independent_bytes(1000, 4, sources, bits=not shared)
+        stated += Outputs.bytes(independent_cuda.ROUNDS * sources, 0, None)
+        assert searches.blocks == sources
+        assert searches.bytes == stated
+        arrays = (searches._records, searches._queues, *(() if shared else (searches._visited,)))
+        outputs = Outputs.bytes(independent_cuda.ROUNDS * sources, 0, None)
+        assert sum(each.nbytes for each in arrays) == stated - outputs

@@ -8,6 +8,7 @@ from scipy.sparse import csgraph, csr_array
 
 from gravel.kernels.distances import many
 from gravel.kernels.distances.many import aggregate, aggregate_rows
+from gravel.kernels.distances.sizes import device_bytes, independent_bytes, least_device_bytes
 from gravel.kernels.layouts import encode
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
@@ -215,3 +216,12 @@ def test_no_sources():
     assert len(aggregate(*rows, [], symmetric=True, levels=2).counts) == 0
     with pytest.raises(ValueError, match="there are no sources"):
         many.prepare(*rows, symmetric=True, sources=0)
+
+
+@pytest.mark.parametrize("vertices", [1000, 1_524_453, 1 << 24, 1 << 31])
+def test_what_a_batch_takes_at_most_holds_for_searches_of_their_own(vertices):
+    for sources in (1, 64, 65, 256, 257, 1024):
+        stated = device_bytes(vertices, 2 * vertices, 4, sources)
+        for blocks, bits in ((132, False), (264, True)):  # of an H100
+            taken = independent_bytes(vertices, 4, min(sources, blocks), bits=bits)
+            assert least_device_bytes(vertices, 4) <= taken <= stated
