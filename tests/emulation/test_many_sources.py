@@ -180,6 +180,30 @@ def test_a_search_that_needs_a_longer_queue_runs_again(share, shared, monkeypatc
     assert any(reruns) == (share > 1)
 
 
+@pytest.mark.parametrize(("share", "again"), [(3, False), (4, True)])
+def test_two_frontiers_share_a_queue(share, again, monkeypatch):
+    monkeypatch.setattr(independent_cuda, "shared_plan", lambda bits, item: (2 * item, 64, 1, False))
+    monkeypatch.setattr(independent_cuda, "QUEUE_SHARE", share)
+    counted: list[int] = []
+    search = independent_cuda.Independent._search
+
+    def noted(self, sources, into, blocks, capacity):
+        counted.append(capacity)
+        return search(self, sources, into, blocks, capacity)
+
+    monkeypatch.setattr(independent_cuda.Independent, "_search", noted)
+    # A hundred paths of six from one vertex: of two levels 99 vertices each are beyond the room.
+    ends = numpy.arange(1, 601)
+    before = numpy.maximum(0, ends - 100)
+    source, target = numpy.append(ends, before), numpy.append(before, ends)
+    order = numpy.lexsort((target, source))
+    offsets = numpy.concatenate([[0], numpy.cumsum(numpy.bincount(source))]).astype(numpy.int64)
+    rows = offsets, target[order].astype(numpy.uint32)
+    found = found_there(rows, numpy.array([0]), symmetric=True, independent=True, levels=7)
+    check(found, rows, numpy.array([0]), levels=7)
+    assert counted == ([151, 601] if again else [201])
+
+
 @pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
 @pytest.mark.parametrize("layout", ["csr", "varint", "blocks", "elias_fano"])
 def test_rows_as_long_as_a_record_and_longer(layout, shared, monkeypatch):
