@@ -128,6 +128,9 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
         ordered,
         expected.back(numpy.argsort(numpy.argsort(sources))),
     )
+    share, independent_cuda.QUEUE_SHARE = independent_cuda.QUEUE_SHARE, 1
+    line("queues for all vertices", columns_as_rows(*rows), sources, expected)
+    independent_cuda.QUEUE_SHARE = share
     for layout in chosen.layouts:
         line(layout, encode(layout, *rows), sources, expected)
 

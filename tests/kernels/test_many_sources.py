@@ -225,3 +225,21 @@ def test_what_a_batch_takes_at_most_holds_for_searches_of_their_own(vertices):
         for blocks, bits in ((132, False), (264, True)):  # of an H100
             taken = independent_bytes(vertices, 4, min(sources, blocks), bits=bits)
             assert least_device_bytes(vertices, 4) <= taken <= stated
+
+
+@pytest.mark.gpu
+def test_frontiers_longer_than_the_queue_of_a_block():
+    legs, length = 40_000, 15
+    ends = numpy.arange(1, legs * length + 1)
+    before = numpy.maximum(0, ends - legs)
+    source, target = numpy.append(ends, before), numpy.append(before, ends)
+    order = numpy.lexsort((target, source))
+    offsets = numpy.concatenate([[0], numpy.cumsum(numpy.bincount(source))]).astype(numpy.int64)
+    rows = offsets, target[order].astype(numpy.uint32)
+    sources = numpy.concatenate([[0], numpy.random.default_rng(1).integers(0, len(offsets) - 1, 40)])
+    asked = {"symmetric": True, "independent": True, "levels": 4}
+    expected = aggregate(*rows, sources, **asked)
+    for vertices in (False, True):
+        found = aggregate(*on_device(*rows), sources, vertices=vertices, **asked)
+        for each in ("reached", "total", "reciprocal", "eccentricity", "counts"):
+            numpy.testing.assert_array_equal(getattr(found, each), getattr(expected, each), err_msg=each)
