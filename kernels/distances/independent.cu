@@ -121,10 +121,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ u32 sizes[3];  // of this level's frontier, the next one, and the one before, which is made zero
     Rows source = SOURCE;
     u64 words = (vertices + 31) / 32;
+    u32 space = u32(room);
     VERTEX* queue = queues + blockIdx.x * vertices;
     VERTEX* front = reinterpret_cast<VERTEX*>(arena);
 #if SHARED
-    u32* bits = reinterpret_cast<u32*>(front + 2 * room);
+    u32* bits = reinterpret_cast<u32*>(front + 2 * space);
 #else
     u32* bits = visited + blockIdx.x * words;
 #endif
@@ -132,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         for (u64 i = threadIdx.x; i < words; i += blockDim.x) bits[i] = 0;
         if (threadIdx.x < 3) sizes[threadIdx.x] = 0;
         __syncthreads();
-        Block block{bits, front, queue, u32(room), &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
+        Block block{bits, front, queue, space, &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
         if (threadIdx.x == 0) {
             VERTEX v = VERTEX(sources[s]);
             block.is_new(v);
@@ -155,15 +156,15 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             }
             if (block.level >= max_depth) break;
             ++block.level;
-            const VERTEX* now = front + side * room;
+            const VERTEX* now = front + side * space;
             side ^= 1;
-            block.next = front + side * room;
-            block.more = further + (size > room ? size - room : 0);
+            block.next = front + side * space;
+            block.more = further + (size > space ? size - space : 0);
             block.size = &sizes[next_at];
             if (threadIdx.x == 0) sizes[3 - now_at - next_at] = 0;
             u32 whole = (size + WARP - 1) / WARP * WARP;
             for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-                VERTEX u = i < size ? i < room ? now[i] : further[i - room] : VERTEX(0);
+                VERTEX u = i < size ? i < space ? now[i] : further[i - space] : VERTEX(0);
                 Record record;
                 if (i < size) record = reinterpret_cast<const Record*>(records)[u];
                 bool is_long = i < size && record.neighbour[0] == LONG, fresh[RECORD];
