@@ -4,8 +4,8 @@
 // Contract: row_offsets i64 (vertices + 1); distance i32 (vertices), -1 for unreached, or null; lower, upper and
 // from_centre i64 (vertices), the last null for goals without a centre; flags u8 (vertices), BOUNDED and OPEN. state
 // u64 (PLACES): FARTHEST to UNDECIDED start at 0 before `farthest`, but SHORTEST, which starts at all ones; BEST at 0 and
-// CHOSEN at all ones before `most_arcs` or `best`. Each kernel needs what the one before it has written. Any block of
-// whole warps.
+// CHOSEN at all ones before `most_arcs` or `best`. `begin` comes first. Each kernel needs what the one before it has
+// written. Any block of whole warps.
 
 #include "kernels/cuda/types.cuh"
 
@@ -36,6 +36,19 @@ __device__ __forceinline__ void lower_to(u64* place, u64 mine) {
 __device__ __forceinline__ void add_to(u64* place, u64 mine) {
     mine = warp_sum(mine);
     if (lane_id() == 0 && mine) atomicAdd(place, mine);
+}
+
+// Before any search: nothing is known but of vertices without arcs. With `known` the bounds are there.
+extern "C" __global__ void begin(const i64* row_offsets, u64 vertices, u8 known, i64* lower, i64* upper, i64* from_centre,
+                                 u8* flags) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) {
+        if (!known) {
+            lower[v] = 0;
+            upper[v] = row_offsets[v] < row_offsets[v + 1] ? NEVER : 0;
+        }
+        if (from_centre) from_centre[v] = NEVER;
+        flags[v] = BOUNDED;
+    }
 }
 
 extern "C" __global__ void farthest(const i32* distance, u64 vertices, u64* state) {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from gravel.kernels.cuda import blocks_for, load
-from gravel.kernels.distances.bounds import GOALS, NEAR, NEVER, Bounds
+from gravel.kernels.distances.bounds import GOALS, NEAR, Bounds
 
 SOURCE = "kernels/distances/bounds.cu"
 
@@ -25,18 +25,20 @@ class BoundsOnDevice(Bounds):
 
     def __init__(self, xp: Any, row_offsets: Any, goal: str, known: tuple[Any, Any] | None) -> None:
         module = load(SOURCE)
-        names = ("farthest", "tighten", "compare_centres", "sieve", "best", "most_arcs")
+        names = ("begin", "farthest", "tighten", "compare_centres", "sieve", "best", "most_arcs")
         self._kernels = {name: module.get_function(name) for name in names}
         self._xp, self._goal, self._row_offsets = xp, goal, xp.ascontiguousarray(row_offsets)
         n = len(row_offsets) - 1
         self._n = numpy.uint64(n)
         if known is None:
-            self.lower, self.upper = xp.zeros(n, numpy.int64), xp.full(n, NEVER, numpy.int64)
-            self.upper[row_offsets[1:] == row_offsets[:-1]] = 0
+            self.lower, self.upper = (xp.empty(n, numpy.int64) for _ in range(2))
         else:
             self.lower, self.upper = (xp.array(each, numpy.int64) for each in known)
-        self._from_centre = xp.full(n, NEVER, numpy.int64) if goal == "diameter" else None
-        self._flags = xp.full(n, BOUNDED, numpy.uint8)
+        self._from_centre = xp.empty(n, numpy.int64) if goal == "diameter" else None
+        self._flags = xp.empty(n, numpy.uint8)
+        centre = self._pointer(self._from_centre)
+        bounds = (self.lower, self.upper, centre, self._flags)
+        self._launch("begin", self._row_offsets, self._n, numpy.uint8(known is not None), *bounds)
         self._state = xp.empty(PLACES, numpy.uint64)
         self._fresh = numpy.zeros(PLACES, numpy.uint64)
         self._fresh[[SHORTEST, CHOSEN]] = numpy.iinfo(numpy.uint64).max

@@ -126,10 +126,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __shared__ u32 sizes[3];  // of this level's frontier, the next one, and the one before, which is made zero
     Rows source = SOURCE;
     u64 words = (vertices + 31) / 32;
+    u32 space = u32(room);
     VERTEX* ends[2] = {queues + blockIdx.x * capacity, queues + (blockIdx.x + 1) * capacity - 1};
     VERTEX* front = reinterpret_cast<VERTEX*>(arena);
 #if SHARED
-    u32* bits = reinterpret_cast<u32*>(front + 2 * room);
+    u32* bits = reinterpret_cast<u32*>(front + 2 * space);
 #else
     u32* bits = visited + blockIdx.x * words;
 #endif
@@ -137,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         for (u64 i = threadIdx.x; i < words; i += blockDim.x) bits[i] = 0;
         if (threadIdx.x < 3) sizes[threadIdx.x] = 0;
         __syncthreads();
-        Block block{bits, front, ends[0], 1, 0, u32(room), &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
+        Block block{bits, front, ends[0], 1, 0, space, &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
         if (threadIdx.x == 0) {
             VERTEX v = VERTEX(sources[s]);
             block.is_new(v);
@@ -160,19 +161,19 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             }
             if (block.level >= max_depth) break;
             ++block.level;
-            const VERTEX* now = front + side * room;
+            const VERTEX* now = front + side * space;
             const VERTEX* further = side ? ends[1] : ends[0];
             const i64 step = side ? -1 : 1;
             side ^= 1;
-            block.next = front + side * room;
+            block.next = front + side * space;
             block.more = side ? ends[1] : ends[0];
             block.step = -step;
-            block.left = capacity - (size > room ? size - room : 0);
+            block.left = capacity - (size > space ? size - space : 0);
             block.size = &sizes[next_at];
             if (threadIdx.x == 0) sizes[3 - now_at - next_at] = 0;
             u32 whole = (size + WARP - 1) / WARP * WARP;
             for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-                VERTEX u = i < size ? i < room ? now[i] : further[step * i64(i - room)] : VERTEX(0);
+                VERTEX u = i < size ? i < space ? now[i] : further[step * i64(i - space)] : VERTEX(0);
                 Record record;
                 if (i < size) record = reinterpret_cast<const Record*>(records)[u];
                 bool is_long = i < size && record.neighbour[0] == LONG, fresh[RECORD];
@@ -196,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 --block.level;
                 break;
             }
-            is_given_up = sizes[now_at] > room + block.left;
+            is_given_up = sizes[now_at] > space + block.left;
             if (is_given_up) break;
         }
         if (threadIdx.x == blockDim.x - 1) {
