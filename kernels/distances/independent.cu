@@ -121,8 +121,8 @@ extern __shared__ uint4 arena[];
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     search(SOURCE_PARAMETERS, const VERTEX* records, u64 vertices, u64 max_depth, const i64* sources, u64 count,
-           u32* visited, VERTEX* queues, u64 capacity, u64 room, i64* reached, i64* total, double* reciprocal, i64* eccentricity,
-           i64* by_level, u64 levels, u64* vertex_reached, u64* vertex_total, i64* vertex_largest) {
+           u32* visited, VERTEX* queues, u64 capacity, u64 room, i64* reached, i64* total, double* reciprocal,
+           i64* eccentricity, i64* by_level, u64 levels, u64* vertex_reached, u64* vertex_total, i64* vertex_largest) {
     __shared__ u32 sizes[3];  // of this level's frontier, the next one, and the one before, which is made zero
     Rows source = SOURCE;
     u64 words = (vertices + 31) / 32;
