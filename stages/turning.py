@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.stages.artifacts import Graph
 from gravel.stages.sizes import Extent, Need
-from gravel.stages.stage import Fault
+
+if TYPE_CHECKING:
+    from gravel.stages.stage import Fault
 
 Direction = Literal["out", "in", "both"]
 """Of a directed graph, along its arcs, against them, or as if they led both ways."""
@@ -151,6 +153,8 @@ def not_turned(kind: str, direction: str) -> tuple[str, str] | None:
 
 def direction_faults(parameters: Any, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
     """Yield the direction that a stage's parameters ask of inputs, by slot, of kinds that have no other."""
+    from gravel.stages.stage import Fault
+
     for kind in kinds.get("input", ()):
         refused = not_turned(kind, parameters.direction)
         if refused is not None:
