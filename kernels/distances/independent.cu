@@ -60,9 +60,9 @@ extern "C" __global__ void make_records(SOURCE_PARAMETERS, u64 vertices, VERTEX*
 
 struct Block {
     u32* visited;
-    VERTEX *next, *more;  // `more` has the entries beyond `room` of the next frontier, `step` apart
-    i64 step;
-    u64 left;  // entries for which `more` has place
+    VERTEX *next, *more;  // `more` has the entries beyond `room` of the next frontier, from one end or the other
+    i64 flip;             // 0 or -1: entry k is at more[k ^ flip]
+    u64 left;             // entries for which `more` has place
     u32 room;
     u32* size;
     u64 *vertex_reached, *vertex_total;
@@ -77,9 +77,9 @@ struct Block {
         return !(word & bit) && !(atomicOr(&visited[v >> 5], bit) & bit);
     }
 
-    __device__ __forceinline__ void put(VERTEX v, u32 place) const {
-        if (place < room) next[place] = v;
-        else if (place - room < left) more[step * i64(place - room)] = v;
+    __device__ __forceinline__ void put(VERTEX v, u32 place, bool fits) const {
+        if (fits || place < room) next[place] = v;
+        else if (place - room < left) more[i64(place - room) ^ flip] = v;
         if (!vertex_reached) return;
         atomicAdd(&vertex_reached[v], 1ull);
         if (level) atomicAdd(&vertex_total[v], level);
@@ -99,9 +99,10 @@ struct Block {
         u32 base = 0;
         if (lane_id() == 0) base = atomicAdd(size, total);
         base = __shfl_sync(ALL_LANES, base, 0);
+        bool fits = base + total <= room;
 #pragma unroll
         for (u32 k = 0; k < COUNT; ++k) {
-            if (fresh[k]) put(found[k], base + __popc(lanes[k] & lanes_below()));
+            if (fresh[k]) put(found[k], base + __popc(lanes[k] & lanes_below()), fits);
             base += __popc(lanes[k]);
         }
     }
@@ -127,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     Rows source = SOURCE;
     u64 words = (vertices + 31) / 32;
     u32 space = u32(room);
-    VERTEX* ends[2] = {queues + blockIdx.x * capacity, queues + (blockIdx.x + 1) * capacity - 1};
+    VERTEX* ends[2] = {queues + blockIdx.x * capacity, queues + (blockIdx.x + 1) * capacity};
     VERTEX* front = reinterpret_cast<VERTEX*>(arena);
 #if SHARED
     u32* bits = reinterpret_cast<u32*>(front + 2 * space);
@@ -138,11 +139,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         for (u64 i = threadIdx.x; i < words; i += blockDim.x) bits[i] = 0;
         if (threadIdx.x < 3) sizes[threadIdx.x] = 0;
         __syncthreads();
-        Block block{bits, front, ends[0], 1, 0, space, &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
+        Block block{bits, front, ends[0], 0, capacity, space, &sizes[0], vertex_reached, vertex_total, vertex_largest, 0};
         if (threadIdx.x == 0) {
             VERTEX v = VERTEX(sources[s]);
             block.is_new(v);
-            block.put(v, 0);
+            block.put(v, 0, false);
             sizes[0] = 1;
         }
         __syncthreads();
@@ -163,17 +164,17 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             ++block.level;
             const VERTEX* now = front + side * space;
             const VERTEX* further = side ? ends[1] : ends[0];
-            const i64 step = side ? -1 : 1;
+            const i64 flip = -i64(side);
             side ^= 1;
             block.next = front + side * space;
             block.more = side ? ends[1] : ends[0];
-            block.step = -step;
+            block.flip = -i64(side);
             block.left = capacity - (size > space ? size - space : 0);
             block.size = &sizes[next_at];
             if (threadIdx.x == 0) sizes[3 - now_at - next_at] = 0;
             u32 whole = (size + WARP - 1) / WARP * WARP;
             for (u32 i = threadIdx.x; i < whole; i += blockDim.x) {
-                VERTEX u = i < size ? i < space ? now[i] : further[step * i64(i - space)] : VERTEX(0);
+                VERTEX u = i < size ? i < space ? now[i] : further[i64(i - space) ^ flip] : VERTEX(0);
                 Record record;
                 if (i < size) record = reinterpret_cast<const Record*>(records)[u];
                 bool is_long = i < size && record.neighbour[0] == LONG, fresh[RECORD];
