@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.measured_rows import plain_rows
+from gravel.measured_rows import searched_rows
 from gravel.measures import chosen_vertices, since
 from gravel.vertex_ids import Ids, listed, vertex_of
 
@@ -89,19 +89,26 @@ def _found_together(graph: Graph, starts: NDArray[Any], others: NDArray[Any], ro
     """Fill in distances by searches of many vertices at once, on a GPU with room for them; says if it did."""
     from gravel.errors import NotEnoughMemory
     from gravel.kernels.distances.between import batch_that_fits, distances_between
+    from gravel.kernels.layouts.layout import body_name
+    from gravel.stages.measuring.rows import where_searched
 
-    on_gpu = graph._machine.backend == "cuda" and graph._placement in ("auto", "device")
-    if not on_gpu or hasattr(graph._stored, "stream") or len(starts) < 2 or not len(others):
+    machine, placement = graph._machine, graph._placement
+    if machine.backend != "cuda" or placement not in ("auto", "device") or len(starts) < 2 or not len(others):
         return False
-    try:
-        (offsets, columns), permutation, memory = plain_rows(graph, "distances")
-    except NotEnoughMemory:
+    if where_searched(graph._stored, placement, machine.device_memory) not in ("decoded", "encoded"):
         return False  # a single search may read rows in host memory
-    sizes = len(graph), len(columns), columns.itemsize
-    batch = batch_that_fits(*sizes, len(starts), len(others), memory)
+    try:
+        there = searched_rows(graph, "distances")
+    except NotEnoughMemory:
+        return False
+    # Bytes of encoded rows stand for arcs, of which there are fewer.
+    size = len(there.rows.arrays[body_name(there.rows)])
+    batch = batch_that_fits(
+        len(graph), size, there.rows.dtype.itemsize, len(starts), len(others), there.memory
+    )
     if batch < 2:
         return False
-    if permutation is not None:
-        starts, others = permutation[starts], permutation[others]
-    distances_between(offsets, columns, starts, others, symmetric=not graph.directed, batch=batch, into=rows)
+    if there.permutation is not None:
+        starts, others = there.permutation[starts], there.permutation[others]
+    distances_between(there.rows, starts, others, symmetric=not graph.directed, batch=batch, into=rows)
     return True

@@ -46,7 +46,7 @@ def searched_rows(graph: Graph, name: str) -> SearchedRows:
             rows = rows_in_parts(stored) if where == "streamed" else _over_link(graph, name)
             memory = machine.device_memory - int(offsets_of(rows).nbytes)
             return SearchedRows(rows, permutation, memory, split=where == "split")
-    columns, permutation, memory = plain_rows(graph, name)
+    columns, permutation, memory = plain_rows(graph, name, "place('split') or place('pinned')")
     return SearchedRows(columns_as_rows(*columns), permutation, memory)
 
 
@@ -70,10 +70,13 @@ def kept_searches(graph: Graph, rows: EncodedRows) -> Iterator[dict[str, Any] | 
         yield kept.searches
 
 
-def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]:
+def plain_rows(
+    graph: Graph, name: str, elsewhere: str = "place('host')"
+) -> tuple[Rows, NDArray[Any] | None, int]:
     """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
 
-    Raises ValueError for rows that a GPU would read in host memory, and `NotEnoughMemory`.
+    `elsewhere` is how a graph can be placed that does not fit a GPU. Raises ValueError for rows that a GPU
+    would read in host memory, and `NotEnoughMemory`.
     """
     from gravel.kernels.arrays import on_host
     from gravel.kernels.placement.device_copies import on_device
@@ -96,8 +99,8 @@ def plain_rows(graph: Graph, name: str) -> tuple[Rows, NDArray[Any] | None, int]
         )
     kept: Kept | None = graph._prepared.get(KEPT)
     if kept is None:
+        refuse_device(name, sizes_of(stored).decoded, machine, elsewhere)
         found = _decoded(stored, "cuda")
-        refuse_device(name, sum(int(each.nbytes) for each in found), machine)
         kept = Kept((on_device(found[0]), on_device(found[1])))
         if KEPT_SHARE * sizes_of(stored).decoded <= machine.device_memory:
             graph._kept(KEPT, kept)

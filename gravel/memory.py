@@ -62,13 +62,18 @@ def refuse_need(what: str, need: Need, machine: Machine, host_memory: str | int 
     refuse_device(what, need.device_bytes, machine)
 
 
-def refuse_device(what: str, needed: int, machine: Machine) -> None:
-    """Raise `NotEnoughMemory`, with the numbers, where `what` takes more GPU memory than there is."""
+def refuse_device(
+    what: str, needed: int, machine: Machine, elsewhere: str = "place('pinned') or place('split')"
+) -> None:
+    """Raise `NotEnoughMemory`, with the numbers, where `what` takes more GPU memory than there is.
+
+    `elsewhere` is how the graph can be placed instead.
+    """
     if needed > machine.device_memory:
         raise NotEnoughMemory(
             f"{what} needs {format_bytes(needed)} of GPU memory; there are "
             f"{format_bytes(machine.device_memory)}. Keep the data on the host (backend='cpu'), or place the "
-            "graph with place('pinned') or place('split')"
+            f"graph with {elsewhere}"
         )
 
 

@@ -6,12 +6,16 @@ networks. On a CPU thread it takes as long at Kronecker 14 and 16, and twice as 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs import prepare
+from gravel.kernels.bfs import prepare_rows
+from gravel.kernels.layouts.layout import side_of
+
+if TYPE_CHECKING:
+    from gravel.kernels.layouts import EncodedRows
 
 MOST = 64
 """Searches at once: the bits of a word."""
@@ -25,8 +29,7 @@ def batch_that_fits(vertices: int, arcs: int, itemsize: int, searches: int, targ
 
 
 def distances_between(
-    row_offsets: Any,
-    column_indices: Any,
+    rows: EncodedRows,
     sources: NDArray[numpy.int64],
     targets: NDArray[numpy.int64],
     *,
@@ -38,24 +41,23 @@ def distances_between(
 
     Parameters
     ----------
-    row_offsets, column_indices : int64 (vertices + 1,) and uint32 or uint64 (arcs,), NumPy's or CuPy's.
+    rows : in any layout, whole where they are searched.
     sources, targets : NumPy's; rows and columns of `into`.
     symmetric : whether every arc has its reverse.
     batch : searches at once, 1 to 64.
 
     """
-    from gravel.kernels.arrays import backend_of, on_host
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.placement.device_copies import on_device
 
-    search: Any = prepare(
-        row_offsets,
-        column_indices,
+    search: Any = prepare_rows(
+        rows,
         strategy="multi_source",
         output="distance",
         symmetric=symmetric,
         batch=batch,
     )
-    places = on_device(targets) if backend_of(row_offsets) == "cuda" else targets
+    places = on_device(targets) if side_of(rows) == "cuda" else targets
     for first in range(0, len(sources), batch):
         some = sources[first : first + batch].tolist()
         into[first : first + len(some)] = on_host(search.run_many(some).distance[:, places])

@@ -184,7 +184,9 @@ def streamed_rows(stored: CompressedGraph) -> EncodedRows:
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.layouts.parts import host_offsets
 
-    arrays = {"byte_offsets": on_host(stored.byte_offsets), STREAM: stored.stream}
+    # What a GPU has is read in parts from a copy: it was asked for.
+    stream = on_host(stored.stream) if backend_of(stored.stream) == "cuda" else stored.stream
+    arrays = {"byte_offsets": on_host(stored.byte_offsets), STREAM: stream}
     dtype = numpy.dtype(index_dtype(stored.vertex_count))
     rows = EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
     host_offsets(rows)

@@ -9,27 +9,32 @@ import pytest
 
 from gravel.kernels.bfs.cuda import multi_source
 from gravel.kernels.distances.between import batch_that_fits, distances_between
+from gravel.kernels.layouts.layout import columns_as_rows
 from tests.emulation import strict_cupy
+from tests.emulation.test_many_sources_encoded import encoded
 from tests.emulation.test_multi_source import on_cpu as on_cpu
-from tests.kernels.test_many_sources import random_rows, scipy_all
+from tests.kernels.test_many_sources import encodable, random_rows, scipy_all
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 @pytest.mark.parametrize("batch", [1, 7, 64])
 @pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+@pytest.mark.parametrize("backend", ["cpu", "cuda", "varint", "blocks", "elias_fano"])
 def test_distances_are_those_of_scipy(backend, symmetric, batch, monkeypatch):
-    if backend == "cuda":
+    if backend != "cpu":
         strict_cupy.install(monkeypatch)
         monkeypatch.setitem(multi_source.MultiSource.__init__.__kwdefaults__, "block", 64)
-    rows = random_rows(4, symmetric=symmetric, vertices=150)
+    rows = encodable(random_rows(4, symmetric=symmetric, vertices=150))
     draw = numpy.random.default_rng(3).permutation(150)
     sources, targets = draw[:70], draw[50:60]
     found = numpy.full((len(targets), len(sources)), -7, numpy.int32)
-    there = rows if backend == "cpu" else tuple(map(strict_cupy.on_device, rows))
+    if backend in ("cpu", "cuda"):
+        there = columns_as_rows(*(rows if backend == "cpu" else map(strict_cupy.on_device, rows)))
+    else:
+        there = encoded(backend, rows)
     asked = {"symmetric": symmetric, "batch": batch}
-    distances_between(*there, sources, targets, into=found.T, **asked)
+    distances_between(there, sources, targets, into=found.T, **asked)
     numpy.testing.assert_array_equal(found.T, scipy_all(rows, sources)[:, targets])
 
 

@@ -291,6 +291,13 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
             ):
                 found, expected = (getattr(each, measure)(**asked).values for each in (only, case.cpu))
                 numpy.testing.assert_allclose(found, expected, rtol=1e-12)
+            numpy.testing.assert_array_equal(
+                graph.distances(few[:5], few[3:]).array, case.cpu.distances(few[:5], few[3:]).array
+            )
+            parts = graph.place("streamed")
+            numpy.testing.assert_array_equal(
+                parts.bfs(few[0]).distance.numpy(), case.cpu.bfs(few[0]).distance.numpy()
+            )
             assert only.average_path_length().value == case.cpu.average_path_length().value
             assert only.diameter() == case.cpu.diameter()
 

@@ -12,6 +12,8 @@ import pytest
 import gravel
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.average import _student, mean_distance
+from gravel.kernels.layouts.layout import columns_as_rows
+from gravel.stages.measuring.rows import SearchedRows
 from tests.gravel.test_graph import ARRANGED
 from tests.gravel.test_measures import ENDS, NX
 
@@ -85,14 +87,16 @@ def test_many_at_once_are_searched_from_where_there_is_room(graph, monkeypatch):
 
     def rows(asked, name):
         stored = asked._stored
-        found = stored.row_offsets, stored.column_indices
-        return found, getattr(stored, "permutation", None), called.append(name) or room
+        found = columns_as_rows(stored.row_offsets, stored.column_indices)
+        called.append(name)
+        return SearchedRows(found, getattr(stored, "permutation", None), room)
 
-    monkeypatch.setattr("gravel.distances.plain_rows", rows)
+    monkeypatch.setattr("gravel.distances.searched_rows", rows)
     monkeypatch.setattr(gravel.Graph, "bfs", lambda *asked, **more: pytest.fail("searched one by one"))
     room = 1 << 30
     for arranged in (graph, graph.reorder("random")):
-        monkeypatch.setattr(arranged, "_machine", replace(arranged._machine, backend="cuda"))
+        there = replace(arranged._machine, backend="cuda", device_memory=1 << 30)
+        monkeypatch.setattr(arranged, "_machine", there)
         found = arranged.distances(nodes[:9], nodes[3:40]).array
         numpy.testing.assert_array_equal(found, expected)
     room = 1 << 10
