@@ -3,9 +3,11 @@
     python -m tests.drills.stopped 14 16 18
     python -m tests.drills.stopped 20 --cluster local --workers 2 --measure closeness
     python -m tests.drills.stopped 18 20 22 --backend cuda
+    python -m tests.drills.stopped cnr-2000.graph-txt.gz
 
-The graph is Kronecker's of each scale, edge factor 16. The first run compiles, as what is stated includes
-that. All processes of the second are killed when its checkpoint has half of the sources; the third goes on.
+The graph is Kronecker's of each scale, edge factor 16, or a file of shared/data. The first run compiles, as
+what is stated includes that. All processes of the second are killed when its checkpoint has half of the
+sources; the third goes on.
 Results must have the same id, which is a digest of all bits, and what is stated of memory must be 1 to 1.2
 times what is taken. Inline, checkpoints are written more often than usual: short runs have none otherwise.
 `--no-kill` compares memory alone. Exits with 1 where something differs.
@@ -27,12 +29,13 @@ import gravel.stages.artifacts  # noqa: F401 (artifacts are read by their kinds)
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.checkpoints import FOLDER, StoredCheckpoint
 from tests.drills.gravel import PROGRAM, Gravel, wait_until_gone
+from tests.zoo import DATA
 
 WORKFLOW = """
 workflow: stopped
-parameters: {scale: 14, measure: closeness, workers: auto, memory: null}
+parameters: {measure: closeness, workers: auto, memory: null}
 stages:
-  edges: {stage: ingest, source: {rmat: {scale: "${scale}", edge_factor: 16, seed: 1}}}
+  edges: {stage: ingest, %s}
   graph: {stage: symmetrize, input: edges}
   measured:
     {stage: centrality, input: graph, measure: "${measure}", workers: "${workers}", memory: "${memory}"}
@@ -119,11 +122,13 @@ def memory(stage: dict[str, Any]) -> tuple[str, bool]:
     return "; ".join(lines), agrees
 
 
-def drill(folder: Path, scale: int, chosen: argparse.Namespace) -> bool:
-    """Run one scale three times and print what came of it; returns whether all agrees."""
+def drill(folder: Path, graph: str, chosen: argparse.Namespace) -> bool:
+    """Run one graph three times and print what came of it; returns whether all agrees."""
     file = folder / "stopped.yaml"
-    file.write_text(WORKFLOW)
-    values = {"scale": scale, "measure": chosen.measure, "workers": chosen.workers, "memory": chosen.memory}
+    made = f"source: {{rmat: {{scale: {graph}, edge_factor: 16, seed: 1}}}}"
+    file.write_text(WORKFLOW % (made if graph.isdigit() else f"file: {DATA / graph}"))
+    name = f"kron{graph}" if graph.isdigit() else graph
+    values = {"measure": chosen.measure, "workers": chosen.workers, "memory": chosen.memory}
     settings = tuple(f"--set={name}={value}" for name, value in values.items())
     words = ["--quiet", "--cluster", chosen.cluster, "--backend", chosen.backend]
     whole = Gravel(folder / "whole", file, settings)
@@ -132,13 +137,13 @@ def drill(folder: Path, scale: int, chosen: argparse.Namespace) -> bool:
     first = finish(whole, *words)
     stage = stage_of(whole)
     said, agrees = memory(stage)
-    say(f"kron{scale} {chosen.measure}: {stage['seconds']:.1f} s, run {first:.1f} s; {said}")
+    say(f"{name} {chosen.measure}: {stage['seconds']:.1f} s, run {first:.1f} s; {said}")
     if chosen.no_kill:
         return agrees
     killed = Gravel(folder / "killed", file, settings, program=OFTEN)
     stopped = kill(killed, sources_of(whole) // 2, *words)
     if stopped is None:
-        say(f"kron{scale}: the second run had ended before it could be killed")
+        say(f"{name}: the second run had ended before it could be killed")
         return False
     last = finish(killed, *words)
     again = stage_of(killed)
@@ -146,7 +151,7 @@ def drill(folder: Path, scale: int, chosen: argparse.Namespace) -> bool:
     went_on = next((line for line in log.splitlines() if "goes on after" in line), "- it started anew")
     equal = again["outputs"][0] == stage["outputs"][0]
     say(
-        f"kron{scale}: killed after {stopped[0]:.1f} s, {stopped[1]:.1f} s after its last checkpoint, then "
+        f"{name}: killed after {stopped[0]:.1f} s, {stopped[1]:.1f} s after its last checkpoint, then "
         f"{last:.1f} s; {went_on.partition(' ')[2]}; {'equal to the last bit' if equal else 'DIFFERENT'}"
     )
     return agrees and equal and "goes on after" in log
@@ -157,9 +162,9 @@ def say(*words: Any) -> None:
 
 
 def main() -> None:
-    """Drill each scale."""
+    """Drill each graph."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("scales", type=int, nargs="+")
+    parser.add_argument("graphs", nargs="+", help="scales, or names of files")
     parser.add_argument("--measure", choices=("closeness", "harmonic", "betweenness"), default="closeness")
     parser.add_argument("--cluster", default="inline")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
@@ -168,10 +173,10 @@ def main() -> None:
     parser.add_argument("--no-kill", action="store_true")
     chosen = parser.parse_args()
     agree = []
-    for scale in chosen.scales:
+    for graph in chosen.graphs:
         with tempfile.TemporaryDirectory() as folder:
             os.environ["XDG_CACHE_HOME"] = f"{folder}/compiled"
-            agree.append(drill(Path(folder), scale, chosen))
+            agree.append(drill(Path(folder), graph, chosen))
     sys.exit(0 if all(agree) else 1)
 
 
