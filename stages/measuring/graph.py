@@ -57,7 +57,8 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     Raises `StageError` for lists that are not sorted or are damaged, and for a direction that a compressed or
     partitioned graph does not have.
     """
-    from gravel.stages.measuring.rows import where_searched
+    from gravel.stages.measuring.need import host_bytes, sources_asked
+    from gravel.stages.measuring.rows import sizes_of, where_searched
     from gravel.stages.traversal.encoded import read_encoded
     from gravel.stages.traversal.graph import permutation_of
     from gravel.stages.traversal.opening import read_graph
@@ -74,7 +75,11 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
         stored = turned_on_host(replace(stored, weights=None), direction)
     where = "decoded"
     if machine.backend == "cuda" and not parameters.of_paths:
-        where = where_searched(stored, "auto", machine.device_memory, machine.host_memory)
+        # What the plan leaves for pinned rows.
+        sizes, n = sizes_of(stored), stored.vertex_count
+        taken = (sizes.encoded or sizes.decoded) + (0 if permutation is None else permutation.nbytes)
+        free = machine.host_memory - host_bytes(taken, n, sources_asked(parameters, n))
+        where = where_searched(stored, "auto", machine.device_memory, max(0, free))
     if where in ("split", "streamed"):
         return _elsewhere(stored, permutation, where, machine, notes)
     if where == "encoded":

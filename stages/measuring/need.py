@@ -34,8 +34,7 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
     """State what the stage takes for a graph."""
     read = replace(stored, weighted=False)
     graph = turned_extent(read, parameters.direction)
-    asked = parameters.sources if parameters.of_paths else parameters.vertices
-    sources = graph.vertices if asked == "all" else _count(asked)
+    sources = sources_asked(parameters, graph.vertices)
     share = share_of(parameters, machine)
     state, compiled = _distances, COMPILED
     if parameters.of_paths:
@@ -43,6 +42,21 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
     stated = state(parameters, graph, sources, share)
     need = with_turning(stated, read, parameters.direction, compiled=compiled)
     return need_of_workers(parameters, graph, sources, machine, need)
+
+
+def host_bytes(graph: int, vertices: int, sources: int) -> int:
+    """State what searches from so many sources take on the host beside what is pinned or made there.
+
+    `graph` are the bytes of the graph as it is stored.
+    """
+    # A checkpoint copies the sums of the sources twice.
+    return COMPILED + graph + 8 * vertices + (64 + 2 * 32) * sources
+
+
+def sources_asked(parameters: CentralityParameters, vertices: int) -> int:
+    """Count the sources of a graph with so many vertices."""
+    asked = parameters.sources if parameters.of_paths else parameters.vertices
+    return vertices if asked == "all" else _count(asked)
 
 
 def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
@@ -65,8 +79,7 @@ def _made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
 def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
     n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), _sizes(graph)
     width = sizes.width
-    # A checkpoint copies the sums of the sources twice.
-    results = COMPILED + graph.bytes + 8 * n + (64 + 2 * 32) * sources
+    results = host_bytes(graph.bytes, n, sources)
     if machine.backend == "cuda":
         results += _made_on_host(graph, sizes, decoded=False)
         refusal = _too_little(parameters, least_device_bytes(n, width))

@@ -271,7 +271,8 @@ def diameter(reference: Reference) -> int:
 
 def compare_betweenness(at: Comparison) -> None:
     """Compare betweenness of vertices and edges; on large graphs as sums over drawn sources."""
-    from gravel.measures import drawn, plain_rows
+    from gravel.measured_rows import plain_rows
+    from gravel.measures import drawn
 
     k = None if at.whole else SAMPLED
     rows, permutation, _ = plain_rows(at.graph, "betweenness")

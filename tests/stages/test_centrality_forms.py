@@ -16,6 +16,7 @@ from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.measuring.graph import read_measured
+from gravel.stages.measuring.need import host_bytes
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.rows import FEWEST, sizes_of
 from gravel.stages.stage import Extent, Machine
@@ -122,6 +123,21 @@ def test_rows_that_do_not_fit_a_gpu(form: str, monkeypatch: pytest.MonkeyPatch) 
             split = Machine("cuda", 2, 1 << 30, device)
             context = PlainContext(split)
             centrality(context, asked("harmonic"), input=stored)
+
+
+@emulated
+def test_plan_and_run_leave_the_same_for_pinned_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = skewed()
+    sizes, n = sizes_of(graph), graph.vertex_count
+    device = sizes.decoded + sizes.batch(FEWEST, encoded=False) - 1
+    rest = host_bytes(sizes.decoded, n, n)
+    extent = Extent(kind="Graph", vertices=n, arcs=graph.arc_count, bytes=sizes.decoded)
+    strict_cupy.install(monkeypatch)
+    for less in (0, 1):
+        machine = Machine("cuda", 2, rest + sizes.body - less, device)
+        need = STAGE.estimate(asked("closeness"), {"input": (extent,)}, machine)
+        assert (need.host_bytes == rest + sizes.body) == (not less)
+        assert read_measured(graph, asked("closeness"), machine).split == (not less)
 
 
 def refuse(*given: Any) -> Any:
