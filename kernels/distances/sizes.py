@@ -16,8 +16,8 @@ RECORD = 4
 
 QUEUE_SHARE = 16
 """The part of the vertices for which a block of such searches has a queue, beside its room: frontiers of deep
-graphs are far smaller, and searches with larger ones run again with a queue for all. Those of USA-road-NE take
-as long with such queues (H100)."""
+graphs are far smaller, and searches with larger ones run again with a queue for all. On USA-road-NE such
+queues take as long (H100)."""
 
 
 def workspace_bytes(vertices: int, words: int, itemsize: int) -> int:
