@@ -101,7 +101,7 @@ def _found_together(graph: Graph, starts: NDArray[Any], others: NDArray[Any], ro
         there = searched_rows(graph, "distances")
     except NotEnoughMemory:
         return False
-    # Bytes of encoded rows stand for arcs, of which there are fewer.
+    # Of encoded rows the bytes are counted in the place of arcs.
     size = len(there.rows.arrays[body_name(there.rows)])
     batch = batch_that_fits(
         len(graph), size, there.rows.dtype.itemsize, len(starts), len(others), there.memory

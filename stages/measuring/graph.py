@@ -57,7 +57,7 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     Raises `StageError` for lists that are not sorted or are damaged, and for a direction that a compressed or
     partitioned graph does not have.
     """
-    from gravel.stages.measuring.need import host_bytes, sources_asked
+    from gravel.stages.measuring.host_need import host_bytes, sources_asked
     from gravel.stages.measuring.rows import sizes_of, where_searched
     from gravel.stages.traversal.encoded import read_encoded
     from gravel.stages.traversal.graph import permutation_of
@@ -67,17 +67,18 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     refused = not_turned(type(stored).__name__, direction)
     if refused is not None:
         raise StageError(refused[0], hint=refused[1])
-    permutation, notes = permutation_of(stored), []
+    permutation, notes, beside = permutation_of(stored), [], 0
     if isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None:
         stored = _put_together(stored, permutation)
         notes.append("the ranks' subgraphs were put together again")
+        beside = sizes_of(stored).decoded + 8 * stored.vertex_count  # the subgraphs, which are there as well
     if not isinstance(stored, CompressedGraph):
         stored = turned_on_host(replace(stored, weights=None), direction)
     where = "decoded"
     if machine.backend == "cuda" and not parameters.of_paths:
         # What the plan leaves for pinned rows.
         sizes, n = sizes_of(stored), stored.vertex_count
-        taken = (sizes.encoded or sizes.decoded) + (0 if permutation is None else permutation.nbytes)
+        taken = beside + (sizes.encoded or sizes.decoded) + (0 if permutation is None else permutation.nbytes)
         free = machine.host_memory - host_bytes(taken, n, sources_asked(parameters, n))
         where = where_searched(stored, "auto", machine.device_memory, max(0, free))
     if where in ("split", "streamed"):

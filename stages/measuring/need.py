@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from gravel.kernels.betweenness import sizes as betweenness_sizes
 from gravel.kernels.distances.sizes import least_device_bytes, queue_bytes, widest
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.stages.measuring.host_need import COMPILED, host_bytes, sources_asked
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.rows import Sizes
 from gravel.stages.measuring.spreading import need_of_workers, share_of, sums_bytes
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.parameters import RandomSources, VertexSources
 from gravel.stages.turning import COMPILED as TURNING
 from gravel.stages.turning import turned_extent, with_turning
 
-COMPILED = 126 << 20
-"""Measured (tests/drills/stopped.py, scale 14): what Numba takes to compile the searches, and what importing
-it does."""
-
 BETWEENNESS_COMPILED = 74 << 20
-"""The same for betweenness, which compiles one search: 66 MiB with a graph of scale 12, compiled anew."""
+"""The same as `host_need.COMPILED` for betweenness, which compiles one search: 66 MiB with a graph of scale 12,
+compiled anew."""
 
 EDGES = 74
 """Measured: bytes of an arc while arcs are sorted by their edges; ends, keys, their order twice, values."""
@@ -42,21 +38,6 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
     stated = state(parameters, graph, sources, share)
     need = with_turning(stated, read, parameters.direction, compiled=compiled)
     return need_of_workers(parameters, graph, sources, machine, need)
-
-
-def host_bytes(graph: int, vertices: int, sources: int) -> int:
-    """State what searches from so many sources take on the host beside what is pinned or made there.
-
-    `graph` are the bytes of the graph as it is stored.
-    """
-    # A checkpoint copies the sums of the sources twice.
-    return COMPILED + graph + 8 * vertices + (64 + 2 * 32) * sources
-
-
-def sources_asked(parameters: CentralityParameters, vertices: int) -> int:
-    """Count the sources of a graph with so many vertices."""
-    asked = parameters.sources if parameters.of_paths else parameters.vertices
-    return vertices if asked == "all" else _count(asked)
 
 
 def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
@@ -153,7 +134,3 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
     refusal = _too_little(parameters, each + 8 * size)
     host = results + made + max(tails, threads * each + 8 * size)
     return Need(host, 0, outputs, refusal=refusal)
-
-
-def _count(asked: RandomSources | VertexSources | Sequence[int] | str) -> int:
-    return asked.random if isinstance(asked, RandomSources) else len(getattr(asked, "vertices", ()))

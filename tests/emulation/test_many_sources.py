@@ -256,7 +256,8 @@ def test_a_road_gets_blocks_of_its_own():
     rows = offsets.astype(numpy.int64), both[:, 1].astype(numpy.uint32)
     there = tuple(map(on_device, rows))
     assert many.prepare(*there, symmetric=True, sources=3).independent
-    assert many.prepare(*there, symmetric=True, sources=1, independent=True).blocks == 1
+    for sources, blocks in ((1, 1), (2, 2), (5, 2)):  # two run at the same time
+        assert many.prepare(*there, symmetric=True, sources=sources, independent=True).blocks == blocks
     least = many.prepare(*there, symmetric=True, sources=1, independent=True).bytes
     assert many.prepare(*there, symmetric=True, sources=3, memory=2 * least, independent=True).blocks == 2
     with pytest.raises(ValueError, match=f"1 searches at once take {least:,} bytes"):
