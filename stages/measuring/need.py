@@ -16,8 +16,8 @@ from gravel.stages.turning import COMPILED as TURNING
 from gravel.stages.turning import turned_extent, with_turning
 
 BETWEENNESS_COMPILED = 74 << 20
-"""The same as `host_need.COMPILED` for betweenness, which compiles one search: 66 MiB with a graph of scale 12,
-compiled anew."""
+"""The same as `host_need.COMPILED` for betweenness, which compiles one search: 66 MiB with a graph of scale
+12, compiled anew."""
 
 EDGES = 74
 """Measured: bytes of an arc while arcs are sorted by their edges; ends, keys, their order twice, values."""
