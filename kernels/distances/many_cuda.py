@@ -63,7 +63,7 @@ def prepare(
         found = BitParallel(rows, parts, symmetric, max_depth, most, levels, vertices, memory)
         if independent is not None or together or not _deep(found, rows):
             return found
-        del found
+        del found, parts  # with what is kept of a split
     most = sources if batch is None else min(sources, batch)
     return Independent(rows, max_depth, most, levels, vertices, memory)
 
