@@ -108,6 +108,9 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 device,
                 ids=parameters.ids,
                 header=parameters.header,
+                columns=parameters.asked_columns,
+                delimiter=parameters.delimiter,
+                comment=parameters.comment,
             )
             header, chunks = choice.reader.read(reading)
             watched = _watched(context, stream, chunks, stored)
@@ -181,5 +184,5 @@ STAGE = Stage(
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),
-    added=frozenset({"allow_short", "ids", "header"}),
+    added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment"}),
 )

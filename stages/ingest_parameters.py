@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
+from gravel.stages.edge_columns import NOT_ASKED, Columns
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import Parameters
@@ -28,6 +29,15 @@ def _format_name(value: Any) -> Any:
     raise ValueError(f"unknown format {value!r}; there are auto, {', '.join(FORMATS)}")
 
 
+def _delimiter(value: Any) -> Any:
+    names = {"auto": "auto", "tab": "\t", "\\t": "\t", "blanks": "blanks", "blank": "blanks", " ": "blanks"}
+    if not isinstance(value, str) or (value not in names and len(value.encode()) != 1):
+        raise ValueError(f"a delimiter is one character, tab, blanks or auto; found {value!r}")
+    if value in ('"', "\n", "\r", "\0"):
+        raise ValueError(f"{value!r} cannot separate columns")
+    return names.get(value, value)
+
+
 class Expected(Parameters):
     """Counts that a graph is known to have; a graph with others is refused."""
 
@@ -35,6 +45,17 @@ class Expected(Parameters):
     """Vertices: those that the format states, else the ids that occur."""
     edges: Annotated[int, Field(ge=0)] | None = None
     """Edges as the file lists them, including loops and duplicates."""
+
+
+class ColumnNames(Parameters):
+    """Columns of a table by name, or in a text file by position, a whole number from 1."""
+
+    source: str | Annotated[int, Field(ge=1)] | None = None
+    """Where edges start."""
+    target: str | Annotated[int, Field(ge=1)] | None = None
+    """Where edges end."""
+    weight: str | Annotated[int, Field(ge=1)] | None = None
+    """Their weights."""
 
 
 class IngestParameters(Parameters):
@@ -61,10 +82,22 @@ class IngestParameters(Parameters):
     first rows is a number, and from Parquet and NumPy by the type of the columns."""
     header: Literal["auto"] | bool = "auto"
     """Whether the first line of an edge list names its columns; `auto` tells by the names."""
+    columns: ColumnNames | None = None
+    """Which columns hold the ends and the weight; by default those with known names, or the only two."""
+    delimiter: Annotated[str, BeforeValidator(_delimiter)] = "auto"
+    """What separates the columns of an edge list: one character, `tab` or `blanks` (any run of them)."""
+    comment: str = "#%"
+    """Characters that begin a comment line of an edge list; none if empty."""
     expect: Expected | None = None
     """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
     """The most host memory to work in, whatever the size of the file."""
+
+    @property
+    def asked_columns(self) -> Columns:
+        """The labels of columns that are asked for."""
+        asked = self.columns
+        return NOT_ASKED if asked is None else Columns(asked.source, asked.target, asked.weight)
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gravel.stages.edge_columns import NOT_ASKED, Columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +91,11 @@ class Reading:
     each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
-    that is `on_device` parses. `ids` and `header` are the parameters of ingest.
+    that is `on_device` parses. `ids` and `header` are the parameters of ingest, as are `columns`, `delimiter`
+    (`blanks` for any run of them) and `comment`. `constants` are columns that hold one text in all rows:
+    those of the path of a partitioned data set.
+
+    A reader says what it takes in one line by `remark`: `read FILE as: comma, header; source payer, ...`.
     """
 
     stream: ByteStream
@@ -104,6 +110,10 @@ class Reading:
     digest: Callable[[Any], Any] | None = None
     ids: str = "auto"
     header: bool | str = "auto"
+    columns: Columns = NOT_ASKED
+    delimiter: str = "auto"
+    comment: str = "#%"
+    constants: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
