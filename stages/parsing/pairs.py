@@ -17,6 +17,8 @@ from gravel.stages.streams.stream import UnplacedError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.parsing.columns import Layout
+
 SHORTEST_LINE = 4
 """Bytes of a line that holds an edge at least: two digits, what is between them, and its end."""
 
@@ -40,6 +42,8 @@ class PairGrammar:
     high: int = LARGEST_ID
     texts: bool = False  # ids are texts
     may_be_texts: bool = False  # ids are numbers, and `ids: text` would make them texts
+    target_shift: int = 0  # added to the ids of targets, which are numbered on their own
+    layout: Layout | None = None  # of a list that the readers for plain columns do not take
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,11 @@ from gravel.stages.streams import LineStream
 
 def read_pairs(reading: Reading, lines: LineStream, grammar: PairGrammar) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
+    if grammar.layout is not None:
+        from gravel.stages.parsing.general_pairs import read_general_pairs
+
+        yield from read_general_pairs(reading, lines, grammar, grammar.layout)
+        return
     if grammar.texts:
         from gravel.stages.parsing.text_pairs import read_text_pairs
 

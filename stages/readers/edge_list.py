@@ -1,116 +1,61 @@
-"""Edge lists: one edge a line, separated by blanks, tabs, commas or semicolons, in the manner of SNAP.
+"""Edge lists: one edge a line, in columns that a tab, comma, semicolon, bar or blanks separate.
 
-Lines that start with # or % are comments. A first line of names is a header; columns called source and
-target (or src, from, u; dst, to, v) are found by it, else the first two count. A third column is the weight,
-a fourth (a time stamp, in KONECT's files) is left alone. The vertices are exactly the ids that occur; they
-are whole numbers, or texts if no id among the first rows is a number, or where `ids: text` says so. A
-comment such as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected.
+Which columns hold the ends and the weight is told by their names in a header (`gravel.stages.edge_columns`),
+by the parameter `columns`, or by there being only two, or three of which the last is a number. The vertices are
+exactly the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A
+comment such as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected; `% bip` (KONECT)
+says that ids of targets are numbered on their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gravel.stages.parsing.columns import MOST_COLUMNS, Layout
-from gravel.stages.parsing.head import HEAD_BYTES, Head, is_number, shown
-from gravel.stages.parsing.text_layout import are_texts, fields_of, text_layout
+from gravel.stages.edge_columns import ColumnsError
+from gravel.stages.parsing.columns import Asked, Layout, layout_of
+from gravel.stages.parsing.head import HEAD_BYTES, Head
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
     from gravel.stages.streams import LineStream
 
-COMMENTS = b"#%"
-SOURCE_NAMES = ("source", "src", "from", "u", "fromnodeid", "start", "tail", "node1", "id1")
-TARGET_NAMES = ("target", "dst", "dest", "to", "v", "tonodeid", "end", "head", "node2", "id2")
-WEIGHT_NAMES = ("weight", "w", "value", "cost", "length", "distance")
+COMMENTS = "#%"
+
+MOST_SAMPLED = 2000
+"""First lines by which the layout is told."""
 
 _STATED = re.compile(rb"nodes:\s*(\d{1,19})\s+edges:\s*(\d{1,19})", re.IGNORECASE)
-_INTEGER = re.compile(rb"-?[0-9]+")
+_SIZES = re.compile(rb"%\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
 
-def split(line: bytes, delimiter: str) -> list[bytes]:
-    """Cut a line into its fields."""
-    if not delimiter:
-        return line.split()
-    return [field.strip() for field in line.split(delimiter.encode())]
-
-
-def layout_of(first: bytes, second: bytes | None) -> Layout:
-    """Find the layout of a list from its first line that is no comment and the one after it."""
-    for delimiter in (",", ";", ""):
-        if not delimiter or delimiter.encode() in first:
-            break
-    fields = split(first, delimiter)
-    if len(fields) < 2:
-        return Layout(why=f"found {shown(first)}, which is one column; an edge needs two")
-    if all(field and not is_number(field) and not _INTEGER.match(field) for field in fields):
-        return _named(fields, delimiter, first, second)
-    if len(fields) > MOST_COLUMNS:
-        return Layout(why=f"found {shown(first)}, which has {len(fields)} columns; an edge list has 2 to 4")
-    return Layout(delimiter, len(fields), weight=2 if len(fields) > 2 else -1)
-
-
-def _named(fields: list[bytes], delimiter: str, first: bytes, second: bytes | None) -> Layout:
-    if second is None or len(split(second, delimiter)) != len(fields):
-        return Layout(why=f"found {shown(first)}; expected an edge: two whole numbers")
-    source, target, weight = _places(fields)
-    if source < 0 or target < 0:
-        source, target = 0, 1
-        weight = weight if weight > 1 or len(fields) != 3 else 2
-    return Layout(
-        delimiter, len(fields), source, target, weight if weight not in (source, target) else -1, True
-    )
-
-
-def _places(fields: list[bytes]) -> tuple[int, int, int]:
-    """Find the columns of source, target and weight by their names, -1 for one that is not there."""
-    names = [
-        field.decode("utf-8", errors="replace").strip("\"' ").lower().replace("_", "") for field in fields
-    ]
-
-    def find(known: tuple[str, ...]) -> int:
-        return next((position for position, name in enumerate(names) if name in known), -1)
-
-    return find(SOURCE_NAMES), find(TARGET_NAMES), find(WEIGHT_NAMES)
-
-
-def layout_of_texts(head: Head, ids: str, header: bool | str) -> Layout | None:
-    """Return the layout of a list whose ids are texts, as the parameters or its first rows say; else None."""
-    content = head.content(COMMENTS)
-    if ids == "integer" or not content:
-        return None
-    layout = text_layout(content, header, _places)
-    if ids == "auto":
-        return layout if layout is not None and are_texts(content, layout) else None
-    return layout or text_layout(content[:1], header, _places)
+def head_layout(head: Head, asked: Asked, name: str = "") -> Layout:
+    """Return the layout of a list by its first lines; raises ColumnsError where they do not tell it."""
+    content = head.content(asked.comment.encode())[:MOST_SAMPLED]
+    if not content:
+        raise ColumnsError("no edge was found", "a list has an edge on each line")
+    return layout_of(content, asked, name)
 
 
 def fits_texts(head: Head) -> bool:
-    """Whether all first lines have the same two or three columns, and no id among them is a number."""
-    content = head.content(COMMENTS)
-    layout = layout_of_texts(head, "auto", "auto")
-    if layout is None or layout.columns > 3 or (len(content) < 2 and not layout.delimiter):
+    """Whether all first lines have the same columns, of which two are known as texts."""
+    content = head.content(COMMENTS.encode())
+    try:
+        layout = head_layout(head, Asked())
+    except ColumnsError:
         return False
-    return all(len(fields_of(line, layout.delimiter)) == layout.columns for line in content)
+    if not layout.texts or (len(content) < 2 and not layout.delimiter):
+        return False
+    return layout.regular and (layout.fields < 4 or layout.header)
 
 
 def _fits(head: Head) -> bool:
-    content = head.content(COMMENTS)
-    if not content:
+    try:
+        layout = head_layout(head, Asked())
+    except ColumnsError:
         return False
-    layout = layout_of(content[0], content[1] if len(content) > 1 else None)
-    if layout.why:
-        return False
-    for line in content[1:] if layout.header else content:
-        fields = split(line, layout.delimiter)
-        if len(fields) != layout.columns:
-            return False
-        if not all(_INTEGER.fullmatch(fields[column]) for column in (layout.source, layout.target)):
-            return False
-    return True
+    return layout.whole_numbers
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
@@ -120,33 +65,36 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.streams import LineStream
 
     data = reading.stream.peek(HEAD_BYTES)
-    texts = layout_of_texts(Head(data, whole=len(data) < HEAD_BYTES), reading.ids, reading.header)
     lines = LineStream(reading.stream)
-    first, comments = _content(lines)
+    first, comments = _content(lines, reading.comment.encode())
     if first is None:
         lines.fail(
             "no edge was found, so there is no vertex either",
             hint="a format that states the number of vertices can describe a graph without edges",
         )
-    layout = texts or _layout_of_numbers(reading, lines, first)
-    if layout.why:
-        lines.fail(layout.why, hint="if this is another format, name it with `format`")
+    try:
+        layout = head_layout(Head(data, whole=len(data) < HEAD_BYTES), asked_of(reading), reading.stream.name)
+    except ColumnsError as error:
+        lines.fail(str(error), hint=error.hint)
     if not layout.header:
         lines.unread(first)
-    if texts is not None:
-        _announce(reading, layout, first)
-    weighted = layout.weight >= 0 and reading.weights
+    shift = _left_count(lines, layout, comments)
+    general = not layout.fast or shift > 0
+    weighted = layout.found.weight >= 0 and reading.weights
     grammar = PairGrammar(
-        form=_form(layout),
-        columns=layout.columns,
+        form=layout.form,
+        columns=layout.fields,
         delimiter=layout.delimiter,
-        comments=COMMENTS.decode(),
-        source_column=layout.source,
-        target_column=layout.target,
-        weight_column=layout.weight if weighted else -1,
-        texts=texts is not None,
+        comments=reading.comment,
+        source_column=layout.found.source,
+        target_column=layout.found.target,
+        weight_column=layout.found.weight if weighted else -1,
+        texts=layout.texts,
         may_be_texts=reading.ids == "auto",
+        target_shift=shift,
+        layout=layout if general else None,
     )
+    _announce(reading, layout, shift)
     stated = next((match for comment in comments if (match := _STATED.search(comment))), None)
 
     def chunks() -> Iterator[Chunk]:
@@ -154,73 +102,82 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         # More edges than stated are none too many: some collections count an edge once that is listed twice.
         edges = (
             read_stated(reading, lines, grammar, int(stated[2]), says="a comment says", exact=False)
-            if stated
+            if stated and not reading.filter
             else read_pairs(reading, lines, grammar)
         )
         for chunk in edges:
             found += len(chunk.source)
             yield chunk
+        if not found and reading.filter:
+            lines.fail(
+                "the filter leaves no row, so there is no edge", hint="correct or remove `filter`", line=1
+            )
         if not found:
             lines.fail("no edge was found, so there is no vertex either")
 
     undirected = any(map(_undirected, comments))
-    return Header(undirected=undirected, weighted=weighted, texts=texts is not None), chunks()
+    return Header(undirected=undirected, weighted=weighted, texts=layout.texts), chunks()
 
 
-def _layout_of_numbers(reading: Reading, lines: LineStream, first: bytes) -> Layout:
-    between: list[bytes] = []
-    second = lines.readline()
-    while second is not None and _skipped(second):
-        between.append(second)
-        second = lines.readline()
-    layout = layout_of(first, second)
-    for line in ([second] if second is not None else []) + between[::-1]:
-        lines.unread(line)
-    if not layout.why and isinstance(reading.header, bool):
-        return replace(layout, header=reading.header)
-    return layout
+def asked_of(reading: Reading) -> Asked:
+    """Return what ingest was told of the list."""
+    return Asked(
+        columns=reading.columns,
+        delimiter=reading.delimiter,
+        comment=reading.comment,
+        header=reading.header,
+        ids=reading.ids,
+        weights=reading.weights,
+        filter=reading.filter.columns if reading.filter else (),
+        constants=tuple(reading.constants),
+    )
 
 
-def _announce(reading: Reading, layout: Layout, first: bytes) -> None:
-    """Log that ids are texts, and remark on a first line that could be a header."""
-    reading.log("ids are texts")
-    if reading.device is not None:
-        reading.log("the CPU reads them: a GPU reads ids that are whole numbers")
+def _announce(reading: Reading, layout: Layout, shift: int) -> None:
+    """Say what is read, and what is doubtful about it."""
+    name = reading.stream.location.rstrip("/").rpartition("/")[2]
+    apart = (
+        f"; ids of targets are numbered on their own, and follow the {shift:,} of sources" if shift else ""
+    )
+    reading.remark(f"read {name} as: {layout}{apart}")
+    for doubt in layout.doubts:
+        reading.remark(f"{name}: {doubt}")
+    if reading.device is not None and (layout.texts or not layout.fast or shift):
+        what = "ids that are texts" if layout.texts else "quotes, filters and more than four columns"
+        reading.log(f"the CPU reads {what}: a GPU reads plain columns of numbers")
         reading.device = None
-    if layout.may_be_header and reading.header == "auto":
-        reading.remark(
-            f"{reading.stream.location}: the first line, {shown(first, 60)}, is read as an edge; "
-            "if it names the columns, set header: true (if not, header: false)"
+
+
+def _left_count(lines: LineStream, layout: Layout, comments: Sequence[bytes]) -> int:
+    """Return how many ids the left side of a bipartite list of KONECT has, 0 where it is none."""
+    if not any(comment.split()[:2] == [b"%", b"bip"] for comment in comments):
+        return 0
+    sizes = next((match for comment in comments if (match := _SIZES.fullmatch(comment))), None)
+    if sizes is None or layout.texts:
+        lines.fail(
+            "the list is bipartite (% bip), and the line of counts (% edges left right) is missing, which "
+            "tells the ids of both sides apart",
+            hint="add that line behind the first one, or remove `% bip` if ids are unique over both sides",
+            line=1,
         )
+    return int(sizes[2])
 
 
-def _content(lines: LineStream) -> tuple[bytes | None, list[bytes]]:
+def _content(lines: LineStream, comments: bytes) -> tuple[bytes | None, list[bytes]]:
     """Read to the first line with content; the first comments before it are kept."""
-    comments: list[bytes] = []
+    found: list[bytes] = []
     while (line := lines.readline()) is not None:
-        if not _skipped(line):
-            return line, comments
-        if len(comments) < 100:
-            comments.append(line)
-    return None, comments
-
-
-def _skipped(line: bytes) -> bool:
-    stripped = line.strip()
-    return not stripped or stripped[0] in COMMENTS
+        stripped = line.strip()
+        if stripped and stripped[0] not in comments:
+            return line, found
+        if stripped and len(found) < 100:
+            found.append(line)
+    return None, found
 
 
 def _undirected(comment: bytes) -> bool:
     words = comment.lower().lstrip(b"#% ").replace(b":", b" ").split()
     return words[:2] == [b"undirected", b"graph"] or (words[:1] == [b"sym"] and comment.startswith(b"%"))
-
-
-def _form(layout: Layout) -> str:
-    names = ["…"] * layout.columns
-    names[layout.source], names[layout.target] = "source", "target"
-    if layout.weight >= 0:
-        names[layout.weight] = "weight"
-    return f"{layout.columns} columns: {(layout.delimiter or ' ').join(names)}"
 
 
 def _counts(head: Head, location: str) -> Counts | None:

@@ -1,0 +1,156 @@
+"""The delimiter of a list of edges, decided by the columns that its first lines have under each candidate."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from gravel.stages.edge_columns import ColumnsError
+from gravel.stages.parsing.head import is_integer, is_number, shown
+
+CANDIDATES = ("\t", ",", ";", "|", "")
+"""Without one, any run of blanks separates."""
+
+OTHER_FORMAT = "if this is another format, name it with `format`"
+
+NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", "": "blanks"}
+
+_WORD = re.compile(rb'"(?:[^"]|"")*"(?=\s|$)|\S+')
+_BRACKETS = {ord(b")"): ord(b"("), ord(b"]"): ord(b"["), ord(b"}"): ord(b"{")}
+
+
+@cache
+def _field(delimiter: str) -> re.Pattern[bytes]:
+    """Match a field in quotes, or if it is not one, all up to the next delimiter."""
+    d = re.escape(delimiter).encode()
+    return re.compile(rb'([ \r\v\f]*"(?:[^"]|"")*"[ \r\v\f]*(?=%s|$)|[^%s]*)(%s|$)' % (d, d, d))
+
+
+def cut_line(line: bytes, delimiter: str) -> list[bytes]:
+    """Cut a line into its fields, without blanks around them, but with their quotes."""
+    if b'"' not in line:
+        return line.split() if not delimiter else [part.strip() for part in line.split(delimiter.encode())]
+    if not delimiter:
+        return _WORD.findall(line)
+    fields, place = [], 0
+    while True:
+        found = _field(delimiter).match(line, place)
+        assert found is not None  # anything is a field
+        fields.append(found[1].strip())
+        if not found[2]:
+            return fields
+        place = found.end()
+
+
+def unquoted(field: bytes) -> bytes:
+    """Return a field without its quotes, within which two of them are one."""
+    quoted = len(field) > 1 and field.startswith(b'"') and field.endswith(b'"')
+    return field[1:-1].replace(b'""', b'"') if quoted else field
+
+
+def fields_of(line: bytes, delimiter: str) -> list[bytes]:
+    """Cut a line into its fields, without blanks and quotes around them."""
+    return [unquoted(field) for field in cut_line(line, delimiter)]
+
+
+def _is_unbalanced(field: bytes) -> bool:
+    """Whether a quote or a bracket is open at the end of a field, or closed that was not open."""
+    if field.startswith(b'"') and field.endswith(b'"') and len(field) > 1:
+        return False
+    if field.count(b'"') % 2:
+        return True
+    opened: list[int] = []
+    for byte in field:
+        if byte in b"([{":
+            opened.append(byte)
+        elif byte in b")]}" and (not opened or opened.pop() != _BRACKETS[byte]):
+            return True
+    return bool(opened)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Lines cut at a delimiter: most have `columns` fields, `regular` of them."""
+
+    delimiter: str
+    lines: Sequence[bytes]
+    raw: Sequence[Sequence[bytes]]
+    columns: int
+    regular: int
+
+    @cached_property
+    def rows(self) -> list[list[bytes]]:
+        """The fields of each line, without quotes."""
+        return [[unquoted(field) for field in row] for row in self.raw]
+
+    @cached_property
+    def unbalanced(self) -> bool:
+        """Whether a quote or bracket ends in another field than it begins in."""
+        return any(_is_unbalanced(field) for row in self.raw for field in row)
+
+    @cached_property
+    def whole_numbers(self) -> bool:
+        """Whether the first two fields are whole numbers, in all rows but a header."""
+        rows = self.rows[1:] if len(self.rows) > 1 and not any(map(is_number, self.rows[0])) else self.rows
+        return all(len(row) > 1 and is_integer(row[0]) and is_integer(row[1]) for row in rows)
+
+    @cached_property
+    def blank_within(self) -> bool:
+        """Whether one of the first two fields has a blank within it."""
+        return any(b" " in field for row in self.rows for field in row[:2])
+
+    @cached_property
+    def decimal(self) -> bool:
+        """Whether every comma stands between two digits."""
+        return not any(re.search(rb"(?<![0-9]),|,(?![0-9])", line) for line in self.lines)
+
+
+def cut_lines(lines: Sequence[bytes], delimiter: str) -> Cut | None:
+    """Cut lines at a delimiter; None where no line has two fields."""
+    raw = [cut_line(line, delimiter) for line in lines]
+    counts = Counter(len(row) for row in raw if len(row) > 1)
+    if not counts:
+        return None
+    # Of numbers of fields that are equally frequent, that of the first line.
+    columns = max(counts, key=lambda count: (counts[count], count == len(raw[0])))
+    return Cut(delimiter, lines, raw, columns, counts[columns])
+
+
+def choose_cut(lines: Sequence[bytes], named: Callable[[Sequence[bytes]], bool]) -> Cut:
+    """Return the lines cut at the delimiter that their columns tell; raises ColumnsError where two remain.
+
+    `named` says whether a row names the columns of a source and of a target.
+    """
+    cuts = [cut for delimiter in CANDIDATES if (cut := cut_lines(lines, delimiter)) is not None]
+    if not cuts:
+        raise ColumnsError(
+            f"found {shown(lines[0], 60)}, which is one column; an edge needs two", OTHER_FORMAT
+        )
+    half = [cut for cut in cuts if 2 * cut.regular >= len(lines)] or cuts
+    most = max(cut.regular for cut in half if cut.delimiter) if any(cut.delimiter for cut in half) else 0
+    left = [cut for cut in half if cut.regular == most or not cut.delimiter]
+    for keep in (
+        lambda cut: named(cut.rows[0]),
+        lambda cut: not cut.unbalanced,
+        lambda cut: cut.whole_numbers,
+    ):
+        kept = [cut for cut in left if keep(cut)]
+        left = kept or left
+    blanks = [cut for cut in left if not cut.delimiter]
+    others = [cut for cut in left if cut.delimiter]
+    if blanks and others:
+        fewer = blanks[0].regular < most
+        left = others if fewer or not any(cut.blank_within for cut in others) else left
+    commas = [cut for cut in left if cut.delimiter == "," and cut.decimal]
+    if commas and any(cut.delimiter == ";" for cut in left):
+        left = [cut for cut in left if cut not in commas]
+    if len(left) > 1:
+        said = " or ".join(f"{NAMES[cut.delimiter]} ({cut.columns} columns)" for cut in left)
+        raise ColumnsError(
+            f"columns may be separated by {said}: {shown(lines[0], 60)}",
+            hint=f"say which, such as `delimiter: {NAMES[left[0].delimiter]}` or --delimiter",
+        )
+    return left[0]

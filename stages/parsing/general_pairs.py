@@ -1,0 +1,302 @@
+"""Lists of edges with any columns, quotes and filters: pieces of lines, read side by side by pyarrow.
+
+Every column is read as text: what an id or a weight is, is decided here, by the rules of the fast readers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
+
+from gravel.kernels import text as faults
+from gravel.stages.parsing.delimiters import cut_line
+from gravel.stages.parsing.head import shown
+from gravel.stages.parsing.networkx_rows import tabbed
+from gravel.stages.parsing.problem import describe
+from gravel.stages.parsing.side_by_side import side_by_side
+from gravel.stages.readers import LARGEST_ID, LONGEST_ID, Chunk, Reading, TextChunk
+from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
+from gravel.stages.streams.stream import UnplacedError
+
+if TYPE_CHECKING:
+    from gravel.stages.parsing.columns import Layout
+    from gravel.stages.parsing.pairs import PairGrammar
+    from gravel.stages.streams import LineStream
+
+SMALLER = 3
+"""Pieces are so much smaller than those of plain columns, since Arrow's columns come beside their text."""
+
+READERS_SHARE = 4
+"""Threads that parse for each one that reads."""
+
+_INTEGER = "^[0-9]+$"
+_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_DECIMAL_COMMA = r"^([+-]?[0-9]+),([0-9]+)$"
+
+
+class _FaultyRow(Exception):
+    """A row of a piece that is no edge: a code of `gravel.kernels.text` and the column, or a message."""
+
+    def __init__(self, row: int, column: int, code: int = 0, message: str = "") -> None:
+        super().__init__(message)
+        self.row, self.column, self.code, self.message = row, column, code, message
+
+
+class _Part(NamedTuple):
+    chunk: Any
+    rows: int
+    lines: int
+    fault: _FaultyRow | None
+
+
+def read_general_pairs(
+    reading: Reading, lines: LineStream, grammar: PairGrammar, layout: Layout
+) -> Iterator[Chunk]:
+    """Yield the edges of all lines that are left; raises StageError naming the first bad line.
+
+    Each chunk is a `Chunk`, a `TextChunk` where ids are texts, or what the digest of the reading makes of it.
+    """
+    import numpy
+
+    size, count = buffer_bytes(max(1 << 14, reading.block_bytes // SMALLER)), reading.threads + 3
+    buffers = [numpy.empty(size, numpy.uint8) for _ in range(count)]
+    parse = _Parser(reading, grammar, layout)
+    with Pieces(lines, buffers, reading.threads // READERS_SHARE) as pieces:
+        try:
+            for piece, part in side_by_side(pieces, parse, reading.threads):
+                if part.fault is not None:
+                    parse.complain(lines, piece.tobytes(), part.fault)
+                pieces.release(piece)
+                lines.line += part.lines
+                if part.rows:
+                    yield cast("Chunk", part.chunk)
+        except UnplacedError as error:
+            raise lines.placed(error) from None
+
+
+class _Parser:
+    """Reads pieces, each on the thread that calls."""
+
+    def __init__(self, reading: Reading, grammar: PairGrammar, layout: Layout) -> None:
+        from pyarrow import csv, string
+
+        self._reading, self._grammar, self._layout = reading, grammar, layout
+        self._delimiter = "\t" if layout.attributes or not layout.delimiter else layout.delimiter
+        found = layout.found
+        self._filtered = (
+            {name: layout.names.index(name) for name in reading.filter.columns} if reading.filter else {}
+        )
+        wanted = {found.source, found.target, grammar.weight_column, *self._filtered.values()} - {-1}
+        self._constants = {at: reading.constants[layout.names[at]] for at in wanted if at >= layout.fields}
+        included = [str(place) for place in sorted(wanted) if place < layout.fields]
+        self._parse = csv.ParseOptions(delimiter=self._delimiter)
+        self._convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(included, string()),
+            include_columns=included,
+            null_values=[],
+            strings_can_be_null=False,
+        )
+        # A comment after the first edge could be an id that is a text.
+        comments = b"" if layout.texts else reading.comment.encode()
+        within = rb"(?:[%s][^\n]*)?" % re.escape(comments) if comments else b""
+        self._skipped = re.compile(rb"^[ \t\r\v\f]*%s\n" % within, re.MULTILINE)
+        self._marks = [b"\n" + bytes([each]) for each in b"\n \t\r\v\f" + comments]
+        d, blank = re.escape(self._delimiter).encode(), rb"[ \r\v\f]"
+        blank = blank if self._delimiter == "\t" else rb"[ \t\r\v\f]"
+        self._padded = re.compile(rb"(?:^|%s)%s+|%s+(?:%s|$)" % (d, blank, blank, d), re.MULTILINE)
+        self._field = re.compile(rb'%s*("(?:[^"\n]|"")*"|[^%s\n]*?)%s*(%s|\n)' % (blank, d, blank, d))
+
+    def __call__(self, piece: Piece) -> _Part:
+        block = piece.tobytes()
+        try:
+            chunk, rows = self._edges(self._rows(block))
+        except _FaultyRow as fault:
+            return _Part(None, 0, 0, fault)
+        if rows and self._reading.digest is not None:
+            chunk = self._reading.digest(chunk)
+        return _Part(chunk, rows, block.count(b"\n"), None)
+
+    def _rows(self, block: bytes) -> bytes:
+        """Return the lines with edges alone, as pyarrow reads them: with one delimiter between fields."""
+        if any(mark in b"\n" + block for mark in self._marks):
+            block = self._skipped.sub(b"", block)
+        if self._layout.texts:
+            self._refuse_comments(block)
+        if self._layout.attributes:
+            return tabbed(block, self._layout.delimiter, self._layout.fields)
+        if not self._layout.delimiter:
+            return b"".join(b"\t".join(cut_line(line, "")) + b"\n" for line in block.split(b"\n")[:-1])
+        if b'"' in block and self._padded.search(block):
+            block = self._field.sub(rb"\1\2", block)
+        return block
+
+    def _refuse_comments(self, block: bytes) -> None:
+        """Raise for a line that begins as a comment: as an id it stands in quotes."""
+        found = [at for each in self._reading.comment for at in [(b"\n" + block).find(b"\n" + each.encode())]]
+        first = min((at for at in found if at >= 0), default=-1)
+        if first >= 0:
+            raise _FaultyRow(block.count(b"\n", 0, first), 0, faults.LATE_COMMENT)
+
+    def _edges(self, block: bytes) -> tuple[Any, int]:
+        """Return the edges of rows as a chunk, and how many there are."""
+        columns, rows = self._columns(block), None
+        if self._filtered and columns:
+            rows = self._left_by_filter(columns)
+            columns = {place: column.take(rows) for place, column in columns.items()}
+        grammar, found = self._grammar, self._layout.found
+        if not columns or not len(columns[found.source]):
+            return None, 0
+        try:
+            at = grammar.weight_column
+            weight = self._decimals(columns[at], at) if at >= 0 else None
+            ends = columns[found.source], columns[found.target]
+            if self._layout.texts:
+                chunk: Any = self._texts(*ends, weight)
+            else:
+                source, target = self._integers(ends[0], found.source), self._integers(ends[1], found.target)
+                chunk = Chunk(
+                    source, target + grammar.target_shift if grammar.target_shift else target, weight
+                )
+        except _FaultyRow as fault:
+            fault.row = fault.row if rows is None else rows[fault.row].as_py()
+            raise
+        return chunk, len(ends[0])
+
+    def _columns(self, block: bytes) -> dict[int, Any]:
+        """Return the columns that are needed, by their places, as texts."""
+        import pyarrow
+        from pyarrow import compute, csv
+
+        count = block.count(b"\n")
+        if not count:
+            return {}
+        names = [str(place) for place in range(self._layout.fields)]
+        read = csv.ReadOptions(column_names=names, use_threads=False, block_size=len(block) + 1)
+        try:
+            table = csv.read_csv(
+                pyarrow.BufferReader(block),
+                read_options=read,
+                parse_options=self._parse,
+                convert_options=self._convert,
+            )
+        except pyarrow.ArrowInvalid as error:
+            raise self._irregular(block, str(error)) from None
+        if table.num_rows != count:
+            raise self._irregular(block, "")
+        columns = {int(name): table.column(name).combine_chunks() for name in table.column_names}
+        if b'"' not in block:
+            columns = {place: compute.ascii_trim_whitespace(column) for place, column in columns.items()}
+        for place, value in self._constants.items():
+            columns[place] = pyarrow.repeat(value, count)
+        return columns
+
+    def _irregular(self, block: bytes, found: str) -> _FaultyRow:
+        """Return what is wrong with rows that pyarrow does not read, or takes for fewer."""
+        for row, line in enumerate(block.split(b"\n")[:-1]):
+            fields = cut_line(line.rstrip(b"\r"), self._delimiter)
+            for place, each in enumerate(fields):
+                if each.startswith(b'"') and not re.fullmatch(rb'"(?:[^"]|"")*"[^"]*', each):
+                    return _FaultyRow(row, place, faults.OPEN_QUOTE)
+            if len(fields) != self._layout.fields:
+                few = len(fields) < self._layout.fields
+                return _FaultyRow(row, 0, faults.TOO_FEW if few else faults.TOO_MANY)
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                message = f"found {shown(line, 60)}, which is not UTF-8; ids are texts in UTF-8"
+                return _FaultyRow(row, 0, message=message)
+        return _FaultyRow(0, 0, message=f"the lines from here on are not read: {found}")
+
+    def _left_by_filter(self, columns: dict[int, Any]) -> Any:
+        """Return the numbers of the rows that the filter leaves."""
+        import pyarrow
+        from gravel.stages.filters import UnsuitableValue, typed
+
+        given = self._reading.filter
+        batch = pyarrow.table({name: columns[place] for name, place in self._filtered.items()})
+        try:
+            batch = typed(given, batch)
+        except UnsuitableValue as error:
+            raise _FaultyRow(error.row, 0, message=str(error)) from None
+        numbered = batch.append_column("\0row", pyarrow.array(range(batch.num_rows), pyarrow.int64()))
+        return numbered.filter(given.expression(batch.schema)).column("\0row").combine_chunks()
+
+    def _integers(self, column: Any, place: int) -> Any:
+        import numpy
+        import pyarrow
+        from pyarrow import compute
+
+        plain = compute.match_substring_regex(column, _INTEGER)
+        if not compute.all(plain, min_count=0).as_py():
+            row = plain.index(False).as_py()
+            negative = re.fullmatch("-[0-9]+", column[row].as_py()) is not None
+            raise _FaultyRow(row, place, faults.NEGATIVE if negative else faults.NOT_INTEGER)
+        try:
+            values: Any = column.cast(pyarrow.int64()).to_numpy(zero_copy_only=False)
+        except pyarrow.ArrowInvalid:
+            row = next(row for row, each in enumerate(column.to_pylist()) if int(each) > LARGEST_ID)
+            raise _FaultyRow(row, place, faults.TOO_LARGE) from None
+        wrong = numpy.flatnonzero((values < self._grammar.low) | (values > self._grammar.high))
+        if len(wrong):
+            raise _FaultyRow(int(wrong[0]), place, faults.OUT_OF_RANGE)
+        return values
+
+    def _decimals(self, column: Any, place: int) -> Any:
+        import numpy
+        import pyarrow
+        from pyarrow import compute
+
+        if self._layout.decimal_comma:
+            column = compute.replace_substring_regex(column, _DECIMAL_COMMA, r"\1.\2")
+        plain = compute.match_substring_regex(column, _DECIMAL)
+        if not compute.all(plain, min_count=0).as_py():
+            raise _FaultyRow(plain.index(False).as_py(), place, faults.BAD_WEIGHT)
+        values: Any = compute.ascii_ltrim(column, "+").cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
+        wrong = numpy.flatnonzero(~numpy.isfinite(values))
+        if len(wrong):
+            raise _FaultyRow(int(wrong[0]), place, faults.BAD_WEIGHT)
+        return values
+
+    def _texts(self, source: Any, target: Any, weight: Any) -> TextChunk:
+        from pyarrow import compute
+
+        from gravel.stages.parsing.arrow_texts import text_chunk
+
+        found = self._layout.found
+        for column, place in ((source, found.source), (target, found.target)):
+            size = compute.binary_length(column)
+            bounds = compute.min_max(size).as_py()
+            if not bounds["min"]:
+                raise _FaultyRow(size.index(0).as_py(), place, faults.EMPTY_ID)
+            if bounds["max"] > LONGEST_ID:
+                raise _FaultyRow(size.index(bounds["max"]).as_py(), place, faults.LONG_ID)
+            zero = compute.match_substring(column, "\0")
+            if compute.any(zero).as_py():
+                raise _FaultyRow(zero.index(True).as_py(), place, faults.ZERO_BYTE)
+        return text_chunk(source, target, weight, 0, self._reading.stream.location)
+
+    def complain(self, lines: LineStream, block: bytes, fault: _FaultyRow) -> NoReturn:
+        """Raise the StageError of a faulty row, with the line that has it."""
+        rows = [match for match in re.finditer(rb"[^\n]*\n", block) if not self._skipped.fullmatch(match[0])]
+        row = rows[min(fault.row, len(rows) - 1)]
+        line = lines.line + block.count(b"\n", 0, row.start()) + 1
+        if fault.message:
+            lines.fail(fault.message, line=line)
+        fields = cut_line(row[0].strip(), self._layout.delimiter)[: fault.column + 1]
+        place = row.start()
+        for each in fields:
+            place = block.find(each, place) + (len(each) if each is not fields[-1] else 0)
+        grammar = self._grammar
+        message, hint = describe(
+            fault.code,
+            block,
+            place,
+            form=grammar.form,
+            low=grammar.low,
+            high=grammar.high,
+            delimiter=self._layout.delimiter,
+        )
+        if fault.code == faults.NOT_INTEGER and grammar.may_be_texts:
+            hint = "if ids are texts, set `ids: text`"
+        lines.fail(message, line=line, hint=hint)
