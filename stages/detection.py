@@ -50,8 +50,13 @@ def named_readers(name: str) -> list[Reader]:
     return [reader for reader in all_readers().values() if suffix in reader.suffixes]
 
 
-def choose_reader(name: str, head: Head, location: str, forced: str = "auto") -> Choice:
-    """Choose by name (without a compression suffix) and head; raises StageError."""
+def choose_reader(
+    name: str, head: Head, location: str, forced: str = "auto", *, as_list: bool = False
+) -> Choice:
+    """Choose by name (without a compression suffix) and head; raises StageError.
+
+    `as_list`: something is said that text has in an edge list alone.
+    """
     if not head.data:
         raise StageError("the file is empty", hint="was it copied or downloaded whole?", file=location)
     _refuse_lone_returns(head, location)
@@ -65,6 +70,8 @@ def choose_reader(name: str, head: Head, location: str, forced: str = "auto") ->
         raise StageError(f"the file is {other.phrase}", hint=other.hint, file=location, line=1)
     named = named_readers(name)
     fitting = [reader for reader in map(all_readers().get, ORDER) if reader is not None and reader.fits(head)]
+    if as_list and not named and not any(reader.name in BINARY for reader in fitting):
+        return Choice(all_readers()["edge_list"], "its columns are asked for")
     both = [reader for reader in fitting if reader in named]
     suffix = suffix_of(name)
     if both:

@@ -115,7 +115,7 @@ def find_columns(
     With `positions`, whole numbers that are asked for are positions from 1. The `extra` last labels are taken
     only where they are asked for.
     """
-    source, target, weight = (_place(labels, label, positions) for label in asked)
+    source, target, weight = (place_of(labels, label, positions=positions) for label in asked)
     if asked.weight is not None and not weights:
         raise ColumnsError(
             f"the weight is column {shown(asked.weight)}, and weights are false", "leave one of the two out"
@@ -137,7 +137,8 @@ def find_columns(
     return EdgeColumns(tuple(labels), source, target, weight, interchangeable)
 
 
-def _place(labels: Sequence[Hashable], label: Hashable | None, positions: bool) -> int:
+def place_of(labels: Sequence[Hashable], label: Hashable | None, *, positions: bool = False) -> int:
+    """Return the place of a label, -1 for None; raises ColumnsError unless it is there once."""
     if label is None:
         return -1
     if positions and isinstance(label, int):

@@ -87,7 +87,9 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
         try:
             data = stream.peek(HEAD_BYTES)
             head = Head(data, whole=len(data) < HEAD_BYTES)
-            choice = choose_reader(stream.name, head, location, parameters.format)
+            choice = choose_reader(
+                stream.name, head, location, parameters.format, as_list=parameters.asked.as_list
+            )
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
             if parameters.ids == "text" and choice.reader.name not in WITH_TEXTS:
@@ -104,11 +106,12 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 parameters.weights,
                 context.log,
                 context.remark,
+                context.note,
                 parameters.allow_short,
                 device,
                 ids=parameters.ids,
                 header=parameters.header,
-                columns=parameters.asked_columns,
+                columns=parameters.asked.columns,
                 delimiter=parameters.delimiter,
                 comment=parameters.comment,
             )

@@ -99,7 +99,9 @@ def _file_size(parameters: IngestParameters, location: str, machine: Machine) ->
         with open_stream(location, piece=HEAD_BYTES) as stream:
             data = stream.peek(HEAD_BYTES)
             head = Head(data, whole=len(data) < HEAD_BYTES)
-            reader = choose_reader(stream.name, head, location, parameters.format).reader
+            reader = choose_reader(
+                stream.name, head, location, parameters.format, as_list=parameters.asked.as_list
+            ).reader
             compression = stream.compression
         counts = reader.counts(head, location)
     except StageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
@@ -10,6 +10,9 @@ from gravel.stages.edge_columns import NOT_ASKED, Columns
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import Parameters
+
+if TYPE_CHECKING:
+    from gravel.stages.parsing.columns import Asked
 
 LEAST_MEMORY = 16 << 20
 """Bytes to work in below which the parts are too small to be worth their overhead."""
@@ -94,10 +97,19 @@ class IngestParameters(Parameters):
     """The most host memory to work in, whatever the size of the file."""
 
     @property
-    def asked_columns(self) -> Columns:
-        """The labels of columns that are asked for."""
-        asked = self.columns
-        return NOT_ASKED if asked is None else Columns(asked.source, asked.target, asked.weight)
+    def asked(self) -> Asked:
+        """What is said of an edge list."""
+        from gravel.stages.parsing.columns import Asked
+
+        names = self.columns
+        return Asked(
+            columns=NOT_ASKED if names is None else Columns(names.source, names.target, names.weight),
+            delimiter=self.delimiter,
+            comment=self.comment,
+            header=self.header,
+            ids=self.ids,
+            weights=self.weights,
+        )
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:

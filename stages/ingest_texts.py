@@ -25,9 +25,11 @@ def has_texts(parameters: IngestParameters, reader: str, head: Head, location: s
         return False
     try:
         if reader == "edge_list":
-            from gravel.stages.readers.edge_list import layout_of_texts
+            from gravel.stages.readers.edge_list import head_layout
 
-            return layout_of_texts(head, parameters.ids, parameters.header) is not None
+            layout = head_layout(head, parameters.asked)
+            # Other columns than plain ones are read as texts, whatever ids are.
+            return layout.texts or not layout.fast
         if reader == "parquet":
             from gravel.stages.readers.parquet import texts_in
 

@@ -14,6 +14,7 @@ from gravel.stages.edge_columns import (
     EdgeColumns,
     find_columns,
     known_names,
+    place_of,
     plain,
 )
 from gravel.stages.parsing.delimiters import NAMES, Cut, choose_cut, cut_lines
@@ -40,13 +41,23 @@ class Asked:
     filter: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
 
+    @property
+    def as_list(self) -> bool:
+        """Whether something is said that text has in an edge list alone."""
+        return (
+            self.delimiter != "auto"
+            or self.columns != NOT_ASKED
+            or self.header != "auto"
+            or bool(self.filter)
+        )
+
 
 @dataclass(frozen=True)
 class Layout:
     """Where a line keeps what, in columns from 0.
 
-    Each line has `fields`, some more than there are named columns where lines end in a delimiter, some fewer
-    where columns are constants of the file's path. `attributes`: rows end in a `{...}` as NetworkX writes them.
+    Each line has `fields`: more than there are named columns where lines end in a delimiter, fewer where some
+    are constants of the file's path. `attributes`: rows end in a `{...}` as NetworkX writes them.
     """
 
     delimiter: str
@@ -88,7 +99,7 @@ def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
     `name` is the file's, which may speak for another kind of file.
     """
     attributes = cut_attributes(lines, asked.delimiter)
-    cut = attributes or _cut(lines, asked.delimiter)
+    cut = attributes or _cut(lines, asked.delimiter, name)
     header = attributes is None and (_is_header(cut) if asked.header == "auto" else bool(asked.header))
     rows = [row for row in cut.rows[header:] if len(row) == cut.columns]
     names = _names(cut, rows) if header else _numbered(cut, rows)
@@ -96,6 +107,8 @@ def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
         each for each in asked.constants if each in (*asked.columns, *asked.filter) and each not in names
     ]
     labels = [*names, *taken]
+    for each in asked.filter:
+        place_of(labels, each)
     if header or asked.columns.source is not None or asked.columns.target is not None:
         first = [each.decode("utf-8", errors="replace") for each in rows[0]] if rows else None
         found = find_columns(
@@ -130,9 +143,9 @@ def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
     return layout if kind is None else replace(layout, doubts=(*layout.doubts, kind))
 
 
-def _cut(lines: Sequence[bytes], delimiter: str) -> Cut:
+def _cut(lines: Sequence[bytes], delimiter: str, name: str) -> Cut:
     if delimiter == "auto":
-        return choose_cut(lines, _names_pair)
+        return choose_cut(lines, _names_pair, name)
     found = cut_lines(lines, "" if delimiter == "blanks" else delimiter)
     if found is None:
         raise ColumnsError(
@@ -191,7 +204,7 @@ def _by_position(
     comma = cut.delimiter == ";"
     numbers = sum(is_number(each) or bool(comma and _DECIMAL_COMMA.fullmatch(each)) for each in third)
     # A number that is damaged, or missing, is blamed when its line is read.
-    weighted = 2 * numbers > len(third)
+    weighted = bool(numbers) and 2 * numbers >= len(third)
     if count > MOST_PLAIN or (count == MOST_PLAIN and third and not weighted):
         raise ColumnsError(
             f"found {count} columns and no header that names them; the first is {shown(cut.lines[0], 80)}",

@@ -94,7 +94,8 @@ class Cut:
     @cached_property
     def whole_numbers(self) -> bool:
         """Whether the first two fields are whole numbers, in all rows but a header."""
-        rows = self.rows[1:] if len(self.rows) > 1 and not any(map(is_number, self.rows[0])) else self.rows
+        first, *below = self.rows
+        rows = below if below and len(first) > 1 and not any(map(is_number, first)) else self.rows
         return all(len(row) > 1 and is_integer(row[0]) and is_integer(row[1]) for row in rows)
 
     @cached_property
@@ -119,38 +120,40 @@ def cut_lines(lines: Sequence[bytes], delimiter: str) -> Cut | None:
     return Cut(delimiter, lines, raw, columns, counts[columns])
 
 
-def choose_cut(lines: Sequence[bytes], named: Callable[[Sequence[bytes]], bool]) -> Cut:
+def choose_cut(lines: Sequence[bytes], names_pair: Callable[[Sequence[bytes]], bool], name: str = "") -> Cut:
     """Return the lines cut at the delimiter that their columns tell; raises ColumnsError where two remain.
 
-    `named` says whether a row names the columns of a source and of a target.
+    `names_pair` says whether a row names the columns of a source and of a target. A file's `name` speaks for
+    tabs if it ends in .tsv, and against blanks if in .csv.
     """
     cuts = [cut for delimiter in CANDIDATES if (cut := cut_lines(lines, delimiter)) is not None]
     if not cuts:
         raise ColumnsError(
             f"found {shown(lines[0], 60)}, which is one column; an edge needs two", OTHER_FORMAT
         )
-    half = [cut for cut in cuts if 2 * cut.regular >= len(lines)] or cuts
-    most = max(cut.regular for cut in half if cut.delimiter) if any(cut.delimiter for cut in half) else 0
-    left = [cut for cut in half if cut.regular == most or not cut.delimiter]
-    for keep in (
-        lambda cut: named(cut.rows[0]),
+    left = [cut for cut in cuts if 2 * cut.regular >= len(lines)] or cuts
+    most = max((cut.regular for cut in left if cut.delimiter), default=0)
+    left = [cut for cut in left if cut.regular == most or not cut.delimiter]
+    lose = any(cut.regular < most for cut in left) or not any(
+        cut.blank_within for cut in left if cut.delimiter
+    )
+    whole = any(cut.regular == len(lines) for cut in left)
+    ending = name.lower().rpartition(".")[2]
+    rules: list[Callable[[Cut], bool]] = [
+        lambda cut: names_pair(cut.rows[0]),
         lambda cut: not cut.unbalanced,
         lambda cut: cut.whole_numbers,
-    ):
-        kept = [cut for cut in left if keep(cut)]
-        left = kept or left
-    blanks = [cut for cut in left if not cut.delimiter]
-    others = [cut for cut in left if cut.delimiter]
-    if blanks and others:
-        fewer = blanks[0].regular < most
-        left = others if fewer or not any(cut.blank_within for cut in others) else left
-    commas = [cut for cut in left if cut.delimiter == "," and cut.decimal]
-    if commas and any(cut.delimiter == ";" for cut in left):
-        left = [cut for cut in left if cut not in commas]
+        lambda cut: whole or len(cut.raw[0]) == cut.columns,
+        lambda cut: ending != "tsv" or cut.delimiter == "\t",
+        lambda cut: cut.delimiter != "" or not (lose or ending == "csv"),
+        lambda cut: cut.delimiter != "," or not cut.decimal or all(each.delimiter != ";" for each in cuts),
+    ]
+    for keeps in rules:
+        left = [cut for cut in left if keeps(cut)] or left
     if len(left) > 1:
         said = " or ".join(f"{NAMES[cut.delimiter]} ({cut.columns} columns)" for cut in left)
         raise ColumnsError(
             f"columns may be separated by {said}: {shown(lines[0], 60)}",
-            hint=f"say which, such as `delimiter: {NAMES[left[0].delimiter]}` or --delimiter",
+            f"say which, such as `delimiter: {NAMES[left[0].delimiter]}` or --delimiter",
         )
     return left[0]

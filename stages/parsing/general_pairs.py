@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from gravel.kernels import text as faults
+from gravel.stages.edge_columns import place_of
 from gravel.stages.parsing.delimiters import cut_line
 from gravel.stages.parsing.head import shown
 from gravel.stages.parsing.networkx_rows import tabbed
@@ -84,9 +85,8 @@ class _Parser:
         self._reading, self._grammar, self._layout = reading, grammar, layout
         self._delimiter = "\t" if layout.attributes or not layout.delimiter else layout.delimiter
         found = layout.found
-        self._filtered = (
-            {name: layout.names.index(name) for name in reading.filter.columns} if reading.filter else {}
-        )
+        names = reading.filter.columns if reading.filter is not None else ()
+        self._filtered = {name: place_of(layout.names, name) for name in names}
         wanted = {found.source, found.target, grammar.weight_column, *self._filtered.values()} - {-1}
         self._constants = {at: reading.constants[layout.names[at]] for at in wanted if at >= layout.fields}
         included = [str(place) for place in sorted(wanted) if place < layout.fields]
@@ -211,16 +211,17 @@ class _Parser:
     def _left_by_filter(self, columns: dict[int, Any]) -> Any:
         """Return the numbers of the rows that the filter leaves."""
         import pyarrow
-        from gravel.stages.filters import UnsuitableValue, typed
+        from pyarrow import compute
+
+        from gravel.stages.filters.texts import Unfit
 
         given = self._reading.filter
+        assert given is not None
         batch = pyarrow.table({name: columns[place] for name, place in self._filtered.items()})
         try:
-            batch = typed(given, batch)
-        except UnsuitableValue as error:
+            return compute.indices_nonzero(given.kept(batch))
+        except Unfit as error:
             raise _FaultyRow(error.row, 0, message=str(error)) from None
-        numbered = batch.append_column("\0row", pyarrow.array(range(batch.num_rows), pyarrow.int64()))
-        return numbered.filter(given.expression(batch.schema)).column("\0row").combine_chunks()
 
     def _integers(self, column: Any, place: int) -> Any:
         import numpy

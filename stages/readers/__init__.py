@@ -19,6 +19,7 @@ from gravel.stages.edge_columns import NOT_ASKED, Columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.filters import Filter
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
     from gravel.stages.streams import ByteStream
@@ -92,10 +93,11 @@ class Reading:
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
     that is `on_device` parses. `ids` and `header` are the parameters of ingest, as are `columns`, `delimiter`
-    (`blanks` for any run of them) and `comment`. `constants` are columns that hold one text in all rows:
-    those of the path of a partitioned data set.
+    (`blanks` for any run of them), `comment` and `filter`. `constants` are columns that hold one text in all
+    rows: those of the path of a partitioned data set.
 
-    A reader says what it takes in one line by `remark`: `read FILE as: comma, header; source payer, ...`.
+    A reader says what it takes in one line by `note`: `read FILE as: comma, header; source payer, ...`. What
+    is doubtful about it is a `remark`.
     """
 
     stream: ByteStream
@@ -105,6 +107,7 @@ class Reading:
     weights: bool
     log: Callable[[str], None]
     remark: Callable[[str], None]
+    note: Callable[[str], None]
     allow_short: bool = False
     device: DeviceText | None = None
     digest: Callable[[Any], Any] | None = None
@@ -114,6 +117,7 @@ class Reading:
     delimiter: str = "auto"
     comment: str = "#%"
     constants: Mapping[str, str] = field(default_factory=dict)
+    filter: Filter | None = None
 
 
 @dataclass(frozen=True)

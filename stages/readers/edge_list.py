@@ -1,8 +1,8 @@
 """Edge lists: one edge a line, in columns that a tab, comma, semicolon, bar or blanks separate.
 
 Which columns hold the ends and the weight is told by their names in a header (`gravel.stages.edge_columns`),
-by the parameter `columns`, or by there being only two, or three of which the last is a number. The vertices are
-exactly the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A
+by the parameter `columns`, or by there being only two, or three of which the last is a number. The vertices
+are exactly the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A
 comment such as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected; `% bip` (KONECT)
 says that ids of targets are numbered on their own.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.edge_columns import ColumnsError
 from gravel.stages.parsing.columns import Asked, Layout, layout_of
-from gravel.stages.parsing.head import HEAD_BYTES, Head
+from gravel.stages.parsing.head import HEAD_BYTES, Head, shown
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         layout = head_layout(Head(data, whole=len(data) < HEAD_BYTES), asked_of(reading), reading.stream.name)
     except ColumnsError as error:
         lines.fail(str(error), hint=error.hint)
+    header_line = lines.line
     if not layout.header:
         lines.unread(first)
     shift = _left_count(lines, layout, comments)
@@ -112,6 +113,8 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
             lines.fail(
                 "the filter leaves no row, so there is no edge", hint="correct or remove `filter`", line=1
             )
+        if not found and layout.header and lines.line == header_line:
+            lines.fail(f"found {shown(first, 60)} alone, which is a header; expected edges below it")
         if not found:
             lines.fail("no edge was found, so there is no vertex either")
 
@@ -139,7 +142,7 @@ def _announce(reading: Reading, layout: Layout, shift: int) -> None:
     apart = (
         f"; ids of targets are numbered on their own, and follow the {shift:,} of sources" if shift else ""
     )
-    reading.remark(f"read {name} as: {layout}{apart}")
+    reading.note(f"read {name} as: {layout}{apart}")
     for doubt in layout.doubts:
         reading.remark(f"{name}: {doubt}")
     if reading.device is not None and (layout.texts or not layout.fast or shift):

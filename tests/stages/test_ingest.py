@@ -176,10 +176,12 @@ def test_a_name_that_the_content_contradicts(tmp_path, name, other):
 def test_where_both_fit_the_name_wins(tmp_path):
     both = "2 1\n2\n1\n"
     assert "METIS" in read_text(tmp_path, "g.graph", both).log[0]
-    both = "4 4\n2 4\n1 3\n2 4\n1 3\n"
+    both = "4 4\n2 4\n1 3\n2 4\n1 3\n"  # METIS, or edges of which the first could be counts
     assert "METIS" in read_text(tmp_path, "g.graph", both).log[0]
-    assert "edge list" in read_text(tmp_path, "g.edges", both).log[0]
-    unnamed = read_text(tmp_path, "g", both).log[0]
+    with pytest.warns(UserWarning, match="first line states its counts"):
+        assert "edge list" in read_text(tmp_path, "g.edges", both).log[0]
+    with pytest.warns(UserWarning, match="first line states its counts"):
+        unnamed = read_text(tmp_path, "g", both).log[0]
     assert "edge list" in unnamed
     assert "METIS" in unnamed
 

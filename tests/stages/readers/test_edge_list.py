@@ -79,7 +79,6 @@ def test_more_edges_than_a_comment_states_are_told(tmp_path):
         "target,source\n2,1\n4,3\n",
         "name,dst,src\nx,2,1\ny,4,3\n",
         "a\tb\n1\t2\n3\t4\n",
-        "001 2\n3 0000000000000000000000004\n",
     ],
 )
 def test_spellings_of_one_graph(tmp_path, text):

@@ -1,0 +1,132 @@
+"""Conditions over values of Arrow's types, arrays or fields of an expression; comparisons are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy
+import pyarrow
+from pyarrow import compute, types
+
+from gravel.stages.filters.literals import SECOND, Form, Literal, kind_of, moment, time_of_day, written
+
+UNITS = {"s": SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
+DAY = 86_400 * SECOND
+
+
+def joined(form: Form, leaf: Callable[[Form], Any]) -> Any:
+    """Join what conditions are, arrays or expressions, by the logic of three values."""
+    if form[0] in ("and", "or"):
+        join = compute.and_kleene if form[0] == "and" else compute.or_kleene
+        return reduce(join, [joined(each, leaf) for each in form[1:]])
+    return compute.invert(joined(form[1], leaf)) if form[0] == "not" else leaf(form)
+
+
+def condition(form: Form, values: Any, kind: Any) -> Any:
+    """Compare values of a type; the result is null where they are."""
+    if form[0] == "null":
+        return compute.is_null(values)
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        values = values.cast(kind)
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        kind = pyarrow.large_string() if types.is_string_view(kind) else pyarrow.large_binary()
+        values = values.cast(kind)
+    if types.is_null(kind):
+        return compute.if_else(compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), False)
+    operator, column, literal = form
+    places = [_place(each, kind, column) for each in (literal if operator == "in" else (literal,))]
+    never = compute.if_else(
+        compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), pyarrow.scalar(False)
+    )
+    if operator in ("==", "in"):
+        held = [below for below, exact in places if exact]
+        if not held:
+            return never
+        first = compute.equal(values, held[0])
+        if len(held) == 1:
+            return first
+        # What is in no list is false even where it is null; the first comparison is null there.
+        among = compute.is_in(values, pyarrow.array([each.as_py() for each in held], kind))
+        return compute.or_kleene(among, first)
+    below, exact = places[0]
+    if below is None:
+        return never if operator in ("<", "<=") else compute.invert(never)
+    if operator in ("<", "<="):
+        return (compute.less if exact and operator == "<" else compute.less_equal)(values, below)
+    return (compute.greater_equal if exact and operator == ">=" else compute.greater)(values, below)
+
+
+def _place(literal: Literal, kind: Any, column: str) -> tuple[Any, bool]:
+    """Return the largest value of a type that is not above a literal, or None, and whether it is equal.
+
+    Raises ValueError for a literal that such values cannot be compared with.
+    """
+    if isinstance(literal, bool):
+        if types.is_boolean(kind):
+            return pyarrow.scalar(literal), True
+    elif isinstance(literal, str):
+        return _place_of_text(literal, kind, column)
+    elif types.is_integer(kind):
+        low = 0 if types.is_unsigned_integer(kind) else -(1 << (kind.bit_width - 1))
+        return _at_most(Fraction(repr(literal)), low, low + (1 << kind.bit_width) - 1, kind, int)
+    elif types.is_floating(kind):
+        return _floating(literal, kind)
+    elif types.is_decimal(kind):
+        most = 10**kind.precision - 1
+        scaled = Fraction(repr(literal)) * Fraction(10) ** kind.scale
+        return _at_most(scaled, -most, most, kind, lambda whole: Decimal(f"{whole}E{-kind.scale}"))
+    raise _unsuitable(literal, kind, column)
+
+
+def _place_of_text(literal: str, kind: Any, column: str) -> tuple[Any, bool]:
+    if types.is_string(kind) or types.is_large_string(kind):
+        return pyarrow.scalar(literal, kind), True
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return pyarrow.scalar(literal.encode(), kind), True
+    low, high = -(1 << 63), (1 << 63) - 1
+    if types.is_time(kind) and (of_day := time_of_day(literal)) is not None:
+        return _at_most(Fraction(of_day, UNITS[kind.unit]), 0, DAY, kind, int)
+    if (types.is_timestamp(kind) or types.is_date(kind)) and (found := moment(literal)) is not None:
+        zoned = types.is_timestamp(kind) and kind.tz is not None
+        if zoned != found.zoned:
+            has, other = ("a zone", "none") if zoned else ("no zone", "one")
+            raise ValueError(
+                f"column {column!r} holds {kind}, times with {has}, and {written(literal)} has {other}; "
+                + (f"write it as in '{literal[:10]}T00:00:00Z'" if zoned else "write it without its zone")
+            )
+        if types.is_date32(kind):
+            return _at_most(Fraction(found.nanoseconds, DAY), -(1 << 31), (1 << 31) - 1, kind, int)
+        unit = UNITS["ms" if types.is_date64(kind) else kind.unit]
+        return _at_most(Fraction(found.nanoseconds, unit), low, high, kind, int)
+    raise _unsuitable(literal, kind, column)
+
+
+def _at_most(value: Fraction, low: int, high: int, kind: Any, made: Callable[[int], Any]) -> tuple[Any, bool]:
+    whole = value.numerator // value.denominator
+    if whole < low:
+        return None, False
+    return pyarrow.scalar(made(min(whole, high)), kind), whole == value and whole <= high
+
+
+def _floating(literal: int | float, kind: Any) -> tuple[Any, bool]:
+    """A number with a fraction is what the type makes of it; whole numbers are compared exactly."""
+    number: Any = {16: numpy.float16, 32: numpy.float32, 64: numpy.float64}[kind.bit_width]
+    with numpy.errstate(over="ignore"):
+        near = number(literal)
+    if numpy.isfinite(near) and (isinstance(literal, float) or int(near) == literal):
+        return pyarrow.scalar(near, kind), True
+    if float(near) > literal:
+        near = numpy.nextafter(near, number(-numpy.inf))
+    return pyarrow.scalar(near, kind), False
+
+
+def _unsuitable(literal: Literal, kind: Any, column: str) -> ValueError:
+    return ValueError(
+        f"column {column!r} holds {kind}, which is not compared with {written(literal)} (a "
+        f"{kind_of(literal)}); write a literal of the column's type"
+    )
