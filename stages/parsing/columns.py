@@ -140,7 +140,8 @@ def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
         doubts=_doubts(cut, found, rows, asked, header=header, texts=texts and attributes is None),
     )
     kind = None if header or attributes or asked.columns != NOT_ASKED else other_kind(cut, found, rows, name)
-    return layout if kind is None else replace(layout, doubts=(*layout.doubts, kind))
+    # The kind tells what the third column is.
+    return layout if kind is None else replace(layout, doubts=(*layout.doubts[: -bool(found.left_out)], kind))
 
 
 def _cut(lines: Sequence[bytes], delimiter: str, name: str) -> Cut:

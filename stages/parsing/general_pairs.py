@@ -36,6 +36,10 @@ _DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DECIMAL_COMMA = r"^([+-]?[0-9]+),([0-9]+)$"
 
 
+def _each(characters: bytes) -> list[bytes]:
+    return [bytes([each]) for each in characters]
+
+
 class _FaultyRow(Exception):
     """A row of a piece that is no edge: a code of `gravel.kernels.text` and the column, or a message."""
 
@@ -98,14 +102,17 @@ class _Parser:
             strings_can_be_null=False,
         )
         # A comment after the first edge could be an id that is a text.
-        comments = b"" if layout.texts else reading.comment.encode()
-        within = rb"(?:[%s][^\n]*)?" % re.escape(comments) if comments else b""
+        comments = reading.comment.encode()
+        self._comments = () if not layout.texts else tuple(b"\n" + each for each in _each(comments))
+        within = rb"(?:[%s][^\n]*)?" % re.escape(comments) if comments and not layout.texts else b""
         self._skipped = re.compile(rb"^[ \t\r\v\f]*%s\n" % within, re.MULTILINE)
-        self._marks = [b"\n" + bytes([each]) for each in b"\n \t\r\v\f" + comments]
-        d, blank = re.escape(self._delimiter).encode(), rb"[ \r\v\f]"
-        blank = blank if self._delimiter == "\t" else rb"[ \t\r\v\f]"
-        self._padded = re.compile(rb"(?:^|%s)%s+|%s+(?:%s|$)" % (d, blank, blank, d), re.MULTILINE)
-        self._field = re.compile(rb'%s*("(?:[^"\n]|"")*"|[^%s\n]*?)%s*(%s|\n)' % (blank, d, blank, d))
+        blanks = [each for each in (b" ", b"\t", b"\v", b"\f") if each != self._delimiter.encode()]
+        self._may_skip = (b"\n\n", b"\n\r", *(b"\n" + each for each in (*blanks, *_each(comments))))
+        d, blank = re.escape(self._delimiter).encode(), rb"[%s]" % b"".join(blanks)
+        ends = (self._delimiter.encode(), b"\n")
+        self._padding = [pad for each in blanks for end in ends for pad in (end + each, each + end)]
+        self._padding += [each + b"\r\n" for each in blanks]
+        self._field = re.compile(rb'%s*("(?:[^"\n]|"")*"|[^%s\n]*?)%s*(%s|\r?\n)' % (blank, d, blank, d))
 
     def __call__(self, piece: Piece) -> _Part:
         block = piece.tobytes()
@@ -119,24 +126,19 @@ class _Parser:
 
     def _rows(self, block: bytes) -> bytes:
         """Return the lines with edges alone, as pyarrow reads them: with one delimiter between fields."""
-        if any(mark in b"\n" + block for mark in self._marks):
+        lines = b"\n" + block
+        if any(mark in lines for mark in self._may_skip):
+            for mark in self._comments:
+                if mark in lines:
+                    raise _FaultyRow(block.count(b"\n", 0, lines.find(mark)), 0, faults.LATE_COMMENT)
             block = self._skipped.sub(b"", block)
-        if self._layout.texts:
-            self._refuse_comments(block)
         if self._layout.attributes:
             return tabbed(block, self._layout.delimiter, self._layout.fields)
         if not self._layout.delimiter:
             return b"".join(b"\t".join(cut_line(line, "")) + b"\n" for line in block.split(b"\n")[:-1])
-        if b'"' in block and self._padded.search(block):
+        if b'"' in block and any(pad in lines for pad in self._padding):
             block = self._field.sub(rb"\1\2", block)
         return block
-
-    def _refuse_comments(self, block: bytes) -> None:
-        """Raise for a line that begins as a comment: as an id it stands in quotes."""
-        found = [at for each in self._reading.comment for at in [(b"\n" + block).find(b"\n" + each.encode())]]
-        first = min((at for at in found if at >= 0), default=-1)
-        if first >= 0:
-            raise _FaultyRow(block.count(b"\n", 0, first), 0, faults.LATE_COMMENT)
 
     def _edges(self, block: bytes) -> tuple[Any, int]:
         """Return the edges of rows as a chunk, and how many there are."""

@@ -65,6 +65,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.streams import LineStream
 
     data = reading.stream.peek(HEAD_BYTES)
+    head = Head(data, whole=len(data) < HEAD_BYTES)
     lines = LineStream(reading.stream)
     first, comments = _content(lines, reading.comment.encode())
     if first is None:
@@ -72,10 +73,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
             "no edge was found, so there is no vertex either",
             hint="a format that states the number of vertices can describe a graph without edges",
         )
-    try:
-        layout = head_layout(Head(data, whole=len(data) < HEAD_BYTES), asked_of(reading), reading.stream.name)
-    except ColumnsError as error:
-        lines.fail(str(error), hint=error.hint)
+    layout = _layout(reading, head, lines)
     header_line = lines.line
     if not layout.header:
         lines.unread(first)
@@ -120,6 +118,14 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 
     undirected = any(map(_undirected, comments))
     return Header(undirected=undirected, weighted=weighted, texts=layout.texts), chunks()
+
+
+def _layout(reading: Reading, head: Head, lines: LineStream) -> Layout:
+    try:
+        return head_layout(head, asked_of(reading), reading.stream.name)
+    except ColumnsError as error:
+        unclear = error
+    lines.fail(str(unclear), hint=unclear.hint)
 
 
 def asked_of(reading: Reading) -> Asked:

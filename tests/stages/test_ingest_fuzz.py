@@ -17,7 +17,10 @@ from gravel.stages.readers import FORMATS, all_readers
 from tests.stages.ingest_files import PACK
 from tests.stages.test_ingest import SAMPLES
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*is read as an edge")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:.*{doubt}")
+    for doubt in ("is read as an edge", "is left out", "look like", "begin with 0")
+]
 
 
 def _binary_samples():
