@@ -36,10 +36,6 @@ _DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DECIMAL_COMMA = r"^([+-]?[0-9]+),([0-9]+)$"
 
 
-def _each(characters: bytes) -> list[bytes]:
-    return [bytes([each]) for each in characters]
-
-
 class _FaultyRow(Exception):
     """A row of a piece that is no edge: a code of `gravel.kernels.text` and the column, or a message."""
 
@@ -86,6 +82,8 @@ class _Parser:
     def __init__(self, reading: Reading, grammar: PairGrammar, layout: Layout) -> None:
         from pyarrow import csv, string
 
+        from gravel.kernels.text.kinds import byte_kinds
+
         self._reading, self._grammar, self._layout = reading, grammar, layout
         self._delimiter = "\t" if layout.attributes or not layout.delimiter else layout.delimiter
         found = layout.found
@@ -101,48 +99,50 @@ class _Parser:
             null_values=[],
             strings_can_be_null=False,
         )
-        # A comment after the first edge could be an id that is a text.
-        comments = reading.comment.encode()
-        self._comments = () if not layout.texts else tuple(b"\n" + each for each in _each(comments))
-        within = rb"(?:[%s][^\n]*)?" % re.escape(comments) if comments and not layout.texts else b""
-        self._skipped = re.compile(rb"^[ \t\r\v\f]*%s\n" % within, re.MULTILINE)
-        blanks = [each for each in (b" ", b"\t", b"\v", b"\f") if each != self._delimiter.encode()]
-        self._may_skip = (b"\n\n", b"\n\r", *(b"\n" + each for each in (*blanks, *_each(comments))))
-        d, blank = re.escape(self._delimiter).encode(), rb"[%s]" % b"".join(blanks)
-        ends = (self._delimiter.encode(), b"\n")
-        self._padding = [pad for each in blanks for end in ends for pad in (end + each, each + end)]
-        self._padding += [each + b"\r\n" for each in blanks]
+        comments = reading.comment
+        self._comments = [bytes([each]) for each in comments.encode()]
+        self._kinds = byte_kinds(self._delimiter, comments)
+        # After the first edge a comment could be an id that is a text.
+        skipped = rb"(?:[%s][^\n]*)?" % re.escape(comments.encode()) if comments and not layout.texts else b""
+        self._skipped = re.compile(rb"^[ \t\r\v\f]*%s\n" % skipped, re.MULTILINE)
+        d, blank = (
+            re.escape(self._delimiter).encode(),
+            rb"[ \v\f]" if self._delimiter == "\t" else rb"[ \t\v\f]",
+        )
         self._field = re.compile(rb'%s*("(?:[^"\n]|"")*"|[^%s\n]*?)%s*(%s|\r?\n)' % (blank, d, blank, d))
 
     def __call__(self, piece: Piece) -> _Part:
-        block = piece.tobytes()
+        from gravel.kernels.text.marks import line_marks
+
+        marks, lines = line_marks(piece.buffer[piece.first : piece.end], self._kinds)
         try:
-            chunk, rows = self._edges(self._rows(block))
+            chunk, rows = self._edges(self._rows(piece.tobytes(), marks), marks)
         except _FaultyRow as fault:
             return _Part(None, 0, 0, fault)
         if rows and self._reading.digest is not None:
             chunk = self._reading.digest(chunk)
-        return _Part(chunk, rows, block.count(b"\n"), None)
+        return _Part(chunk, rows, lines, None)
 
-    def _rows(self, block: bytes) -> bytes:
-        """Return the lines with edges alone, as pyarrow reads them: with one delimiter between fields."""
-        lines = b"\n" + block
-        if any(mark in lines for mark in self._may_skip):
-            for mark in self._comments:
-                if mark in lines:
-                    raise _FaultyRow(block.count(b"\n", 0, lines.find(mark)), 0, faults.LATE_COMMENT)
+    def _rows(self, block: bytes, marks: int) -> bytes:
+        """Return the lines with edges as pyarrow reads them: with one delimiter between fields."""
+        from gravel.kernels.text.marks import COMMENTED, EMPTY, PADDED, QUOTED
+
+        layout = self._layout
+        if marks & (EMPTY | COMMENTED | PADDED):
             block = self._skipped.sub(b"", block)
-        if self._layout.attributes:
-            return tabbed(block, self._layout.delimiter, self._layout.fields)
-        if not self._layout.delimiter:
+        if marks & COMMENTED and layout.texts:
+            rows = enumerate(block.split(b"\n"))
+            first = next(row for row, line in rows if line.lstrip()[:1] in self._comments)
+            raise _FaultyRow(first, 0, faults.LATE_COMMENT)
+        if layout.attributes:
+            return tabbed(block, layout.delimiter, layout.fields)
+        if not layout.delimiter:
             return b"".join(b"\t".join(cut_line(line, "")) + b"\n" for line in block.split(b"\n")[:-1])
-        if b'"' in block and any(pad in lines for pad in self._padding):
-            block = self._field.sub(rb"\1\2", block)
-        return block
+        return self._field.sub(rb"\1\2", block) if marks & QUOTED and marks & PADDED else block
 
-    def _edges(self, block: bytes) -> tuple[Any, int]:
+    def _edges(self, block: bytes, marks: int) -> tuple[Any, int]:
         """Return the edges of rows as a chunk, and how many there are."""
-        columns, rows = self._columns(block), None
+        columns, rows = self._columns(block, marks), None
         if self._filtered and columns:
             rows = self._left_by_filter(columns)
             columns = {place: column.take(rows) for place, column in columns.items()}
@@ -165,10 +165,12 @@ class _Parser:
             raise
         return chunk, len(ends[0])
 
-    def _columns(self, block: bytes) -> dict[int, Any]:
-        """Return the columns that are needed, by their places, as texts."""
+    def _columns(self, block: bytes, marks: int) -> dict[int, Any]:
+        """Return the columns that are needed, by their places, as texts without blanks around them."""
         import pyarrow
         from pyarrow import compute, csv
+
+        from gravel.kernels.text.marks import PADDED, QUOTED
 
         count = block.count(b"\n")
         if not count:
@@ -187,7 +189,7 @@ class _Parser:
         if table.num_rows != count:
             raise self._irregular(block, "")
         columns = {int(name): table.column(name).combine_chunks() for name in table.column_names}
-        if b'"' not in block:
+        if marks & PADDED and not marks & QUOTED:
             columns = {place: compute.ascii_trim_whitespace(column) for place, column in columns.items()}
         for place, value in self._constants.items():
             columns[place] = pyarrow.repeat(value, count)
