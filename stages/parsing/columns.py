@@ -231,9 +231,16 @@ def _doubts(
 ) -> tuple[str, ...]:
     doubts = []
     places = [place for place in (found.source, found.target) if place < cut.columns]
-    if texts and not header and asked.header == "auto" and len(cut.rows[0]) == cut.columns:
-        first = {cut.rows[0][place] for place in places}
-        if all(first) and first.isdisjoint(row[place] for row in rows[1:] for place in places):
+    if texts and asked.header == "auto" and len(cut.rows[0]) == cut.columns:
+        first = [cut.rows[0][place] for place in places]
+        ids = {row[place] for row in rows[not header :] for place in places}
+        letters = all(len(each) == 1 for each in (*first, *ids))
+        if header and letters:
+            doubts.append(
+                f"the first line, {shown(cut.lines[0], 60)}, is read as a header; if it is an edge, set "
+                "header: false (if not, header: true)"
+            )
+        elif not header and all(first) and (ids.isdisjoint(first) or _names_pair(first)):
             doubts.append(
                 f"the first line, {shown(cut.lines[0], 60)}, is read as an edge; if it names the columns, "
                 "set header: true (if not, header: false)"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.edge_columns import ColumnsError
 from gravel.stages.parsing.columns import Asked, Layout, layout_of
+from gravel.stages.parsing.delimiters import CANDIDATES, cut_lines
 from gravel.stages.parsing.head import HEAD_BYTES, Head, shown
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
@@ -39,15 +40,20 @@ def head_layout(head: Head, asked: Asked, name: str = "") -> Layout:
 
 
 def fits_texts(head: Head) -> bool:
-    """Whether all first lines have the same columns, of which two are known as texts."""
-    content = head.content(COMMENTS.encode())
+    """Whether the first lines look like edges between texts, or have columns that an edge list may have.
+
+    The reader then says best what is not clear about them.
+    """
+    content = head.content(COMMENTS.encode())[:MOST_SAMPLED]
     try:
-        layout = head_layout(head, Asked())
+        layout = layout_of(content, Asked()) if content else None
     except ColumnsError:
+        cuts = [cut for each in CANDIDATES if each and (cut := cut_lines(content, each)) is not None]
+        return len(content) > 1 and any(cut.regular == len(content) for cut in cuts)
+    if layout is None or not layout.regular:
         return False
-    if not layout.texts or (len(content) < 2 and not layout.delimiter):
-        return False
-    return layout.regular and (layout.fields < 4 or layout.header)
+    plain = layout.texts and layout.fields < 4 and (len(content) > 1 or layout.delimiter != "")
+    return plain or layout.header or (len(content) > 1 and layout.delimiter != "")
 
 
 def _fits(head: Head) -> bool:
