@@ -106,9 +106,9 @@ def find_columns(
     A label that is asked for must be there once. Else a source name goes with any target name. Of two columns
     one that is known leaves the other to the other end, and two that are not known are source and target.
     """
-    source = place_of(labels, asked.source)
-    target = place_of(labels, asked.target)
-    weight = place_of(labels, asked.weight)
+    source = _place(labels, asked.source)
+    target = _place(labels, asked.target)
+    weight = _place(labels, asked.weight)
     if asked.weight is not None and not weights:
         raise ColumnsError(
             f"the weight is column {shown(asked.weight)}, and weights are false", "leave one of the two out"
@@ -129,7 +129,7 @@ def find_columns(
     return EdgeColumns(tuple(labels), source, target, weight, interchangeable)
 
 
-def place_of(labels: Sequence[Hashable], label: Hashable | None) -> int:
+def _place(labels: Sequence[Hashable], label: Hashable | None) -> int:
     if label is None:
         return -1
     found = [place for place, each in enumerate(labels) if each == label and type(each) is type(label)]

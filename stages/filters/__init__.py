@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gravel.stages.edge_columns import place_of
-from gravel.stages.filters.literals import Form, Literal, kind_of, written
+from gravel.stages.filters.literals import Form, Literal, UnsuitableValue, kind_of, written
+
+__all__ = ["Filter", "UnsuitableValue", "parse"]
 
 MAX_CHARACTERS = 1 << 16
 MAX_DEPTH = 100
@@ -68,28 +69,46 @@ class Filter:
         `constants` are columns of one text. Raises ColumnsError for a column that is not there, and
         ValueError for a literal that its column cannot be compared with.
         """
-        from pyarrow import bool_, compute, scalar
+        from pyarrow import compute
 
-        from gravel.stages.filters.conditions import condition, joined
+        return self._over(schema, compute.field, compute.scalar, constants)
+
+    def holds(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
+        """Say of each row of a batch or table of typed columns whether it is kept; raises as `expression`."""
+        from pyarrow import compute, repeat, scalar
+
+        held = self._over(batch.schema, batch.column, lambda value: repeat(value, batch.num_rows), constants)
+        return compute.fill_null(held, scalar(False))
+
+    def _over(
+        self,
+        schema: Any,
+        column: Callable[[str], Any],
+        fixed: Callable[[Any], Any],
+        constants: Mapping[str, str] | None,
+    ) -> Any:
+        from pyarrow import bool_, scalar
+
+        from gravel.stages.filters.conditions import condition, joined, place_of
         from gravel.stages.filters.texts import truth_of
 
-        fixed, kinds = constants or {}, self.kinds
-        names = [*schema.names, *fixed]
+        kinds, texts = self.kinds, constants or {}
+        names = [*schema.names, *texts]
 
         def of(form: Form) -> Any:
-            name = names[place_of(names, form[1])]
-            if name in fixed:
-                return compute.scalar(scalar(truth_of(form, kinds[form[1]], fixed[name]), bool_()))
-            return condition(form, compute.field(name), schema.field(name).type)
+            name = names[place_of(form[1], names)]
+            if name in texts:
+                return fixed(scalar(truth_of(form, kinds[form[1]], texts[name]), bool_()))
+            return condition(form, column(name), schema.field(name).type)
 
         return joined(self.form, of)
 
     def kept(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
-        """Say of each row of a batch (or table) of texts whether it is kept, as an array without nulls.
+        """Say of each row of a batch or table of texts whether it is kept, as an array without nulls.
 
         What the literals of a column are decides what its texts are read as, so that all files are read
-        alike; an empty field is null. Raises ColumnsError for a column that is not there, and `Unfit` with
-        the row for a text that cannot be read.
+        alike; an empty field is null. Raises ColumnsError for a column that is not there, and
+        `UnsuitableValue` with the row for a text that cannot be read.
         """
         from gravel.stages.filters.texts import kept
 

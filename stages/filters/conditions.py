@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -12,10 +12,22 @@ import numpy
 import pyarrow
 from pyarrow import compute, types
 
+from gravel.stages.edge_columns import ColumnsError, plain, shown
 from gravel.stages.filters.literals import SECOND, Form, Literal, kind_of, moment, time_of_day, written
 
 UNITS = {"s": SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY = 86_400 * SECOND
+
+
+def place_of(name: str, labels: Sequence[Hashable]) -> int:
+    """Return which of the columns a filter means; raises ColumnsError for one that is not there once."""
+    found = [place for place, each in enumerate(labels) if each == name]
+    found = found or [place for place, each in enumerate(labels) if plain(each) == plain(name)]
+    if len(found) != 1:
+        what = f"there are {len(found)} columns" if found else "there is no column"
+        columns = ", ".join(map(shown, labels[:20])) + (", …" if len(labels) > 20 else "")
+        raise ColumnsError(f"{what} {shown(name)} for the filter; the columns are {columns}", "correct it")
+    return found[0]
 
 
 def joined(form: Form, leaf: Callable[[Form], Any]) -> Any:
