@@ -80,8 +80,12 @@ class Context(Protocol):
         """Add a line to the stage's log."""
         ...
 
+    def note(self, message: str) -> None:
+        """Tell whoever runs the workflow what was done: on the console and in the report."""
+        ...
+
     def remark(self, message: str) -> None:
-        """Tell whoever runs the workflow of something about the result: on the console and in the report."""
+        """Tell whoever runs the workflow of something doubtful about the result, as `note` does."""
         ...
 
 
@@ -189,6 +193,10 @@ class PlainContext:
     def checkpoint(self) -> Checkpoint:
         """Return a place that keeps nothing."""
         return NoCheckpoint()
+
+    def note(self, message: str) -> None:
+        """Keep the line in `messages`."""
+        self.messages.append(message)
 
     def remark(self, message: str) -> None:
         """Warn, as libraries do."""

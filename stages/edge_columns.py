@@ -30,6 +30,11 @@ OPTION = (
     "in Python source=NAME, target=NAME)"
 )
 
+BY_POSITION = (
+    "say which, counting from 1: --columns source=1,target=2 (in a workflow `columns: {source: 1, "
+    "target: 2}`, in Python source=1, target=2), or that the first line names them: `header: true`"
+)
+
 
 class Columns(NamedTuple):
     """The labels of columns that were asked for, None for those that were not."""
@@ -100,22 +105,25 @@ def find_columns(
     *,
     weights: bool = True,
     first_row: Sequence[object] | None = None,
+    positions: bool = False,
+    extra: int = 0,
 ) -> EdgeColumns:
     """Return where the ends and, with `weights`, the weight are; raises ColumnsError where that is not clear.
 
     A label that is asked for must be there once. Else a source name goes with any target name. Of two columns
     one that is known leaves the other to the other end, and two that are not known are source and target.
+    With `positions`, whole numbers that are asked for are positions from 1. The `extra` last labels are taken
+    only where they are asked for.
     """
-    source = _place(labels, asked.source)
-    target = _place(labels, asked.target)
-    weight = _place(labels, asked.weight)
+    source, target, weight = (place_of(labels, label, positions=positions) for label in asked)
     if asked.weight is not None and not weights:
         raise ColumnsError(
             f"the weight is column {shown(asked.weight)}, and weights are false", "leave one of the two out"
         )
     interchangeable = False
     if source < 0 or target < 0:
-        source, target, interchangeable = _ends(labels, source, target, weight, first_row)
+        own = labels[: len(labels) - extra]
+        source, target, interchangeable = _ends(own, source, target, weight, first_row)
     if source == target or weight in (source, target):
         raise ColumnsError(f"column {shown(labels[source])} cannot be two of source, target and weight")
     for place in (source, target, weight):
@@ -125,13 +133,18 @@ def find_columns(
                 f"{count} columns are called {shown(labels[place])}", "rename all but one of them"
             )
     if weights and weight < 0:
-        weight = _weight(labels, source, target)
+        weight = _weight(labels[: len(labels) - extra], source, target)
     return EdgeColumns(tuple(labels), source, target, weight, interchangeable)
 
 
-def _place(labels: Sequence[Hashable], label: Hashable | None) -> int:
+def place_of(labels: Sequence[Hashable], label: Hashable | None, *, positions: bool = False) -> int:
+    """Return the place of a label, -1 for None; raises ColumnsError unless it is there once."""
     if label is None:
         return -1
+    if positions and isinstance(label, int):
+        if 0 < label <= len(labels):
+            return label - 1
+        raise ColumnsError(f"there is no column {label}: there are {len(labels)}", "count columns from 1")
     found = [place for place, each in enumerate(labels) if each == label and type(each) is type(label)]
     if not found and isinstance(label, str):
         found = [place for place, each in enumerate(labels) if plain(each) == plain(label)]

@@ -11,6 +11,9 @@ from gravel.stages.generators import GeneratorSource
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import Parameters
 
+OF_SOME_FORMATS = ("columns", "filter", "delimiter", "header", "comment")
+"""Parameters that are refused where a format cannot use them; `Reader.takes` says which it can."""
+
 LEAST_MEMORY = 16 << 20
 """Bytes to work in below which the parts are too small to be worth their overhead."""
 
@@ -36,6 +39,17 @@ def _delimiter(value: Any) -> Any:
     if value in ('"', "\n", "\r", "\0"):
         raise ValueError(f"{value!r} cannot separate columns")
     return names.get(value, value)
+
+
+def _filter(value: Any) -> Any:
+    """Write a filter in its one spelling, so that recipes of equal ones are equal."""
+    from gravel.stages.filters import parse
+
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"a filter is a text such as \"kind == 'paid'\"; found {value!r}")
+    return str(parse(value))
 
 
 class Expected(Parameters):
@@ -88,6 +102,8 @@ class IngestParameters(Parameters):
     """What separates the columns of an edge list: one character, `tab` or `blanks` (any run of them)."""
     comment: str = "#%"
     """Characters that begin a comment line of an edge list; none if empty."""
+    filter: Annotated[str | None, BeforeValidator(_filter)] = None
+    """Which rows of a table are edges, such as `kind == 'paid' and amount > 0`; by default all."""
     expect: Expected | None = None
     """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
@@ -99,9 +115,18 @@ class IngestParameters(Parameters):
         asked = self.columns
         return NOT_ASKED if asked is None else Columns(asked.source, asked.target, asked.weight)
 
+    @property
+    def of_some_formats(self) -> list[str]:
+        """The parameters that are given and that not every format can use."""
+        default = {name: field.default for name, field in type(self).model_fields.items()}
+        given = [name for name in OF_SOME_FORMATS if getattr(self, name) != default[name]]
+        return [*given, "ids"] if self.ids == "text" else given
+
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
         if (self.source is None) == (self.file is None):
             found = "neither" if self.file is None else "both"
             raise ValueError(f"found {found}; edges come from exactly one of `source` and `file`")
+        if self.source is not None and (given := self.of_some_formats):
+            raise ValueError(f"`{given[0]}` is of files, and the edges come from a generator; leave it out")
         return self

@@ -128,7 +128,11 @@ class WorkerContext:
         """Add a line to the stage's log."""
         self._log.write(message)
 
-    def remark(self, message: str) -> None:
-        """Tell of something about the result, each time that it is used."""
+    def note(self, message: str) -> None:
+        """Tell what was done, each time that the result is used."""
         self._log.write(message)
         self.remarks.append(hidden_in_text(message))
+
+    def remark(self, message: str) -> None:
+        """Tell of something doubtful about the result, each time that it is used."""
+        self.note(message)

@@ -13,7 +13,7 @@ an empty field is neither true nor false, so that `not` of it leaves the row out
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -51,6 +51,12 @@ class Filter:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that it uses."""
         return tuple(sorted(self.kinds))
+
+    def taken(self, labels: Sequence[str]) -> list[str]:
+        """Return which of the labels its columns are; raises ColumnsError for one that is not there."""
+        from gravel.stages.filters.conditions import place_of
+
+        return [labels[place_of(column, labels)] for column in self.columns]
 
     @property
     def kinds(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ from gravel.stages.edge_columns import NOT_ASKED, Columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.filters import Filter
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
     from gravel.stages.streams import ByteStream
@@ -62,6 +63,7 @@ class Header:
     """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None).
 
     With `texts`, ids are texts, and the reader yields each as a `TextChunk` or what a digest makes of it.
+    With `ends_unordered` nothing says which end of an edge is its source.
     """
 
     vertex_count: int | None = None
@@ -69,6 +71,7 @@ class Header:
     undirected: bool = False
     weighted: bool = False
     texts: bool = False
+    ends_unordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,11 @@ class Reading:
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
     that is `on_device` parses. `ids` and `header` are the parameters of ingest, as are `columns`, `delimiter`
-    (`blanks` for any run of them) and `comment`. `constants` are columns that hold one text in all rows:
-    those of the path of a partitioned data set.
+    (`blanks` for any run of them), `comment` and `filter`. `constants` are columns that hold one text in all
+    rows: those of the path of a partitioned data set.
 
-    A reader says what it takes in one line by `remark`: `read FILE as: comma, header; source payer, ...`.
+    A reader says what it takes in one line by `note`: `read FILE as: comma, header; source payer, ...`. What
+    is doubtful about it is a `remark`.
     """
 
     stream: ByteStream
@@ -105,6 +109,7 @@ class Reading:
     weights: bool
     log: Callable[[str], None]
     remark: Callable[[str], None]
+    note: Callable[[str], None]
     allow_short: bool = False
     device: DeviceText | None = None
     digest: Callable[[Any], Any] | None = None
@@ -114,6 +119,7 @@ class Reading:
     delimiter: str = "auto"
     comment: str = "#%"
     constants: Mapping[str, str] = field(default_factory=dict)
+    filter: Filter | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,7 @@ class Reader:
     counts: Callable[[Head, str], Counts | None]
     aliases: tuple[str, ...] = ()
     on_device: bool = False  # has lines that a GPU can parse
+    takes: tuple[str, ...] = ()  # of the parameters that not every format can use
 
 
 FORMATS = tuple(

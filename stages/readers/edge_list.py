@@ -240,4 +240,5 @@ READER = Reader(
     read=_read,
     counts=_counts,
     on_device=True,
+    takes=("columns", "filter", "delimiter", "header", "comment", "ids"),
 )
