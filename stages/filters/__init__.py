@@ -13,7 +13,7 @@ an empty field is neither true nor false, so that `not` of it leaves the row out
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,11 +52,11 @@ class Filter:
         """The names of the columns that it uses."""
         return tuple(sorted(self.kinds))
 
-    def taken(self, labels: Sequence[str]) -> list[str]:
-        """Return which of the labels its columns are; raises ColumnsError for one that is not there."""
+    def places(self, labels: Sequence[Hashable]) -> dict[str, int]:
+        """Return where its columns are among labels; raises ColumnsError for one that is not there."""
         from gravel.stages.filters.conditions import place_of
 
-        return [labels[place_of(column, labels)] for column in self.columns]
+        return {column: place_of(column, labels) for column in self.columns}
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -77,19 +77,30 @@ class Filter:
         """
         from pyarrow import compute
 
-        return self._over(schema, compute.field, compute.scalar, constants)
+        def column(name: str) -> tuple[Any, Any]:
+            return compute.field(name), schema.field(name).type
+
+        return self._over(schema.names, column, compute.scalar, constants)
 
     def holds(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
         """Say of each row of a batch or table of typed columns whether it is kept; raises as `expression`."""
-        from pyarrow import compute, repeat, scalar
+        from pyarrow import ChunkedArray, compute, repeat, scalar
 
-        held = self._over(batch.schema, batch.column, lambda value: repeat(value, batch.num_rows), constants)
-        return compute.fill_null(held, scalar(False))
+        from gravel.stages.filters.conditions import decoded
+
+        def column(name: str) -> tuple[Any, Any]:
+            values = decoded(batch.column(name))
+            return values, values.type
+
+        names = batch.schema.names
+        held = self._over(names, column, lambda value: repeat(value, batch.num_rows), constants)
+        held = compute.fill_null(held, scalar(False))
+        return held.combine_chunks() if isinstance(held, ChunkedArray) else held
 
     def _over(
         self,
-        schema: Any,
-        column: Callable[[str], Any],
+        names: Sequence[str],
+        column: Callable[[str], tuple[Any, Any]],
         fixed: Callable[[Any], Any],
         constants: Mapping[str, str] | None,
     ) -> Any:
@@ -99,13 +110,13 @@ class Filter:
         from gravel.stages.filters.texts import truth_of
 
         kinds, texts = self.kinds, constants or {}
-        names = [*schema.names, *texts]
+        labels = [*names, *texts]
 
         def of(form: Form) -> Any:
-            name = names[place_of(form[1], names)]
+            name = labels[place_of(form[1], labels)]
             if name in texts:
                 return fixed(scalar(truth_of(form, kinds[form[1]], texts[name]), bool_()))
-            return condition(form, column(name), schema.field(name).type)
+            return condition(form, *column(name))
 
         return joined(self.form, of)
 

@@ -30,6 +30,18 @@ def place_of(name: str, labels: Sequence[Hashable]) -> int:
     return found[0]
 
 
+def decoded(column: Any) -> Any:
+    """Return a column without dictionary and views, which not all functions of Arrow take."""
+    if isinstance(column, pyarrow.ChunkedArray):
+        chunks = [decoded(each) for each in column.chunks]
+        return pyarrow.chunked_array(chunks) if chunks else column
+    if types.is_dictionary(column.type):
+        return decoded(column.dictionary).take(column.indices)
+    if types.is_string_view(column.type):
+        return column.cast(pyarrow.large_string())
+    return column.cast(pyarrow.large_binary()) if types.is_binary_view(column.type) else column
+
+
 def joined(form: Form, leaf: Callable[[Form], Any]) -> Any:
     """Join what conditions are, arrays or expressions, by the logic of three values."""
     if form[0] in ("and", "or"):
@@ -44,9 +56,6 @@ def condition(form: Form, values: Any, kind: Any) -> Any:
         return compute.is_null(values)
     if types.is_dictionary(kind):
         kind = kind.value_type
-        values = values.cast(kind)
-    if types.is_string_view(kind) or types.is_binary_view(kind):
-        kind = pyarrow.large_string() if types.is_string_view(kind) else pyarrow.large_binary()
         values = values.cast(kind)
     if types.is_null(kind):
         return compute.if_else(compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), False)

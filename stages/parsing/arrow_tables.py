@@ -48,7 +48,8 @@ def read_table(reading: Reading, table: Table, title: str) -> tuple[Header, Iter
     names = [str(labels[place]) for place in (found.source, found.target, found.weight) if place >= 0]
     wanted = [name for name in names if name not in constants] or table.schema.names[:1]
     if made is not None:
-        wanted += [name for name in made.taken(labels) if name not in (*wanted, *constants)]
+        filtered = {str(labels[place]) for place in made.places(labels).values()}
+        wanted += sorted(filtered - {*wanted, *constants})
     size = max(1024, reading.block_bytes // 16)
     if texts:
         reading.log("ids are texts")
@@ -146,17 +147,14 @@ def _first_row(table: Table) -> str:
 def _column(batch: Any, name: str, constants: Mapping[str, str], texts: bool, kept: Any) -> Any:
     """Return a column of a batch, or of those of its rows that are kept."""
     import pyarrow
-    from pyarrow import types
+
+    from gravel.stages.filters.conditions import decoded
 
     if name in constants:
         column = pyarrow.repeat(constants[name] if texts else int(constants[name]), batch.num_rows)
     else:
         column = batch.column(name)
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_string_view(column.type) or types.is_binary_view(column.type):  # These cannot be filtered.
-        column = column.cast(pyarrow.large_binary())
-    return column if kept is None else column.filter(kept)
+    return decoded(column) if kept is None else decoded(column).filter(kept)
 
 
 def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
