@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from gravel.conversion.converted import Edges, Rows
 from gravel.graphs import Graph
 from gravel.memory import refuse, this_machine
+from gravel.weighted import MERGES, checked_weights, from_weighted, kept_weights, weighted_edges
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from pathlib import Path
 
     from gravel.stages.sizes import Machine
@@ -22,13 +24,20 @@ def graph(
     data: Any,
     *,
     directed: bool | None = None,
-    sources: str | None = None,
-    targets: str | None = None,
+    source: Hashable | None = None,
+    target: Hashable | None = None,
+    weights: Any = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    comment: str | None = None,
+    filter: str | None = None,  # noqa: A002
+    ids: Literal["auto", "integer", "text"] | None = None,
+    format: str | None = None,  # noqa: A002
     cache: str | os.PathLike[str] | Literal[False] | None = None,
     backend: Literal["auto", "cpu", "cuda"] = "auto",
     host_memory: str | int | None = None,
-    weights: Any = None,
     duplicates: Literal["minimum", "sum", "error"] = "minimum",
+    **unknown: Any,
 ) -> Graph:
     """Make a graph; its vertices keep the ids that the data has.
 
@@ -40,59 +49,110 @@ def graph(
         path or URL of a file that `ingest` reads. Ids are integers, strings, UUIDs, dates or times.
     directed : whether an edge leads from source to target alone. By default as the data says (NetworkX does),
         else False.
-    sources, targets : the columns of a table that hold the ends. Columns with the usual names, such as
-        `source` and `target`, or the only two need not be named.
+    source, target : the columns of a table that hold the ends, or of a file's; a whole number is a column's
+        label in a table, and a position from 1 in a text file. Columns with the usual names, such as `source`
+        and `target`, or the only two need not be named.
+    weights : of the edges, for `shortest_paths`: a column, NetworkX's attribute or an array of one number for
+        each edge; True for the column that is known as the weight, NetworkX's "weight", or the values of a
+        sparse matrix. False reads a file without them. Integers of 32 bits are kept, others become float32.
+    delimiter, header, comment, ids, format : of a file, as in `ingest`.
+    filter : which rows of a table or file are edges, such as "kind == 'paid' and amount > 0".
     cache : for a path or URL, the cache's folder or URL, by default the one that the command uses: the file
         is read once, and a workflow that reads it shares the result. False reads the file without a cache.
     backend : "cuda" builds and searches the graph on a GPU; "auto" does so where there is one.
     host_memory : how much may be used, such as "8GiB"; by default what the machine has.
-    weights : of the edges, for `shortest_paths`: an array of one number for each edge, the name of a table's
-        column or of NetworkX's attribute, or True for the values of a sparse matrix, or for what is called
-        "weight" or is the third column of a file. Integers of 32 bits are kept, others become float32.
     duplicates : the weight of an edge that occurs more than once; with "error" its weights must be equal.
 
     Duplicate edges and self-loops are removed. The graph has memory of its own: changing the data afterwards
-    does not change it. Raises TypeError and ValueError for data that holds no ids or no edges, KeyError for a
-    column that is not there, and NotEnoughMemory, before anything is allocated, for what cannot fit.
+    does not change it. Raises TypeError and ValueError for data that holds no ids or no edges, or has no use
+    for an argument, KeyError for a column that is not there, and NotEnoughMemory, before anything is
+    allocated, for what cannot fit.
     """
-    if isinstance(data, Graph):
-        return data
+    for name in unknown:
+        hint = f"{name}= is now {name[:-1]}=" if name in ("sources", "targets") else f"there is no {name}="
+        raise TypeError(f"gravel.graph: {hint}")
+    if duplicates not in MERGES:
+        raise ValueError(f"duplicates is {duplicates!r}; it can be {', '.join(MERGES)}")
+    of_columns = _given(source=source, target=target, filter=filter)
+    of_files = _given(delimiter=delimiter, header=header, comment=comment, ids=ids, format=format)
     if isinstance(data, str | os.PathLike):
-        from gravel.files import from_path
+        from gravel.files import from_path, of_ingest
 
-        if weights is not None and weights is not True:
-            raise TypeError("a file has its weights in its third column: give weights=True")
-        merge = None if weights is None else duplicates
-        return from_path(os.fspath(data), bool(directed), cache, _backend(backend, data), host_memory, merge)
+        location, asked_of_file = os.fspath(data), of_ingest(weights, of_columns | of_files)
+        merge = duplicates if _weighted(weights, duplicates) else None
+        return from_path(
+            location, bool(directed), cache, _backend(backend, data), host_memory, merge, asked_of_file
+        )
+    weighted = _weighted(weights, duplicates)
+    if isinstance(data, Graph):
+        _refuse(data, of_columns | of_files | _given(directed=directed, weights=weights or None))
+        return data
+    from gravel.conversion import arrow
+
+    table = arrow.is_table(data)
+    _refuse(data, of_files | _given(cache=cache or None) | ({} if table else of_columns))
     machine = this_machine(_backend(backend, data), host_memory)
     count = _edge_count(data)
     if count:
         # Numbered ends and the rows of both directions; the ids come on top when they are known.
         refuse(f"a graph of {count:,} edges", 16 * count, machine, host_memory, SMALLER)
-    if weights is not None:
-        return _weighted(data, weights, directed, sources, targets, duplicates, machine, host_memory)
-    converted = _converted(data, directed, sources, targets, machine)
-    asked = converted.directed if directed is None else directed
-    return _built(converted, bool(asked), machine, host_memory)
-
-
-def _weighted(
-    data: Any,
-    weights: Any,
-    directed: bool | None,
-    sources: str | None,
-    targets: str | None,
-    duplicates: str,
-    machine: Machine,
-    host_memory: str | int | None,
-) -> Graph:
-    from gravel.weighted import from_weighted, weighted_edges
-
-    edges, values = weighted_edges(data, weights, sources, targets, machine)
+    converted: Edges | Rows
+    if table:
+        converted, values = _of_table(data, of_columns, weights if weighted else None, directed, machine)
+    elif weighted:
+        converted, values = weighted_edges(data, weights, machine)
+    else:
+        converted, values = _converted(data, directed, machine), None
+    if values is None or isinstance(converted, Rows):
+        return _built(
+            converted, bool(converted.directed if directed is None else directed), machine, host_memory
+        )
     # Edges of an undirected NetworkX graph lead both ways whatever is asked for, as its rows do.
-    asked = bool(edges.directed if directed is None or edges.directed is False else directed)
-    stored = from_weighted(edges, values, asked, duplicates, machine, host_memory)
-    return Graph(stored, edges.ids, machine=machine, host_memory=host_memory)
+    asked = bool(converted.directed if directed is None or converted.directed is False else directed)
+    values = checked_weights(converted, values)
+    stored = from_weighted(converted, values, asked, duplicates, machine, host_memory)
+    return Graph(stored, converted.ids, machine=machine, host_memory=host_memory)
+
+
+def _weighted(weights: Any, duplicates: str) -> bool:
+    asked = weights is not None and weights is not False
+    if duplicates != "minimum" and not asked:
+        raise TypeError("duplicates= says how weights are merged, and no weights are asked for")
+    return asked
+
+
+def _given(**asked: Any) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _refuse(data: Any, given: dict[str, Any]) -> None:
+    """Raise for what is asked of data that has no use for it."""
+    for name in given:
+        raise TypeError(f"a {type(data).__name__} has no use for {name}=: leave it out")
+
+
+def _of_table(
+    data: Any, asked: dict[str, Any], weights: Any, directed: bool | None, machine: Machine
+) -> tuple[Edges, Any]:
+    """Return the edges of a table, and their weights where these are asked for."""
+    from gravel.conversion import arrow
+    from gravel.stages.edge_columns import Columns
+    from gravel.stages.filters import parse
+
+    of_column = arrow.as_label(weights, data)
+    columns = Columns(arrow.as_label(asked.get("source")), arrow.as_label(asked.get("target")), of_column)
+    rows = parse(asked["filter"]) if "filter" in asked else None
+    found = arrow.from_table(
+        data,
+        columns,
+        weights=weights is True or of_column is not None,
+        directed=bool(directed),
+        rows=rows,
+        machine=machine,
+    )
+    if weights is None or found.weights is not None:
+        return found.edges, found.weights
+    return found.edges, weights if found.kept is None else kept_weights(weights, found.kept)
 
 
 def _backend(backend: str, data: Any) -> str:
@@ -131,20 +191,14 @@ def _edge_count(data: Any) -> int:
         return 0
 
 
-def _converted(
-    data: Any, directed: bool | None, sources: str | None, targets: str | None, machine: Machine
-) -> Edges | Rows:
+def _converted(data: Any, directed: bool | None, machine: Machine) -> Edges | Rows:
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(data, networkx.Graph):
         return _from_networkx(data)
-    from gravel.conversion import arrays, arrow, scipy
+    from gravel.conversion import arrays, scipy
 
     if scipy.is_sparse(data):
         return scipy.from_sparse(data, directed=bool(directed))
-    if sources is not None or arrow.is_table(data):
-        if not arrow.is_table(data):
-            raise TypeError(f"a {type(data).__name__} has no columns for `sources` and `targets` to name")
-        return arrow.from_table(data, sources, targets, machine)
     if arrays.is_pair(data):
         return arrays.from_arrays(data, machine)
     shape = getattr(data, "shape", None)

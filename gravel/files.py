@@ -21,8 +21,11 @@ def from_path(
     backend: str,
     host_memory: str | int | None,
     weights: str | None = None,
+    asked: dict[str, Any] | None = None,
 ) -> Graph:
     """Read a file, with the cache unless that is False; `weights` says how those of duplicates are merged.
+
+    `asked` are parameters of ingest.
 
     Raises FileNotFoundError for a file that is not there, `RequestError` for what is refused before anything
     is read, and ValueError for a file that holds no graph.
@@ -32,18 +35,51 @@ def from_path(
         if path.is_dir() and (path / "graph.json").exists():
             from gravel.saving import load_graph
 
+            if asked or weights:
+                raise TypeError(f"{location!r} is a graph that was saved: it has no columns to choose")
             return load_graph(path)
         if not path.exists():
             raise FileNotFoundError(f"there is no file {location!r} to read a graph from")
         location = str(path.absolute())
+    asked = _checked({"file": location, **(asked or {})})
     made = (_read if cache is False else _computed)(
-        location,
+        asked,
         {"direction": "as_given" if directed else "both"} | _asked(weights),
         cache,
         backend,
         host_memory,
     )
     return _graph(*made, backend, host_memory)
+
+
+def of_ingest(weights: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of ingest for what is asked of a file."""
+    from gravel.conversion.arrow import as_label
+
+    columns: dict[str, Any] = {name: given[name] for name in ("source", "target") if name in given}
+    if weights is False:
+        given = {**given, "weights": False}
+    elif weights is not None and weights is not True:
+        columns["weight"] = as_label(weights)
+        if columns["weight"] is None:
+            raise TypeError("the weights of a file are a column: give its name, or weights=True")
+    asked = {name: value for name, value in given.items() if name not in columns}
+    return {**asked, "columns": columns} if columns else asked
+
+
+def _checked(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of ingest if they are right; raises ValueError with the first fault."""
+    from pydantic import ValidationError
+
+    from gravel.stages.ingest_parameters import IngestParameters
+
+    try:
+        IngestParameters(**asked)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise ValueError(f"{place}: {fault['msg'].removeprefix('Value error, ')}") from None
+    return asked
 
 
 def _asked(weights: str | None) -> dict[str, str]:
@@ -61,7 +97,7 @@ def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -
 
 
 def _read(
-    location: str, asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
+    read: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Call the stages here."""
     from gravel.memory import this_machine
@@ -72,13 +108,13 @@ def _read(
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     machine = this_machine(backend, host_memory)
-    edges, ids = called(ingest, context_for(machine), IngestParameters(file=location))
+    edges, ids = called(ingest, context_for(machine), IngestParameters(**read))
     parameters = SymmetrizeParameters(**asked)
     return called(symmetrize, context_for(machine), parameters, input=edges), ids
 
 
 def _computed(
-    location: str, asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
+    read: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow of these two does, so that recipes are the same."""
     from gravel.pipeline.plugins.installed import known_stages
@@ -89,7 +125,7 @@ def _computed(
     from gravel.running import RunFailed, carry_out
 
     stages = {
-        "edges": {"stage": "ingest", "file": location},
+        "edges": {"stage": "ingest", **read},
         "graph": {"stage": "symmetrize", "input": "edges", **asked},
     }
     text = json.dumps({"workflow": NAME, "stages": stages})

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow
 from pyarrow import types
 
+from gravel.stages.filters.conditions import decoded
+
 
 def type_name(kind: Any) -> str:
     """Call a type of ids by what it holds: types of one name may be compared."""
@@ -47,8 +49,9 @@ def checked(column: Any, name: str) -> Any:
     """
     if not isinstance(column, pyarrow.ChunkedArray):
         column = pyarrow.chunked_array([column])
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column)
+    if types.is_float16(column.type):
+        column = column.cast(pyarrow.float32())
     if types.is_run_end_encoded(column.type):
         import pyarrow.compute as compute
 
@@ -63,16 +66,17 @@ def checked(column: Any, name: str) -> Any:
             f"column {name!r} has floating-point numbers, which are no vertex ids (1.0 and 1 would be the "
             f"same vertex).{whole}"
         )
-    if types.is_string(kind) or types.is_string_view(kind):
+    if types.is_string(kind):
         return column.cast(pyarrow.large_string())
-    if types.is_binary(kind) or types.is_binary_view(kind):
+    if types.is_binary(kind):
         return column.cast(pyarrow.large_binary())
     if types.is_uint64(kind) and len(column):
         try:
             return column.cast(pyarrow.int64())
         except pyarrow.ArrowInvalid:
             raise ValueError(f"column {name!r} has ids of 2^63 or more; the largest is 2^63 - 1") from None
-    if types.is_boolean(kind) or types.is_nested(kind) or types.is_null(kind):
+    foreign = isinstance(kind, pyarrow.BaseExtensionType) and type_name(kind) != "UUIDs"
+    if types.is_boolean(kind) or types.is_nested(kind) or types.is_null(kind) or foreign:
         raise TypeError(f"column {name!r} is of type {kind}, which has no vertex ids")
     return column
 

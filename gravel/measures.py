@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
 from gravel.measured_rows import kept_searches, searched_rows
-from gravel.vertex_ids import Ids, listed, vertex_of
+from gravel.vertex_ids import Ids, listed, several, vertex_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,9 +169,7 @@ def chosen_vertices(graph: Graph, vertices: Any) -> NDArray[Any]:
 
     if vertices is None:
         return numpy.arange(len(graph))
-    if isinstance(vertices, str | bytes) or not isinstance(vertices, Iterable):
-        vertices = [vertices]
-    given = list(vertices)
+    given = list(several(vertices))
     chosen = numpy.array([vertex_of(graph._ids, each) for each in given], numpy.int64)
     places, counts = numpy.unique(chosen, return_counts=True)
     twice = places[counts > 1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
-from gravel.vertex_ids import Ids, listed, vertex_of
+from gravel.vertex_ids import Ids, listed, several, vertex_of
 
 if TYPE_CHECKING:
     from gravel.graphs import Graph
@@ -73,6 +73,7 @@ def between(
     from gravel.rows import called
     from gravel.stages.pairs import find_between
 
+    sources, targets = several(sources), several(targets)
     if len(sources) != len(targets):
         raise ValueError(f"there are {len(sources)} sources and {len(targets)} targets")
     if output not in ("both", "distance"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gravel.errors import UnknownVertex
@@ -95,6 +95,13 @@ def vertex_of(ids: Ids, value: Any) -> int:
     if found < 0:
         raise UnknownVertex(value, ids.kind, ids.nearest(value))
     return found
+
+
+def several(ids: Any) -> Sequence[Any]:
+    """Return ids as a sequence; one alone makes a sequence of one."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        return [ids]
+    return ids if hasattr(ids, "__len__") else list(ids)  # type: ignore[return-value]
 
 
 def listed(ids: Ids, vertices: NDArray[Any]) -> list[Any]:

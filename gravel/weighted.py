@@ -16,18 +16,29 @@ if TYPE_CHECKING:
 MERGES = ("minimum", "sum", "error")
 
 
-def weighted_edges(
-    data: Any, weights: Any, sources: str | None, targets: str | None, machine: Machine
-) -> tuple[Edges, Any]:
-    """Return the edges of data in its order, and a weight for each.
+def kept_weights(weights: Any, kept: Any) -> Any:
+    """Return the weights of the rows that a filter keeps; raises ValueError for another number of rows."""
+    import numpy
 
-    Raises as `gravel.graph` does, TypeError for weights that are no numbers, and ValueError for another
-    number of weights than edges and for one that is negative, NaN or infinite, with the edge.
+    from gravel.kernels.arrays import on_host
+
+    values = numpy.asarray(on_host(weights))
+    if values.shape[:1] != kept.shape:
+        raise ValueError(f"there are {len(values):,} weights and {len(kept):,} rows")
+    return values[kept]
+
+
+def checked_weights(edges: Edges, found: Any) -> Any:
+    """Return weights as an array of NumPy, one number for each edge.
+
+    Raises TypeError for weights that are no numbers, and ValueError for another number of weights than edges
+    and for one that is negative, NaN or infinite, with the edge.
     """
     import numpy
 
-    edges, found = _taken(data, weights, sources, targets, machine)
-    values = numpy.asarray(found.get() if hasattr(found, "get") else found)
+    from gravel.kernels.arrays import on_host
+
+    values = numpy.asarray(on_host(found))
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         raise TypeError(
             f"weights are of type {values.dtype} and shape {values.shape}; one number for each edge is "
@@ -43,26 +54,23 @@ def weighted_edges(
             f"the edge ({source!r}, {target!r}) has the weight {values[wrong[0]]}; weights must be finite "
             "and not negative"
         )
-    return edges, values
+    return values.astype(numpy.float32) if values.dtype == numpy.float16 else values
 
 
-def _taken(
-    data: Any, weights: Any, sources: str | None, targets: str | None, machine: Machine
-) -> tuple[Edges, Any]:
+def weighted_edges(data: Any, weights: Any, machine: Machine) -> tuple[Edges, Any]:
+    """Return the edges of data that is no table, in its order, and what is said of their weights."""
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(data, networkx.Graph):
         return _of_networkx(data, weights)
-    from gravel.conversion import arrays, arrow, scipy
+    from gravel.conversion import arrays, scipy
 
     if scipy.is_sparse(data):
         if weights is not True:
             raise TypeError("the weights of a sparse matrix are its values: give weights=True")
-        entries = data.tocoo()
-        return scipy.from_entries(entries), entries.data
-    if arrow.is_table(data):
-        return arrow.from_weighted_table(data, sources, targets, weights, machine)
+        edges, entries = scipy.from_entries(data), data.tocoo()
+        return edges, entries.data
     if arrays.is_pair(data):
-        if isinstance(weights, str | bool):
+        if isinstance(weights, str | int):  # True is an integer.
             raise TypeError("the weights of edges in arrays are an array of one number for each")
         return arrays.from_arrays(data, machine), weights
     raise TypeError(f"a {type(data).__name__} is nothing that has weights")

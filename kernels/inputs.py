@@ -154,6 +154,8 @@ def _pair(graph: Any, names: str) -> tuple[Any, Any]:
 
 
 def _square(matrix: Any) -> int:
+    if len(matrix.shape) != 2:
+        raise ValueError(f"a sparse array of {len(matrix.shape)} dimensions is no graph: it has to have 2")
     rows, columns = matrix.shape
     if rows != columns:
         raise ValueError(f"a matrix of {rows} x {columns} is no graph: it has to be square")

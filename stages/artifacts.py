@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeList(Artifact):
-    """Edges in the order of their source; `undirected` when the file or generator declares it."""
+    """Edges in the order of their source; `undirected` when the file or generator declares it.
+
+    With `ends_unordered`, what named the columns does not say which end is the source.
+    """
 
     source: Array  # (edges,) vertex index
     target: Array  # (edges,) vertex index
     weight: Array | None = None  # (edges,) float64
     vertex_count: int
     undirected: bool
+    ends_unordered: bool = False
+
+    added: ClassVar[dict[str, Any]] = {"ends_unordered": False}
 
 
 @dataclass(frozen=True, kw_only=True)

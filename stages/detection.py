@@ -18,6 +18,7 @@ from gravel.stages.readers import FORMATS, Reader, all_readers
 ORDER = (
     "matrix_market",
     "parquet",
+    "arrow",
     "numpy",
     "dimacs",
     "pace",
@@ -28,7 +29,7 @@ ORDER = (
 )
 """Where several formats fit the content and the name says nothing: the plainer its mark, the earlier."""
 
-BINARY = ("parquet", "numpy")
+BINARY = ("arrow", "parquet", "numpy")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from gravel.stages.generators import GeneratorSource, fits_device, generated_par
 from gravel.stages.ingest_extent import estimate, working_memory
 from gravel.stages.ingest_memory import block_bytes
 from gravel.stages.ingest_parameters import Expected, IngestParameters
-from gravel.stages.ingest_texts import WITH_TEXTS
 from gravel.stages.stage import FileInput, Stage
 from gravel.stages.urls import shown
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gravel.stages.context import Context
-    from gravel.stages.readers import Chunk, Header, Reading
+    from gravel.stages.readers import Chunk, Header, Reader, Reading
     from gravel.stages.streams import ByteStream
 
 
@@ -75,6 +74,7 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
 
 def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
     from gravel.stages.detection import choose_reader
+    from gravel.stages.filters import parse
     from gravel.stages.ingest_device import device_text
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.readers import Reading
@@ -92,10 +92,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             )
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
-            if parameters.ids == "text" and choice.reader.name not in WITH_TEXTS:
-                context.remark(
-                    f"{shown(location)}: ids of {choice.reader.title} are whole numbers, not texts"
-                )
+            _refuse_unused(parameters, choice.reader, location)
             stored = file_size(location)
             device = device_text(context, choice.reader, stored, memory)
             reading = Reading(
@@ -114,6 +111,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 columns=parameters.asked.columns,
                 delimiter=parameters.delimiter,
                 comment=parameters.comment,
+                filter=None if parameters.filter is None else parse(parameters.filter),
             )
             header, chunks = choice.reader.read(reading)
             watched = _watched(context, stream, chunks, stored)
@@ -125,6 +123,16 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             raise
     context.log(f"{len(edges[0].source):,} edges, {edges[0].vertex_count:,} vertices")
     return edges
+
+
+def _refuse_unused(parameters: IngestParameters, reader: Reader, location: str) -> None:
+    unused = [name for name in parameters.of_some_formats if name not in reader.takes]
+    if unused:
+        raise StageError(
+            f"the file is read as {reader.title}, which has no use for `{unused[0]}`",
+            hint="leave it out, or name another format with `format`",
+            file=location,
+        )
 
 
 def _numbered(
@@ -187,5 +195,5 @@ STAGE = Stage(
     files=_files,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "memory"}),
-    added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment"}),
+    added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment", "filter"}),
 )

@@ -50,7 +50,7 @@ def block_bytes(memory: int, threads: int) -> int:
 
 def reading_bytes(file: FileSize, memory: int, threads: int) -> int:
     """State what reading a file takes on the host, within `memory` beside what is compiled and written."""
-    compiled = COMPILED_PARQUET if file.reader == "parquet" else COMPILED
+    compiled = COMPILED_PARQUET if file.reader in ("arrow", "parquet") else COMPILED
     width = 4 if file.vertices < 1 << 32 else 8
     weight = 8 if file.weighted else 0
     written = [width * file.edges, width * file.edges, weight * file.edges]

@@ -14,6 +14,9 @@ from gravel.stages.stage import Parameters
 if TYPE_CHECKING:
     from gravel.stages.parsing.columns import Asked
 
+OF_SOME_FORMATS = ("columns", "filter", "delimiter", "header", "comment")
+"""Parameters that are refused where a format cannot use them; `Reader.takes` says which it can."""
+
 LEAST_MEMORY = 16 << 20
 """Bytes to work in below which the parts are too small to be worth their overhead."""
 
@@ -34,11 +37,23 @@ def _format_name(value: Any) -> Any:
 
 def _delimiter(value: Any) -> Any:
     names = {"auto": "auto", "tab": "\t", "\\t": "\t", "blanks": "blanks", "blank": "blanks", " ": "blanks"}
+    names |= {"comma": ",", "semicolon": ";", "bar": "|"}
     if not isinstance(value, str) or (value not in names and len(value.encode()) != 1):
         raise ValueError(f"a delimiter is one character, tab, blanks or auto; found {value!r}")
     if value in ('"', "\n", "\r", "\0"):
         raise ValueError(f"{value!r} cannot separate columns")
     return names.get(value, value)
+
+
+def _filter(value: Any) -> Any:
+    """Write a filter in its one spelling, so that recipes of equal ones are equal."""
+    from gravel.stages.filters import parse
+
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"a filter is a text such as \"kind == 'paid'\"; found {value!r}")
+    return str(parse(value))
 
 
 class Expected(Parameters):
@@ -91,6 +106,8 @@ class IngestParameters(Parameters):
     """What separates the columns of an edge list: one character, `tab` or `blanks` (any run of them)."""
     comment: str = "#%"
     """Characters that begin a comment line of an edge list; none if empty."""
+    filter: Annotated[str | None, BeforeValidator(_filter)] = None
+    """Which rows of a table are edges, such as `kind == 'paid' and amount > 0`; by default all."""
     expect: Expected | None = None
     """Counts to check the graph against."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
@@ -99,6 +116,7 @@ class IngestParameters(Parameters):
     @property
     def asked(self) -> Asked:
         """What is said of an edge list."""
+        from gravel.stages.filters import parse
         from gravel.stages.parsing.columns import Asked
 
         names = self.columns
@@ -109,11 +127,21 @@ class IngestParameters(Parameters):
             header=self.header,
             ids=self.ids,
             weights=self.weights,
+            filter=() if self.filter is None else parse(self.filter).columns,
         )
+
+    @property
+    def of_some_formats(self) -> list[str]:
+        """The parameters that are given and that not every format can use."""
+        default = {name: field.default for name, field in type(self).model_fields.items()}
+        given = [name for name in OF_SOME_FORMATS if getattr(self, name) != default[name]]
+        return [*given, "ids"] if self.ids == "text" else given
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
         if (self.source is None) == (self.file is None):
             found = "neither" if self.file is None else "both"
             raise ValueError(f"found {found}; edges come from exactly one of `source` and `file`")
+        if self.source is not None and (given := self.of_some_formats):
+            raise ValueError(f"`{given[0]}` is of files, and the edges come from a generator; leave it out")
         return self

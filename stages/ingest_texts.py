@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,9 +12,6 @@ if TYPE_CHECKING:
 BYTES_PER_BYTE = 24
 """Memory for a byte of a small file: of a line of 4 bytes, two ids of one letter and 40 bytes each in a set,
 their ranks, and codes that wait."""
-
-WITH_TEXTS = ("edge_list", "numpy", "parquet")
-"""The formats whose ids may be texts."""
 
 ON_CPU = "ids are texts, which the CPU reads"
 """What `plan` says where a GPU might."""
@@ -30,10 +28,13 @@ def has_texts(parameters: IngestParameters, reader: str, head: Head, location: s
             layout = head_layout(head, parameters.asked)
             # Other columns than plain ones are read as texts, whatever ids are.
             return layout.texts or not layout.fast
-        if reader == "parquet":
-            from gravel.stages.readers.parquet import texts_in
+        if reader in ("arrow", "parquet"):
+            from gravel.stages.parsing.arrow_tables import find, has_text_ids
+            from gravel.stages.streams.opening import local_path
 
-            return texts_in(location, parameters.ids)
+            schema = import_module(f"gravel.stages.readers.{reader}").schema_of(local_path(location))
+            found = find(schema, parameters.asked.columns, parameters.weights, {})
+            return has_text_ids(schema, found, parameters.ids, {})
         if reader == "numpy":
             return parameters.ids == "text" or b"'<U" in head.data[:512] or b"'|S" in head.data[:512]
     except Exception:  # the run itself says what is wrong with the file

@@ -94,6 +94,12 @@ def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: Edg
     from gravel.kernels.threads import set_threads
 
     set_threads(context.machine.threads)
+    if input.ends_unordered and not input.undirected and parameters.direction != "both":
+        raise StageError(
+            f"`direction: {parameters.direction}` needs the source of each edge, and the columns tail and "
+            "head do not say which of them it is",
+            hint="name it where the file is read: `columns: {source: tail, target: head}`, or turned round",
+        )
     if parameters.weights != "leave_out":
         from gravel.stages.weights import weighted_graph
 

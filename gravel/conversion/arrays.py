@@ -41,19 +41,33 @@ def _ends(data: Any) -> tuple[Any, Any]:
     if not isinstance(data, tuple | list):
         whole = _array(data)
         return whole[:, 0], whole[:, 1]
-    if isinstance(data, list) and data and all(isinstance(each, tuple) for each in data):
+    if not len(data):
+        return [], []
+    if isinstance(data, list) and _may_be_pairs(data):
+        raise ValueError(
+            "a list of two sequences may be two edges or both ends of all: give a list of tuples, "
+            "[(1, 2), (3, 4)], for edges, and a tuple of two, ([1, 3], [2, 4]), for sources and targets"
+        )
+    if isinstance(data, list) and all(isinstance(each, tuple | list) for each in data):
         wrong = next((row for row, each in enumerate(data) if len(each) != 2), None)
         if wrong is not None:
             raise ValueError(f"edge {wrong} has {len(data[wrong])} ends; expected 2")
         return [each[0] for each in data], [each[1] for each in data]
-    if not len(data):
-        return [], []
     if len(data) != 2:
         raise ValueError(
             f"a {type(data).__name__} of {len(data)} makes no edges; give two sequences, (sources, targets), "
             "or a list of pairs"
         )
     return _array(data[0]), _array(data[1])
+
+
+def _may_be_pairs(data: list[Any]) -> bool:
+    """Whether a list is two sequences that may be two pairs as well."""
+    if len(data) != 2 or all(isinstance(each, tuple) for each in data):
+        return False
+    if any(isinstance(each, list) for each in data):
+        return True
+    return all(hasattr(each, "__len__") and not isinstance(each, str) and len(each) == 2 for each in data)
 
 
 def _array(value: Any) -> Any:
@@ -83,15 +97,17 @@ def _column(values: Any, name: str) -> Any:
             raise ValueError(f"the {name}s are an array of {values.ndim} dimensions; 1 is expected")
         if values.dtype.kind not in "iufOUSMbT":
             raise TypeError(f"the {name}s are {values.dtype}, which are no vertex ids")
-    if hasattr(values, "__arrow_c_stream__") and not isinstance(values, pyarrow.ChunkedArray):
-        return pyarrow.chunked_array(values)
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         return values
     try:
+        if hasattr(values, "__arrow_c_stream__"):
+            return pyarrow.chunked_array(values)
         return pyarrow.array(values, from_pandas=True)
     except OverflowError:
         raise TypeError(
             f"the {name}s have an id beyond the integers of 64 bits; give such ids as strings"
         ) from None
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the {name}s have {error.object!r}, which is no text in Unicode") from None
+    except pyarrow.ArrowException as error:
         raise TypeError(f"the {name}s are no vertex ids: {error}") from None

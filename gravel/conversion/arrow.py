@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gravel.conversion.converted import Edges
+from gravel.stages.edge_columns import Columns, ColumnsError, EdgeColumns, find_columns, shown
 
 if TYPE_CHECKING:
+    from gravel.stages.filters import Filter
     from gravel.stages.sizes import Machine
 
-PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("sources", "targets"), ("u", "v"))
-"""Names of the columns of an edge list that need not be given."""
+
+class Table(NamedTuple):
+    """Edges, their weights where they were asked for, and which rows a filter keeps, where there is one."""
+
+    edges: Edges
+    weights: Any = None
+    kept: Any = None
 
 
 def is_table(data: Any) -> bool:
@@ -19,108 +27,163 @@ def is_table(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__")
 
 
-def from_table(data: Any, sources: str | None, targets: str | None, machine: Machine | None = None) -> Edges:
-    """Return the edges of a table.
+def as_label(asked: Any, data: Any = None) -> Any:
+    """Return the label that is asked for, None for what names no column: arrays, True and None."""
+    if isinstance(asked, str):
+        return asked
+    if isinstance(asked, Integral):
+        return None if asked is True else int(asked)
+    return asked if isinstance(asked, tuple) and asked in list(getattr(data, "columns", ())) else None
 
-    Raises TypeError and ValueError for columns that are no ids, KeyError for a column that is not there, and
-    ValueError for a stream that fails midway.
+
+def from_table(
+    data: Any,
+    asked: Columns,
+    *,
+    weights: bool,
+    directed: bool,
+    rows: Filter | None = None,
+    machine: Machine | None = None,
+) -> Table:
+    """Return the edges in the rows of a table, or in those that a filter keeps.
+
+    Raises TypeError and ValueError for columns that are not clear or hold no ids or weights, KeyError for a
+    column that is not there, and ValueError for a stream that fails midway.
     """
+    import pyarrow
+
     from gravel.conversion.columns import numbered
 
-    if type(data).__module__.split(".")[0] == "pandas":
-        names = chosen(list(data.columns), sources, targets)
-        columns = [_pandas_column(data, name) for name in names]
-    elif type(data).__module__.split(".")[0] == "cudf" and (found := _cudf(data, sources, targets)):
-        return found
-    else:
-        names, columns = _streamed(data, sources, targets)
-    return numbered(columns[0], columns[1], names=(str(names[0]), str(names[1])), machine=machine)
+    of_pandas = type(data).__module__.split(".")[0] == "pandas"
+    if type(data).__module__.split(".")[0] == "cudf" and rows is None and not weights:
+        there = _cudf(data, asked, directed)
+        if there is not None:
+            return Table(there)
+    stream = None if of_pandas else _stream(data)
+    labels = list(data.columns if stream is None else stream.schema.names)
+
+    def first_row() -> Sequence[Any]:
+        if stream is None:
+            return data.iloc[0].tolist() if len(data) else ()
+        return next(([column[0] for column in batch.columns] for batch in stream if batch.num_rows), ())
+
+    found = _found(labels, asked, weights, directed, first_row)
+    places = [place for place in (found.source, found.target, found.weight) if place >= 0]
+    filtered = {} if rows is None else rows.places(labels)
+    batches = _batches(stream) if stream else [_pandas_columns(data, {*places, *filtered.values()})]
+    chunks: list[list[Any]] = [[] for _ in places]
+    masks = []
+    for columns in batches:
+        mask = None
+        if rows is not None:
+            mask = rows.holds(pyarrow.table({name: columns[place] for name, place in filtered.items()}))
+            masks.append(mask)
+        for each, place in zip(chunks, places, strict=True):
+            each.append(columns[place] if mask is None else _filtered(columns[place], mask))
+    whole = [_whole(each) for each in chunks]
+    names = [str(labels[place]) for place in places]
+    edges = numbered(whole[0], whole[1], names=(names[0], names[1]), machine=machine)
+    kept = None if rows is None else pyarrow.chunked_array(masks, pyarrow.bool_()).to_numpy()
+    return Table(edges, _numbers(whole[2], names[2]) if len(whole) > 2 else None, kept)
 
 
-def from_weighted_table(
-    data: Any, sources: str | None, targets: str | None, weights: Any, machine: Machine | None = None
-) -> tuple[Edges, Any]:
-    """Return the edges of a table, and their weights: a column by its name, "weight" for True, or an array.
+def _found(
+    labels: Sequence[Hashable],
+    asked: Columns,
+    weights: bool,
+    directed: bool,
+    first_row: Callable[[], Sequence[Any]],
+) -> EdgeColumns:
+    """Find the columns of the edges, among them a weight if it is asked for."""
+    try:
+        found = find_columns(labels, asked, weights=weights)
+    except ColumnsError as error:
+        if "there is no column" in str(error):
+            raise KeyError(str(error)) from None
+        row = ", ".join(shown(str(value)) for value in list(first_row())[:20])
+        raise ValueError(f"{error}{f'; the first row is {row}' if row else ''}. {error.hint}") from None
+    if weights and found.weight < 0:
+        raise KeyError("no column is known as the weight; name it: weights=NAME")
+    if directed and found.interchangeable:
+        raise ValueError(
+            "the columns tail and head do not say which of them is the source: give source= and target="
+        )
+    return found
 
-    Raises as `from_table` does, and TypeError for a column that holds no numbers.
-    """
+
+def _stream(data: Any) -> Any:
     import pyarrow
 
-    if weights is not True and not isinstance(weights, str):
-        return from_table(data, sources, targets, machine), weights
-    name = "weight" if weights is True else weights
-    if type(data).__module__.split(".")[0] == "pandas":
-        _demand(list(data.columns), name)
-        column, rest = pyarrow.array(data[name], from_pandas=True), data.drop(columns=[name])
-    else:
-        table = data.to_arrow() if hasattr(data, "to_arrow") else pyarrow.table(data)
-        _demand(table.column_names, name)
-        column, rest = table[name].combine_chunks(), table.drop_columns([name])
     try:
-        values = column.to_numpy(zero_copy_only=False)
-    except (pyarrow.ArrowInvalid, TypeError) as error:
-        raise TypeError(f"column {name!r} holds no weights: {error}") from None
-    return from_table(rest, sources, targets, machine), values
+        return pyarrow.RecordBatchReader.from_stream(data)
+    except pyarrow.ArrowException as error:
+        raise TypeError(
+            f"a column of the table has no type of Arrow ({error}): cast it, or leave it out"
+        ) from None
 
 
-def _demand(columns: Sequence[Any], name: Any) -> None:
-    if name not in columns:
-        raise KeyError(f"the table has no column {name!r}; it has {_listed(columns)}")
+def _batches(stream: Any) -> Iterator[Sequence[Any]]:
+    """Yield the columns of one batch after the other."""
+    rows = 0
+    try:
+        for batch in stream:
+            yield batch.columns
+            rows += batch.num_rows
+    except Exception as error:
+        raise ValueError(f"the Arrow stream failed after {rows:,} rows: {error}") from error
 
 
-def chosen(columns: Sequence[Any], sources: Any, targets: Any) -> tuple[Any, Any]:
-    """Return the names of the two columns of ends."""
-    if (sources is None) != (targets is None):
-        raise TypeError("give both `sources` and `targets`, or neither")
-    lower = {str(name).lower(): name for name in columns}
-    if sources is None:
-        for pair in PAIRS:
-            if pair[0] in lower and pair[1] in lower:
-                sources, targets = lower[pair[0]], lower[pair[1]]
-                break
-        else:
-            if len(columns) != 2:
-                raise ValueError(
-                    f"which columns are the edges? The table has {_listed(columns)}; name two of them: "
-                    "gravel.graph(table, sources=..., targets=...)"
-                )
-            sources, targets = columns
-    for name in dict.fromkeys((sources, targets)):
-        found = list(columns).count(name)
-        if not found:
-            raise KeyError(f"the table has no column {name!r}; it has {_listed(columns)}")
-        if found > 1:
-            raise ValueError(
-                f"the table has {found} columns {name!r}; rename them, so that it is clear which one is meant"
-            )
-    if sources == targets:
-        raise ValueError(f"column {sources!r} cannot be both ends of the edges")
-    return sources, targets
-
-
-def _listed(columns: Sequence[Any]) -> str:
-    shown = ", ".join(repr(name) for name in list(columns)[:12])
-    return shown + (f" and {len(columns) - 12} more" if len(columns) > 12 else "") if columns else "none"
-
-
-def _pandas_column(data: Any, name: Any) -> Any:
-    """Take a pandas column; integers are not copied."""
+def _pandas_columns(data: Any, places: set[int]) -> dict[int, Any]:
+    """Take columns of pandas; integers are not copied."""
     import pyarrow
 
-    column = data[name]
-    if column.dtype == object:
-        refuse_mixed(column, name)
-    try:
-        return pyarrow.array(column, from_pandas=True)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, TypeError) as error:
-        raise TypeError(f"column {name!r} holds no vertex ids: {error}") from None
+    found = {}
+    for place in places:
+        column, name = data.iloc[:, place], data.columns[place]
+        if column.dtype == object:
+            refuse_mixed(column, name)
+        try:
+            found[place] = pyarrow.array(column, from_pandas=True)
+        except (pyarrow.ArrowException, TypeError, ValueError) as error:
+            raise TypeError(f"column {name!r} cannot be read: {error}") from None
+    return found
 
 
-def _cudf(data: Any, sources: str | None, targets: str | None) -> Edges | None:
+def _whole(chunks: list[Any]) -> Any:
+    """Join chunks, of which pandas may have made several in one."""
+    import pyarrow
+
+    arrays = [part for each in chunks for part in (each.chunks if hasattr(each, "chunks") else [each])]
+    return (
+        pyarrow.chunked_array(arrays)
+        if arrays
+        else pyarrow.chunked_array([pyarrow.array([], pyarrow.int64())])
+    )
+
+
+def _filtered(column: Any, mask: Any) -> Any:
+    from gravel.stages.filters.conditions import decoded
+
+    return decoded(column).filter(mask)
+
+
+def _numbers(column: Any, name: str) -> Any:
+    """Return a column of weights as an array of NumPy; raises TypeError for what is no number."""
+    from pyarrow import float64, types
+
+    if types.is_decimal(column.type):
+        column = column.cast(float64())
+    if not (types.is_integer(column.type) or types.is_floating(column.type)):
+        raise TypeError(f"column {name!r} holds {column.type}, which is no weight of an edge; numbers are")
+    return column.to_numpy()
+
+
+def _cudf(data: Any, asked: Columns, directed: bool) -> Edges | None:
     """Return the edges of a cuDF table on the GPU where its ids are integers, else None."""
     from gravel.conversion.cupy import from_device
 
-    columns = [data[name] for name in chosen(list(data.columns), sources, targets)]
+    found = _found(list(data.columns), asked, False, directed, tuple)
+    columns = [data.iloc[:, place] for place in (found.source, found.target)]
     if any(column.dtype.kind not in "iu" or column.hasnans for column in columns):
         return None
     return from_device(*(column.values for column in columns))
@@ -156,23 +219,3 @@ def _family(value: Any) -> str:
     if isinstance(value, str):
         return "str"
     return type(value).__name__
-
-
-def _streamed(data: Any, sources: str | None, targets: str | None) -> tuple[tuple[Any, Any], list[Any]]:
-    """Read the two columns batch by batch and drop the others as they come."""
-    import pyarrow
-
-    reader = pyarrow.RecordBatchReader.from_stream(data)
-    names = chosen(reader.schema.names, sources, targets)
-    places = [reader.schema.names.index(name) for name in names]
-    chunks: list[list[Any]] = [[], []]
-    rows = 0
-    try:
-        for batch in reader:
-            for kept, place in zip(chunks, places, strict=True):
-                kept.append(batch.column(place))
-            rows += batch.num_rows
-    except Exception as error:
-        raise ValueError(f"the Arrow stream failed after {rows:,} rows: {error}") from error
-    types = [reader.schema.field(place).type for place in places]
-    return names, [pyarrow.chunked_array(kept, kind) for kept, kind in zip(chunks, types, strict=True)]

@@ -11,6 +11,7 @@ import click
 from gravel.pipeline.cli.completing import workflow_stages
 from gravel.pipeline.cli.options import (
     cache_option,
+    data_options,
     load_plan,
     machine_options,
     open_cache,
@@ -45,6 +46,7 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
 )
 @machine_options
 @sources_option
+@data_options
 @set_option
 @where_option
 @cache_option
@@ -55,6 +57,7 @@ def command(
     target: str,
     machine: dict[str, Any],
     sources: Sequence[str],
+    data: dict[str, Any],
     settings: Sequence[str],
     where: Sequence[str],
     cache_path: str | None,
@@ -71,7 +74,8 @@ def command(
     path = Path(target)
     check_target(path)
     # Every repetition of a measurement labels the same, so the first stands for all.
-    plan = load_plan(file, sources=sources, settings=settings, where=where, only=[stage], repeat=1)
+    asked = {"sources": sources, "settings": settings, "where": where, **data}
+    plan = load_plan(file, **asked, only=[stage], repeat=1)
     run = _one_run(plan, stage)
     source = _source(plan, run)
     cache = open_cache(cache_path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import click
 
-from gravel.pipeline.cli.options import write_text
+from gravel.pipeline.cli.options import data_options, write_text
 from gravel.pipeline.core.errors import RequestError
 from gravel.stages.urls import is_url
 
@@ -27,13 +28,15 @@ MORE = """\
 @click.argument("file", type=click.Path())
 @click.option("--to", "target", metavar="OUT", help="The workflow to write (else FILE's name with .yaml).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def command(file: str, target: str | None, force: bool) -> None:
+@data_options
+def command(file: str, target: str | None, force: bool, data: dict[str, Any]) -> None:
     """Look into the data FILE, or URL, and write a commented workflow that searches it.
 
     The comments say what was found: format, size, ids. Change the workflow as you like. `gravel plan`
     shows what it does, and `gravel run` runs it.
     """
     from gravel.pipeline.workflow.data_files import is_data, name_of
+    from gravel.pipeline.workflow.data_options import data_settings
     from gravel.pipeline.workflow.default_text import default_text
     from gravel.pipeline.workflow.inspection import inspect_file
 
@@ -49,7 +52,7 @@ def command(file: str, target: str | None, force: bool) -> None:
         raise RequestError(f"{out} is the data file itself", hint="name another file with --to")
     if os.path.lexists(out) and not force:
         raise RequestError(f"{out} is there already", hint="--force replaces it, --to OUT writes another one")
-    found = inspect_file(location)
+    found = inspect_file(location, (), data_settings(**data))
     text = default_text(
         _as_seen_from(out, location),
         found=["", f"What was found in {name_of(location)}:", *found.comments, ""],

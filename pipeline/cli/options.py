@@ -60,6 +60,30 @@ sources_option = click.option(
     metavar="ID,ID",
     help="If FILE is data: the vertices to search from, as the file writes them.",
 )
+data_file_options = (
+    click.option(
+        "--columns",
+        multiple=True,
+        metavar="END=NAME,...",
+        help="If FILE is data: its columns, such as source=payer,target=payee,weight=amount.",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="If FILE is data: what separates its columns, such as ';', tab or blanks.",
+    ),
+    click.option(
+        "--header",
+        type=click.Choice(["true", "false"]),
+        help="If FILE is data: whether its first line names the columns.",
+    ),
+    click.option(
+        "--filter",
+        "rows",
+        metavar="CONDITION",
+        help="If FILE is data: which rows are edges, such as \"kind == 'paid' and amount > 0\".",
+    ),
+)
 
 
 def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -80,9 +104,13 @@ def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Com
     return add
 
 
+data_options = together("data", *data_file_options)
+"""How a data file is read: what `load_plan` takes, passed as `data`."""
+
 selection_options = together(
     "selection",
     sources_option,
+    *data_file_options,
     set_option,
     where_option,
     click.option(
@@ -233,6 +261,10 @@ def load_plan(
     file: str,
     *,
     sources: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    delimiter: str | None = None,
+    header: str | None = None,
+    rows: str | None = None,
     settings: Sequence[str] = (),
     where: Sequence[str] = (),
     only: Collection[str] = (),
@@ -249,21 +281,24 @@ def load_plan(
     """
     from gravel.pipeline.plan.building import build_plan
     from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workflow.data_options import data_settings, refuse_settings
     from gravel.pipeline.workflow.default import load_default
     from gravel.pipeline.workflow.loading import load_workflow
 
+    said = data_settings(columns, delimiter, header, rows)
     axes: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):
         axes.setdefault(axis, []).append(value)
     overrides = dict(pairs(settings, "--set"))
     if is_data(file):
-        workflow = load_default(file, sources, overrides)
+        workflow = load_default(file, sources, overrides, said)
     elif sources:
         raise RequestError(
             f"--sources is for a data file, and {file} is a workflow",
             hint="give its own parameter another value with --set, or change its traverse stage",
         )
     else:
+        refuse_settings(said, file)
         workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
     return build_plan(workflow, where=axes, repeat=repeat, **chosen)

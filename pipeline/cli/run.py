@@ -93,7 +93,7 @@ def command(
     from gravel.pipeline.workflow.data_files import is_data
 
     if show_workflow:
-        _show_workflow(file, selection["sources"])
+        _show_workflow(file, selection)
         return 0
     if scheduler_file is not None:
         if machine["cluster"] != "auto":
@@ -144,15 +144,17 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
-def _show_workflow(file: str, sources: Sequence[str]) -> None:
+def _show_workflow(file: str, selection: Mapping[str, Any]) -> None:
     from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workflow.data_options import data_settings
     from gravel.pipeline.workflow.default import workflow_text
 
     if not is_data(file):
         raise RequestError(
             f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
         )
-    echo(workflow_text(file, sources).rstrip())
+    said = data_settings(*(selection[name] for name in ("columns", "delimiter", "header", "rows")))
+    echo(workflow_text(file, selection["sources"], said).rstrip())
 
 
 def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:

@@ -13,12 +13,13 @@ an empty field is neither true nor false, so that `not` of it leaves the row out
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gravel.stages.edge_columns import place_of
-from gravel.stages.filters.literals import Form, Literal, kind_of, written
+from gravel.stages.filters.literals import Form, Literal, UnsuitableValue, kind_of, written
+
+__all__ = ["Filter", "UnsuitableValue", "parse"]
 
 MAX_CHARACTERS = 1 << 16
 MAX_DEPTH = 100
@@ -51,6 +52,12 @@ class Filter:
         """The names of the columns that it uses."""
         return tuple(sorted(self.kinds))
 
+    def places(self, labels: Sequence[Hashable]) -> dict[str, int]:
+        """Return where its columns are among labels; raises ColumnsError for one that is not there."""
+        from gravel.stages.filters.conditions import place_of
+
+        return {column: place_of(column, labels) for column in self.columns}
+
     @property
     def kinds(self) -> dict[str, str]:
         """What the literals say that each column holds: number, time, time with a zone, truth or text.
@@ -68,28 +75,57 @@ class Filter:
         `constants` are columns of one text. Raises ColumnsError for a column that is not there, and
         ValueError for a literal that its column cannot be compared with.
         """
-        from pyarrow import bool_, compute, scalar
+        from pyarrow import compute
 
-        from gravel.stages.filters.conditions import condition, joined
+        def column(name: str) -> tuple[Any, Any]:
+            return compute.field(name), schema.field(name).type
+
+        return self._over(schema.names, column, compute.scalar, constants)
+
+    def holds(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
+        """Say of each row of a batch or table of typed columns whether it is kept; raises as `expression`."""
+        from pyarrow import ChunkedArray, compute, repeat, scalar
+
+        from gravel.stages.filters.conditions import decoded
+
+        def column(name: str) -> tuple[Any, Any]:
+            values = decoded(batch.column(name))
+            return values, values.type
+
+        names = batch.schema.names
+        held = self._over(names, column, lambda value: repeat(value, batch.num_rows), constants)
+        held = compute.fill_null(held, scalar(False))
+        return held.combine_chunks() if isinstance(held, ChunkedArray) else held
+
+    def _over(
+        self,
+        names: Sequence[str],
+        column: Callable[[str], tuple[Any, Any]],
+        fixed: Callable[[Any], Any],
+        constants: Mapping[str, str] | None,
+    ) -> Any:
+        from pyarrow import bool_, scalar
+
+        from gravel.stages.filters.conditions import condition, joined, place_of
         from gravel.stages.filters.texts import truth_of
 
-        fixed, kinds = constants or {}, self.kinds
-        names = [*schema.names, *fixed]
+        kinds, texts = self.kinds, constants or {}
+        labels = [*names, *texts]
 
         def of(form: Form) -> Any:
-            name = names[place_of(names, form[1])]
-            if name in fixed:
-                return compute.scalar(scalar(truth_of(form, kinds[form[1]], fixed[name]), bool_()))
-            return condition(form, compute.field(name), schema.field(name).type)
+            name = labels[place_of(form[1], labels)]
+            if name in texts:
+                return fixed(scalar(truth_of(form, kinds[form[1]], texts[name]), bool_()))
+            return condition(form, *column(name))
 
         return joined(self.form, of)
 
     def kept(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
-        """Say of each row of a batch (or table) of texts whether it is kept, as an array without nulls.
+        """Say of each row of a batch or table of texts whether it is kept, as an array without nulls.
 
         What the literals of a column are decides what its texts are read as, so that all files are read
-        alike; an empty field is null. Raises ColumnsError for a column that is not there, and `Unfit` with
-        the row for a text that cannot be read.
+        alike; an empty field is null. Raises ColumnsError for a column that is not there, and
+        `UnsuitableValue` with the row for a text that cannot be read.
         """
         from gravel.stages.filters.texts import kept
 

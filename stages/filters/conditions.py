@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -12,10 +12,34 @@ import numpy
 import pyarrow
 from pyarrow import compute, types
 
+from gravel.stages.edge_columns import ColumnsError, plain, shown
 from gravel.stages.filters.literals import SECOND, Form, Literal, kind_of, moment, time_of_day, written
 
 UNITS = {"s": SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY = 86_400 * SECOND
+
+
+def place_of(name: str, labels: Sequence[Hashable]) -> int:
+    """Return which of the columns a filter means; raises ColumnsError for one that is not there once."""
+    found = [place for place, each in enumerate(labels) if each == name]
+    found = found or [place for place, each in enumerate(labels) if plain(each) == plain(name)]
+    if len(found) != 1:
+        what = f"there are {len(found)} columns" if found else "there is no column"
+        columns = ", ".join(map(shown, labels[:20])) + (", …" if len(labels) > 20 else "")
+        raise ColumnsError(f"{what} {shown(name)} for the filter; the columns are {columns}", "correct it")
+    return found[0]
+
+
+def decoded(column: Any) -> Any:
+    """Return a column without dictionary and views, which not all functions of Arrow take."""
+    if isinstance(column, pyarrow.ChunkedArray):
+        chunks = [decoded(each) for each in column.chunks]
+        return pyarrow.chunked_array(chunks) if chunks else column
+    if types.is_dictionary(column.type):
+        return decoded(column.dictionary).take(column.indices)
+    if types.is_string_view(column.type):
+        return column.cast(pyarrow.large_string())
+    return column.cast(pyarrow.large_binary()) if types.is_binary_view(column.type) else column
 
 
 def joined(form: Form, leaf: Callable[[Form], Any]) -> Any:
@@ -32,9 +56,6 @@ def condition(form: Form, values: Any, kind: Any) -> Any:
         return compute.is_null(values)
     if types.is_dictionary(kind):
         kind = kind.value_type
-        values = values.cast(kind)
-    if types.is_string_view(kind) or types.is_binary_view(kind):
-        kind = pyarrow.large_string() if types.is_string_view(kind) else pyarrow.large_binary()
         values = values.cast(kind)
     if types.is_null(kind):
         return compute.if_else(compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), False)

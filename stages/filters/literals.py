@@ -20,6 +20,14 @@ _MOMENT = re.compile(
 _TIME_OF_DAY = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
 
 
+class UnsuitableValue(ValueError):
+    """A text that is not what a filter compares its column with; `row` is its place in the batch."""
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+
 class Moment(NamedTuple):
     """Nanoseconds since 1970-01-01, in UTC if `zoned`, else on the clock that the text is of."""
 

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow
 from pyarrow import compute
 
-from gravel.stages.edge_columns import place_of, shown
-from gravel.stages.filters.conditions import condition, joined
-from gravel.stages.filters.literals import Form
+from gravel.stages.edge_columns import shown
+from gravel.stages.filters.conditions import condition, joined, place_of
+from gravel.stages.filters.literals import Form, UnsuitableValue
 
 EXACT = float(1 << 53)
 """Below it, all whole numbers are numbers of 64-bit floating point."""
@@ -19,20 +19,12 @@ EXACT = float(1 << 53)
 WHOLE = pyarrow.decimal256(76, 0)
 
 
-class Unfit(ValueError):
-    """A text that is not what a filter compares its column with; `row` is its place in the batch."""
-
-    def __init__(self, message: str, row: int) -> None:
-        super().__init__(message)
-        self.row = row
-
-
 def kept(form: Form, kinds: Mapping[str, str], batch: Any, constants: Mapping[str, str]) -> Any:
     """Return which rows are kept; `kinds` says what the columns hold."""
     names = [*batch.schema.names, *constants]
     columns = {}
     for column, kind in kinds.items():
-        name = names[place_of(names, column)]
+        name = names[place_of(column, names)]
         if name in constants:
             fixed = _typed(pyarrow.array([constants[name]]), kind, column)
             columns[column] = [pyarrow.repeat(each[0], batch.num_rows) for each in fixed]
@@ -69,7 +61,7 @@ def _typed(texts: Any, kind: str, column: str) -> list[Any]:
             try:
                 _read(pyarrow.array([text], texts.type), kind)
             except pyarrow.ArrowInvalid:
-                raise Unfit(
+                raise UnsuitableValue(
                     f"column {shown(column)} holds {shown(text)!r}, and the filter compares it with a {kind}",
                     row,
                 ) from None

@@ -217,14 +217,14 @@ class _Parser:
         import pyarrow
         from pyarrow import compute
 
-        from gravel.stages.filters.texts import Unfit
+        from gravel.stages.filters.literals import UnsuitableValue
 
         given = self._reading.filter
         assert given is not None
         batch = pyarrow.table({name: columns[place] for name, place in self._filtered.items()})
         try:
             return compute.indices_nonzero(given.kept(batch))
-        except Unfit as error:
+        except UnsuitableValue as error:
             raise _FaultyRow(error.row, 0, message=str(error)) from None
 
     def _integers(self, column: Any, place: int) -> Any:

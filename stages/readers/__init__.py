@@ -63,6 +63,7 @@ class Header:
     """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None).
 
     With `texts`, ids are texts, and the reader yields each as a `TextChunk` or what a digest makes of it.
+    With `ends_unordered` nothing says which end of an edge is its source.
     """
 
     vertex_count: int | None = None
@@ -70,6 +71,7 @@ class Header:
     undirected: bool = False
     weighted: bool = False
     texts: bool = False
+    ends_unordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ class Reader:
     counts: Callable[[Head, str], Counts | None]
     aliases: tuple[str, ...] = ()
     on_device: bool = False  # has lines that a GPU can parse
+    takes: tuple[str, ...] = ()  # of the parameters that not every format can use
 
 
 FORMATS = tuple(

@@ -123,7 +123,12 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
             lines.fail("no edge was found, so there is no vertex either")
 
     undirected = any(map(_undirected, comments))
-    return Header(undirected=undirected, weighted=weighted, texts=layout.texts), chunks()
+    return Header(
+        undirected=undirected,
+        weighted=weighted,
+        texts=layout.texts,
+        ends_unordered=layout.found.interchangeable,
+    ), chunks()
 
 
 def _layout(reading: Reading, head: Head, lines: LineStream) -> Layout:
@@ -212,4 +217,5 @@ READER = Reader(
     read=_read,
     counts=_counts,
     on_device=True,
+    takes=("columns", "filter", "delimiter", "header", "comment", "ids"),
 )

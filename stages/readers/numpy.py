@@ -354,4 +354,5 @@ READER = Reader(
     fits=_fits,
     read=_read,
     counts=_counts,
+    takes=("ids",),
 )

@@ -70,7 +70,7 @@ class DeviceOutput:
         room: int,
         rows: int | None = None,
     ) -> None:
-        self._context, self._undirected, self._room = context, header.undirected, room
+        self._context, self._header, self._room = context, header, room
         self._bytes = 0
         self._kept = context.keeps_device_arrays
         types = [dtype, dtype, *([numpy.dtype(numpy.float64)] if header.weighted else [])]
@@ -110,5 +110,6 @@ class DeviceOutput:
             target=arrays[1],
             weight=arrays[2] if len(arrays) > 2 else None,
             vertex_count=vertices,
-            undirected=self._undirected,
+            undirected=self._header.undirected,
+            ends_unordered=self._header.ends_unordered,
         )

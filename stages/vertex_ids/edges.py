@@ -111,4 +111,5 @@ def written(
         weight=weight.close() if weight is not None else None,
         vertex_count=vertices,
         undirected=header.undirected,
+        ends_unordered=header.ends_unordered,
     )

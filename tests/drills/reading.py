@@ -5,7 +5,8 @@
 
 Delimiters, headers, quotes, blanks, types of ids, extra columns, comments, encodings and line ends are drawn.
 Half of the files are read with what they are being said outright, half with nothing said. A file is equal,
-refused with a reason, read with a remark on what is doubtful, or wrong in silence. Exits with 1 where one is wrong.
+refused with a reason, read with a remark on what is doubtful, or wrong in silence. Exits with 1 where one is
+wrong.
 """
 
 from __future__ import annotations

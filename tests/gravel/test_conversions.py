@@ -190,7 +190,7 @@ def test_columns_are_found_by_name():
     frame = pytest.importorskip("polars").DataFrame(columns)
     assert gravel.graph(frame).bfs("a").levels == [1, 1, 1]
     renamed = frame.rename({"Src": "who", "dst": "whom"})
-    named = gravel.graph(renamed, sources="whom", targets="who", directed=True)
+    named = gravel.graph(renamed, source="whom", target="who", directed=True)
     assert named.bfs("c").levels == [1, 1, 1]
 
 

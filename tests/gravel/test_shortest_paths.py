@@ -187,10 +187,10 @@ def test_a_workflow_that_partitions_weights_is_refused_before_it_runs(tmp_path):
         ((SOURCE, TARGET), [1, 2, numpy.nan, 1, 1], ValueError, r"edge \('a', 'c'\) has the weight nan"),
         ((SOURCE, TARGET), list("abcde"), TypeError, "one number for each edge"),
         ((SOURCE, TARGET), "weight", TypeError, "an array of one number for each"),
-        (frame(), "cost", KeyError, "no column 'cost'"),
+        (frame(), "cost", KeyError, "no column cost"),
         (coo_array(([1], ([0], [1])), shape=(2, 2)), [1], TypeError, "weights=True"),
         (of_networkx(), "km", ValueError, r"edge \('a', 'b'\) has no attribute 'km'"),
-        ("edges.csv", "km", TypeError, "weights=True"),
+        ("edges.csv", [1.0], TypeError, "the weights of a file are a column: give its name, or weights=True"),
     ],
     ids=str,
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime
 import decimal
 import random
+from collections.abc import Callable
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import pyarrow
 import pytest
 
 from gravel.stages.edge_columns import ColumnsError
-from gravel.stages.filters import parse
-from gravel.stages.filters.texts import Unfit
+from gravel.stages.filters import UnsuitableValue, parse
 
 
 def kept(text: str, **columns: Any) -> list[int]:
@@ -24,7 +25,9 @@ def kept(text: str, **columns: Any) -> list[int]:
 def found(text: str, **columns: Any) -> list[int]:
     """Return the rows of typed columns that a filter keeps."""
     table = pyarrow.table({**columns, "row": list(range(len(next(iter(columns.values())))))})
-    rows: list[int] = table.filter(parse(text).expression(table.schema))["row"].to_pylist()
+    made = parse(text)
+    rows: list[int] = table.filter(made.expression(table.schema))["row"].to_pylist()
+    assert rows == [row for row, held in enumerate(made.holds(table).to_pylist()) if held]
     return rows
 
 
@@ -130,16 +133,16 @@ def test_what_a_text_is_read_as_does_not_rest_on_the_texts_beside_it() -> None:
     ],
 )
 def test_a_text_that_does_not_fit_is_named(text: str, values: list[str], row: int, says: str) -> None:
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(UnsuitableValue) as caught:
         kept(text, n=values)
     assert caught.value.row == row
     assert says in str(caught.value)
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(ColumnsError, match="there is no column c; the columns are a, b"):
+    with pytest.raises(ColumnsError, match="there is no column c for the filter; the columns are a, b"):
         kept("c > 0", a=["1"], b=["2"])
-    with pytest.raises(ColumnsError, match="there is no column c; the columns are a, b, row"):
+    with pytest.raises(ColumnsError, match="there is no column c for the filter; the columns are a, b, row"):
         found("c > 0", a=["1"], b=["2"])
 
 
@@ -152,11 +155,14 @@ def test_columns_of_one_text_are_filtered_as_texts_are() -> None:
     assert table.filter(made.expression(table.schema, {"day": "2026-01-03"})).num_rows == 1
     assert table.filter(made.expression(table.schema, {"day": "2026-01-01"})).num_rows == 0
     assert table.filter(made.expression(table.schema, {"day": ""})).num_rows == 0
-    with pytest.raises(Unfit, match="holds 'x'"):
+    with pytest.raises(UnsuitableValue, match="holds 'x'"):
         made.expression(table.schema, {"day": "x"})
 
 
 WHOLE = [None, 0, 1, -1, 127, -128, 7, 100]
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
 LITERALS = ["0", "1", "0.5", "-0.5", "127", "128", "-129", "300", "99999999999999999999", "1e300", "-1e300"]
 
 
@@ -181,14 +187,7 @@ def test_numbers_are_compared_exactly(kind: Any, values: list[Any], literals: li
         exact: Any = decimal.Decimal(literal)
         if pyarrow.types.is_floating(kind) and "e" in literal:
             exact = float(literal)
-        for operator, holds in (
-            ("==", lambda v, x: v == x),
-            ("!=", lambda v, x: v != x),
-            ("<", lambda v, x: v < x),
-            ("<=", lambda v, x: v <= x),
-            (">", lambda v, x: v > x),
-            (">=", lambda v, x: v >= x),
-        ):
+        for operator, holds in OPERATORS.items():
             expected = [row for row, v in enumerate(values) if v is not None and holds(v, exact)]
             assert found(f"a {operator} {literal}", a=column) == expected, (operator, literal)
 
@@ -252,9 +251,7 @@ def _value(form: Any, row: dict[str, Any]) -> bool | None:
         return None
     if operator == "in":
         return value in literal
-    return {"==": value == literal, "<": value < literal, "<=": value <= literal, ">": value > literal}.get(
-        operator, value >= literal
-    )
+    return bool(OPERATORS[operator](value, literal))
 
 
 def test_drawn_filters_keep_what_three_valued_logic_does() -> None:
