@@ -108,7 +108,7 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 device,
                 ids=parameters.ids,
                 header=parameters.header,
-                columns=parameters.asked.columns,
+                columns=parameters.asked_columns,
                 delimiter=parameters.delimiter,
                 comment=parameters.comment,
                 filter=None if parameters.filter is None else parse(parameters.filter),

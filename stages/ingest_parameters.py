@@ -114,14 +114,19 @@ class IngestParameters(Parameters):
     """The most host memory to work in, whatever the size of the file."""
 
     @property
+    def asked_columns(self) -> Columns:
+        """The labels of columns that are asked for."""
+        names = self.columns
+        return NOT_ASKED if names is None else Columns(names.source, names.target, names.weight)
+
+    @property
     def asked(self) -> Asked:
         """What is said of an edge list."""
         from gravel.stages.filters import parse
         from gravel.stages.parsing.columns import Asked
 
-        names = self.columns
         return Asked(
-            columns=NOT_ASKED if names is None else Columns(names.source, names.target, names.weight),
+            columns=self.asked_columns,
             delimiter=self.delimiter,
             comment=self.comment,
             header=self.header,

@@ -33,7 +33,7 @@ def has_texts(parameters: IngestParameters, reader: str, head: Head, location: s
             from gravel.stages.streams.opening import local_path
 
             schema = import_module(f"gravel.stages.readers.{reader}").schema_of(local_path(location))
-            found = find(schema, parameters.asked.columns, parameters.weights, {})
+            found = find(schema, parameters.asked_columns, parameters.weights, {})
             return has_text_ids(schema, found, parameters.ids, {})
         if reader == "numpy":
             return parameters.ids == "text" or b"'<U" in head.data[:512] or b"'|S" in head.data[:512]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.records.reading_notes import reading_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,8 @@ def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Ite
         rows.append((str(name), share, str(search["depth"]), f"{search['milliseconds']:.3g}"))
     yield from text_table(rows, right=(2, 3))
     checked = [stage for stage in stages if stage["stage"] == "verify"]
-    yield "verified: every check passed" if checked else "not verified"
+    yield "searches verified: every check passed" if checked else "searches not verified"
+    yield from reading_notes(record, cache)
 
 
 def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int]) -> list[str]:

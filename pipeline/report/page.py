@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.records.reading_notes import reading_notes
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
 from gravel.pipeline.report.chart_script import chart_script, chart_style
 from gravel.pipeline.report.chart_table import shown_table
@@ -83,6 +84,7 @@ def page_text(
         "relatives": relatives(folder, record, served=live is not None),
         "runs": _stage_rows(folder, record, makers(folder, record, cache, served=live is not None), beside),
         "workflow": workflow_picture(record),
+        "notes": reading_notes(record, cache),
         "live": live,
         "static": static,
     }

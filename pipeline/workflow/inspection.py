@@ -16,6 +16,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
+    from gravel.stages.detection import Choice
     from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.parsing.columns import Asked, Layout
     from gravel.stages.parsing.head import Head
@@ -45,7 +46,6 @@ def inspect_file(
     Lists of texts are recognised where their names do not say so. Where one of `sources` is no number, the
     ids of a list are texts. `said` are parameters of ingest that are given, as YAML has them.
     """
-    from gravel.stages.detection import choose_reader
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.readers.edge_list import head_layout
     from gravel.stages.readers.numpy import ZIP, check_archive
@@ -58,7 +58,9 @@ def inspect_file(
         head = Head(data, whole=len(data) < HEAD_BYTES)
         name, packing = stream.name, stream.compression
         size = file_size(location)
-    choice = choose_reader(name, head, location, as_list=asked.as_list)
+    if any(not _NUMBER.fullmatch(each) for each in sources):
+        asked = replace(asked, ids="text")
+    choice = _choice(name, head, location, asked, settings)
     if data.startswith(ZIP) and not packing and not is_url(location):
         check_archive(Path(location))
     stored = "of unknown size" if size is None else format_bytes(size)
@@ -70,8 +72,8 @@ def inspect_file(
     comments += ["It starts with:", *(f"    {_printable(line)}" for line in first)]
     if choice.reader.name != "edge_list":
         return Inspection(comments, settings=settings)
-    if any(not _NUMBER.fullmatch(each) for each in sources):
-        asked, settings["ids"] = replace(asked, ids="text"), "text"
+    if asked.ids == "text":
+        settings["ids"] = "text"
     try:
         layout = head_layout(head, asked, name)
     except ColumnsError as error:
@@ -81,6 +83,25 @@ def inspect_file(
     return (
         Inspection([*comments, *_on_ids(rows)], _examples(rows), settings) if rows else Inspection(comments)
     )
+
+
+def _choice(name: str, head: Head, location: str, asked: Asked, settings: dict[str, str]) -> Choice:
+    """Choose the reader; a list of texts may have any name if all of its lines have its columns."""
+    from gravel.stages.detection import Choice, choose_reader, named_readers
+    from gravel.stages.readers import all_readers
+    from gravel.stages.readers.edge_list import head_layout
+
+    try:
+        return choose_reader(name, head, location, as_list=asked.as_list)
+    except StageError as error:
+        try:
+            layout = head_layout(head, asked, name)
+        except ColumnsError:
+            raise error from None
+        if named_readers(name) or not layout.texts or not layout.regular:
+            raise
+        settings["format"] = "edge_list"
+        return Choice(all_readers()["edge_list"], f"each line has {layout.fields} columns")
 
 
 def _parameters(location: str, said: Mapping[str, str]) -> IngestParameters:

@@ -179,7 +179,7 @@ def test_init_says_what_is_in_the_file(folder: Path) -> None:
     assert "compressed (gz)" in text
     assert "its name (.csv) and its content fit" in text
     assert "# Ids are integers, from 5 to 7 in the first 2 edges." in text
-    assert "Lines have 3 columns" in text
+    assert "# It is read as: comma, header; source source, target target, weight weight." in text
     assert "such as [5, 6], or random ones" in text
     assert f'file: "{folder}/pairs.csv.gz"' in text, "absolute, since it lies elsewhere"
 
