@@ -100,7 +100,9 @@ def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
     """
     attributes = cut_attributes(lines, asked.delimiter)
     cut = attributes or _cut(lines, asked.delimiter, name)
-    header = attributes is None and (_is_header(cut) if asked.header == "auto" else bool(asked.header))
+    header = attributes is None and (
+        (_names_columns(asked) or _is_header(cut)) if asked.header == "auto" else bool(asked.header)
+    )
     rows = [row for row in cut.rows[header:] if len(row) == cut.columns]
     names = _names(cut, rows) if header else _numbered(cut, rows)
     taken = [
@@ -161,6 +163,12 @@ def _names_pair(row: Sequence[bytes]) -> bool:
     """Whether a row names the columns of a source and of a target."""
     names = [each.decode("utf-8", errors="replace") for each in row]
     return known_names(names) > 1
+
+
+def _names_columns(asked: Asked) -> bool:
+    """Whether columns are asked for by names that only a header gives."""
+    names = [*asked.columns, *asked.filter]
+    return any(isinstance(each, str) and not re.fullmatch(r"column \d+", each) for each in names)
 
 
 def _names(cut: Cut, rows: Sequence[Sequence[bytes]]) -> list[str]:

@@ -53,7 +53,7 @@ def fits_texts(head: Head) -> bool:
     if layout is None or not layout.regular:
         return False
     plain = layout.texts and layout.fields < 4 and (len(content) > 1 or layout.delimiter != "")
-    return plain or layout.header or (len(content) > 1 and layout.delimiter != "")
+    return plain or layout.header or layout.attributes or (len(content) > 1 and layout.delimiter != "")
 
 
 def _fits(head: Head) -> bool:
