@@ -117,6 +117,10 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
             watched = _watched(context, stream, chunks, stored)
             edges = _numbered(context, header, watched, reading, memory)
             stream.finish()
+            most = header.stated_vertices
+            found = edges[0].vertex_count
+            if most is not None and found > most:
+                context.remark(f"{shown(location)}: a comment says {most:,} vertices, and {found:,} occur")
         except StageError:
             # A file that is not the one that was meant explains whatever else is wrong with it.
             stream.check_stored()

@@ -17,6 +17,7 @@ from gravel.stages.edge_columns import (
     place_of,
     plain,
 )
+from gravel.stages.edge_columns import shown as shown_label
 from gravel.stages.parsing.delimiters import NAMES, Cut, choose_cut, cut_lines
 from gravel.stages.parsing.head import is_integer, is_number, shown
 from gravel.stages.parsing.lookalikes import other_kind
@@ -79,7 +80,10 @@ class Layout:
 
     @property
     def form(self) -> str:
-        """A good line, for messages."""
+        """A good line, for messages: the file's header, or what the columns are."""
+        if self.header:
+            names = [shown_label(name) for name in self.names[: self.fields]]
+            return f"{self.fields} columns, as in the header: {(self.delimiter or ' ').join(names)}"
         found, names = self.found, ["…"] * max(self.fields, len(self.found.labels))
         names[found.source], names[found.target] = "source", "target"
         if found.weight >= 0:

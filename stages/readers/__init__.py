@@ -63,7 +63,8 @@ class Header:
     """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None).
 
     With `texts`, ids are texts, and the reader yields each as a `TextChunk` or what a digest makes of it.
-    With `ends_unordered` nothing says which end of an edge is its source.
+    With `ends_unordered` nothing says which end of an edge is its source. `stated_vertices`, by a comment, is
+    how many occur at most.
     """
 
     vertex_count: int | None = None
@@ -72,6 +73,7 @@ class Header:
     weighted: bool = False
     texts: bool = False
     ends_unordered: bool = False
+    stated_vertices: int | None = None
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         weighted=weighted,
         texts=layout.texts,
         ends_unordered=layout.found.interchangeable,
+        stated_vertices=int(stated[1]) if stated else None,
     ), chunks()
 
 

@@ -41,8 +41,16 @@ CASES = {
     "NaN in arrow": (pyarrow.table({"a": [NAN, 1.0], "b": [1, 2]}), ValueError, "'a' is NaN in row 0"),
     "nested": (pyarrow.table({"a": [[1]], "b": [[2]]}), TypeError, "of type list"),
     "complex": ((numpy.array([1j]), numpy.array([2j])), TypeError, "no vertex ids"),
-    "three columns": (pyarrow.table([[1], [2], [3]], names=["a", "b", "c"]), ValueError, "the columns are a, b, c; the first row is 1, 2, 3. say which"),
-    "one column": (pyarrow.table({"a": [1]}), ValueError, "no two columns are known as the ends of edges; the columns are a"),
+    "three columns": (
+        pyarrow.table([[1], [2], [3]], names=["a", "b", "c"]),
+        ValueError,
+        "the columns are a, b, c; the first row is 1, 2, 3. say which",
+    ),
+    "one column": (
+        pyarrow.table({"a": [1]}),
+        ValueError,
+        "no two columns are known as the ends of edges; the columns are a",
+    ),
     "duplicate columns": (
         pyarrow.table([[1], [2], [3]], names=["source", "target", "source"]),
         ValueError,

@@ -1,5 +1,7 @@
 """Which columns of an edge list are its ends and its weight, what separates them, and what is said of it."""
 
+import itertools
+
 import pytest
 
 from gravel.stages.context import PlainContext
@@ -27,7 +29,7 @@ def read(folder, text, name="g.csv", **options):
     edges, ids = ingest(context, IngestParameters(file=str(path), **options))
     if ids.text is not None:
         data, ends = bytes(ids.text), [int(end) for end in ids.offsets]
-        names = [data[a:b].decode() for a, b in zip(ends, ends[1:], strict=False)]
+        names = [data[a:b].decode() for a, b in itertools.pairwise(ends)]
     else:
         names = (
             [int(each) for each in ids.ids]
