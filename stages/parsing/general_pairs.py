@@ -189,22 +189,15 @@ class _Parser:
         if table.num_rows != count:
             raise self._irregular(block, "")
         columns = {int(name): table.column(name).combine_chunks() for name in table.column_names}
-        if marks & QUOTED:
-            self._refuse_line_breaks(columns)
+        for place, column in columns.items():
+            # Within rows that are as many as lines, only the last can have a quote that does not end.
+            if "\n" in column[-1].as_py():
+                raise _FaultyRow(count - 1, place, faults.OPEN_QUOTE)
         if marks & PADDED and not marks & QUOTED:
             columns = {place: compute.ascii_trim_whitespace(column) for place, column in columns.items()}
         for place, value in self._constants.items():
             columns[place] = pyarrow.repeat(value, count)
         return columns
-
-    def _refuse_line_breaks(self, columns: dict[int, Any]) -> None:
-        """Raise for a quote that does not end on its line."""
-        from pyarrow import compute
-
-        for place, column in columns.items():
-            row = compute.index(compute.match_substring(column, "\n"), True).as_py()
-            if row >= 0:
-                raise _FaultyRow(row, place, faults.OPEN_QUOTE)
 
     def _irregular(self, block: bytes, found: str) -> _FaultyRow:
         """Return what is wrong with rows that pyarrow does not read, or takes for fewer."""
