@@ -26,7 +26,9 @@ def place_of(name: str, labels: Sequence[Hashable]) -> int:
     if len(found) != 1:
         what = f"there are {len(found)} columns" if found else "there is no column"
         columns = ", ".join(map(shown, labels[:20])) + (", …" if len(labels) > 20 else "")
-        raise ColumnsError(f"{what} {shown(name)} for the filter; the columns are {columns}", "correct it")
+        raise ColumnsError(
+            f"{what} {shown(name)} for the filter; the columns are {columns}", "correct the filter"
+        )
     return found[0]
 
 
