@@ -70,8 +70,9 @@ class Filter:
         return {column: _agreed(column, kinds) for column, kinds in found.items()}
 
     def expression(self, schema: Any, constants: Mapping[str, str] | None = None) -> Any:
-        """Return the filter over typed columns as an expression of Arrow; it is null where neither.
+        """Return the filter over typed columns as an expression that tells which parts of a file to read.
 
+        It is null where the filter is neither true nor false, but compares NaN as a number; `holds` does not.
         `constants` are columns of one text. Raises ColumnsError for a column that is not there, and
         ValueError for a literal that its column cannot be compared with.
         """

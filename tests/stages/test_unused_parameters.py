@@ -35,7 +35,7 @@ def test_every_format_says_what_it_takes():
     assert takes.pop("edge_list") == set(PARAMETERS)
     assert takes.pop("parquet") == takes.pop("arrow") == {"columns", "filter", "ids"}
     assert takes.pop("numpy") == {"ids"}
-    assert takes == dict.fromkeys(FILES, set())
+    assert takes == {name: set() for name in FILES}
 
 
 @pytest.mark.parametrize("name", list(PARAMETERS))
