@@ -140,7 +140,7 @@ def _of_table(
     from gravel.stages.filters import parse
 
     of_column = arrow.as_label(weights, data)
-    columns = Columns(arrow.as_label(asked.get("source")), arrow.as_label(asked.get("target")), of_column)
+    columns = Columns(arrow.end_of(asked, "source", data), arrow.end_of(asked, "target", data), of_column)
     rows = parse(asked["filter"]) if "filter" in asked else None
     found = arrow.from_table(
         data,

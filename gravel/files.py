@@ -54,15 +54,18 @@ def from_path(
 
 def of_ingest(weights: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of ingest for what is asked of a file."""
-    from gravel.conversion.arrow import as_label
+    from gravel.conversion.arrow import as_label, end_of
 
-    columns: dict[str, Any] = {name: given[name] for name in ("source", "target") if name in given}
+    columns: dict[str, Any] = {name: end_of(given, name) for name in ("source", "target") if name in given}
     if weights is False:
         given = {**given, "weights": False}
     elif weights is not None and weights is not True:
         columns["weight"] = as_label(weights)
         if columns["weight"] is None:
             raise TypeError("the weights of a file are a column: give its name, or weights=True")
+    for name, label in columns.items():
+        if isinstance(label, int) and label < 1:
+            raise ValueError(f"the {name} is column {label}; positions in a file count from 1")
     asked = {name: value for name, value in given.items() if name not in columns}
     return {**asked, "columns": columns} if columns else asked
 

@@ -50,12 +50,6 @@ def checked(column: Any, name: str) -> Any:
     if not isinstance(column, pyarrow.ChunkedArray):
         column = pyarrow.chunked_array([column])
     column = decoded(column)
-    if types.is_float16(column.type):
-        column = column.cast(pyarrow.float32())
-    if types.is_run_end_encoded(column.type):
-        import pyarrow.compute as compute
-
-        column = pyarrow.chunked_array([compute.run_end_decode(chunk) for chunk in column.chunks])
     _refuse_missing(column, name)
     kind = column.type
     if types.is_null(kind) and not len(column):

@@ -58,7 +58,7 @@ def checked_weights(edges: Edges, found: Any) -> Any:
 
 
 def weighted_edges(data: Any, weights: Any, machine: Machine) -> tuple[Edges, Any]:
-    """Return the edges of data that is no table, in its order, and what is said of their weights."""
+    """Return the edges of data that is no table, in its order, and their weights, unchecked."""
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(data, networkx.Graph):
         return _of_networkx(data, weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,12 +28,21 @@ def is_table(data: Any) -> bool:
 
 
 def as_label(asked: Any, data: Any = None) -> Any:
-    """Return the label that is asked for, None for what names no column: arrays, True and None."""
-    if isinstance(asked, str):
-        return asked
+    """Return the label of a column that is asked for, None for what is none: an array, True and None."""
     if isinstance(asked, Integral):
         return None if asked is True else int(asked)
-    return asked if isinstance(asked, tuple) and asked in list(getattr(data, "columns", ())) else None
+    is_label = isinstance(asked, str) or (
+        isinstance(asked, tuple) and asked in list(getattr(data, "columns", ()))
+    )
+    return asked if is_label else None
+
+
+def end_of(asked: Mapping[str, Any], name: str, data: Any = None) -> Any:
+    """Return the label that is asked for as source or target, None where none is; raises TypeError."""
+    label = as_label(asked.get(name), data)
+    if label is None and name in asked:
+        raise TypeError(f"{name}= is {asked[name]!r:.60}, which names no column: give its label")
+    return label
 
 
 def from_table(
@@ -64,12 +73,15 @@ def from_table(
 
     def first_row() -> Sequence[Any]:
         if stream is None:
-            return data.iloc[0].tolist() if len(data) else ()
+            return [data.iat[0, place] for place in range(len(labels))] if len(data) else ()
         return next(([column[0] for column in batch.columns] for batch in stream if batch.num_rows), ())
 
     found = _found(labels, asked, weights, directed, first_row)
     places = [place for place in (found.source, found.target, found.weight) if place >= 0]
-    filtered = {} if rows is None else rows.places(labels)
+    try:
+        filtered = {} if rows is None else rows.places(labels)
+    except ColumnsError as error:
+        raise _of_columns(error) from None
     batches = _batches(stream) if stream else [_pandas_columns(data, {*places, *filtered.values()})]
     chunks: list[list[Any]] = [[] for _ in places]
     masks = []
@@ -82,8 +94,10 @@ def from_table(
             each.append(columns[place] if mask is None else _filtered(columns[place], mask))
     whole = [_whole(each) for each in chunks]
     names = [str(labels[place]) for place in places]
-    edges = numbered(whole[0], whole[1], names=(names[0], names[1]), machine=machine)
     kept = None if rows is None else pyarrow.chunked_array(masks, pyarrow.bool_()).to_numpy()
+    if kept is not None and not kept.any():
+        raise ValueError(f"the filter {rows} leaves no row of {len(kept):,}, so there is no edge")
+    edges = numbered(whole[0], whole[1], names=(names[0], names[1]), machine=machine)
     return Table(edges, _numbers(whole[2], names[2]) if len(whole) > 2 else None, kept)
 
 
@@ -98,17 +112,23 @@ def _found(
     try:
         found = find_columns(labels, asked, weights=weights)
     except ColumnsError as error:
-        if "there is no column" in str(error):
-            raise KeyError(str(error)) from None
         row = ", ".join(shown(str(value)) for value in list(first_row())[:20])
-        raise ValueError(f"{error}{f'; the first row is {row}' if row else ''}. {error.hint}") from None
+        raise _of_columns(error, f"; the first row is {row}" if row else "") from None
     if weights and found.weight < 0:
-        raise KeyError("no column is known as the weight; name it: weights=NAME")
+        names = ", ".join(map(shown, labels[:20]))
+        raise KeyError(f"no column is known as the weight; name it by weights=NAME; the columns are {names}")
     if directed and found.interchangeable:
         raise ValueError(
             "the columns tail and head do not say which of them is the source: give source= and target="
         )
     return found
+
+
+def _of_columns(error: ColumnsError, row: str = "") -> Exception:
+    """Return what is raised for a column that is not there, or not clear."""
+    if "there is no column" in str(error):
+        return KeyError(str(error))
+    return ValueError(f"{error}{row}. {error.hint}")
 
 
 def _stream(data: Any) -> Any:
@@ -183,7 +203,7 @@ def _cudf(data: Any, asked: Columns, directed: bool) -> Edges | None:
     from gravel.conversion.cupy import from_device
 
     found = _found(list(data.columns), asked, False, directed, tuple)
-    columns = [data.iloc[:, place] for place in (found.source, found.target)]
+    columns = [data[found.labels[place]] for place in (found.source, found.target)]
     if any(column.dtype.kind not in "iu" or column.hasnans for column in columns):
         return None
     return from_device(*(column.values for column in columns))

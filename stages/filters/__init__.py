@@ -70,55 +70,31 @@ class Filter:
         return {column: _agreed(column, kinds) for column, kinds in found.items()}
 
     def expression(self, schema: Any, constants: Mapping[str, str] | None = None) -> Any:
-        """Return the filter over typed columns as an expression of Arrow; it is null where neither.
+        """Return an expression of Arrow that says which parts of a file with typed columns to read.
 
         `constants` are columns of one text. Raises ColumnsError for a column that is not there, and
         ValueError for a literal that its column cannot be compared with.
         """
         from pyarrow import compute
 
-        def column(name: str) -> tuple[Any, Any]:
-            return compute.field(name), schema.field(name).type
+        from gravel.stages.filters.conditions import condition, joined
+        from gravel.stages.filters.texts import truth_of
 
-        return self._over(schema.names, column, compute.scalar, constants)
+        fixed, kinds = constants or {}, self.kinds
+        labels = [*schema.names, *fixed]
+        names = {column: labels[place] for column, place in self.places(labels).items()}
+
+        def of(form: Form) -> Any:
+            name = names[form[1]]
+            if name in fixed:
+                return compute.scalar(truth_of(form, kinds[form[1]], fixed[name]))
+            return condition(form, compute.field(name), schema.field(name).type)
+
+        return joined(self.form, of)
 
     def holds(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
         """Say of each row of a batch or table of typed columns whether it is kept; raises as `expression`."""
-        from pyarrow import ChunkedArray, compute, repeat, scalar
-
-        from gravel.stages.filters.conditions import decoded
-
-        def column(name: str) -> tuple[Any, Any]:
-            values = decoded(batch.column(name))
-            return values, values.type
-
-        names = batch.schema.names
-        held = self._over(names, column, lambda value: repeat(value, batch.num_rows), constants)
-        held = compute.fill_null(held, scalar(False))
-        return held.combine_chunks() if isinstance(held, ChunkedArray) else held
-
-    def _over(
-        self,
-        names: Sequence[str],
-        column: Callable[[str], tuple[Any, Any]],
-        fixed: Callable[[Any], Any],
-        constants: Mapping[str, str] | None,
-    ) -> Any:
-        from pyarrow import bool_, scalar
-
-        from gravel.stages.filters.conditions import condition, joined, place_of
-        from gravel.stages.filters.texts import truth_of
-
-        kinds, texts = self.kinds, constants or {}
-        labels = [*names, *texts]
-
-        def of(form: Form) -> Any:
-            name = labels[place_of(form[1], labels)]
-            if name in texts:
-                return fixed(scalar(truth_of(form, kinds[form[1]], texts[name]), bool_()))
-            return condition(form, *column(name))
-
-        return joined(self.form, of)
+        return self._kept(batch, constants or {}, typed=True)
 
     def kept(self, batch: Any, constants: Mapping[str, str] | None = None) -> Any:
         """Say of each row of a batch or table of texts whether it is kept, as an array without nulls.
@@ -127,9 +103,21 @@ class Filter:
         alike; an empty field is null. Raises ColumnsError for a column that is not there, and
         `UnsuitableValue` with the row for a text that cannot be read.
         """
-        from gravel.stages.filters.texts import kept
+        return self._kept(batch, constants or {}, typed=False)
 
-        return kept(self.form, self.kinds, batch, constants or {})
+    def _kept(self, batch: Any, constants: Mapping[str, str], *, typed: bool) -> Any:
+        from pyarrow import ChunkedArray, compute
+
+        from gravel.stages.filters.conditions import joined
+        from gravel.stages.filters.texts import holds, parts_of
+
+        kinds, labels = self.kinds, [*batch.schema.names, *constants]
+        names = {column: labels[place] for column, place in self.places(labels).items()}
+        parts = {
+            column: parts_of(batch, name, kinds[column], constants, typed) for column, name in names.items()
+        }
+        held = compute.fill_null(joined(self.form, lambda form: holds(form, parts[form[1]])), False)
+        return held.combine_chunks() if isinstance(held, ChunkedArray) else held
 
 
 def parse(text: str) -> Filter:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from typing import Any
+from uuid import UUID
 
 import numpy
 import pyarrow
@@ -26,19 +27,25 @@ def place_of(name: str, labels: Sequence[Hashable]) -> int:
     if len(found) != 1:
         what = f"there are {len(found)} columns" if found else "there is no column"
         columns = ", ".join(map(shown, labels[:20])) + (", …" if len(labels) > 20 else "")
-        raise ColumnsError(f"{what} {shown(name)} for the filter; the columns are {columns}", "correct it")
+        raise ColumnsError(
+            f"{what} {shown(name)} for the filter; the columns are {columns}", "correct the filter"
+        )
     return found[0]
 
 
 def decoded(column: Any) -> Any:
-    """Return a column without dictionary and views, which not all functions of Arrow take."""
+    """Return a column without dictionary, runs, views and halves, which not all functions of Arrow take."""
     if isinstance(column, pyarrow.ChunkedArray):
         chunks = [decoded(each) for each in column.chunks]
         return pyarrow.chunked_array(chunks) if chunks else column
     if types.is_dictionary(column.type):
         return decoded(column.dictionary).take(column.indices)
+    if types.is_run_end_encoded(column.type):
+        return compute.run_end_decode(column)
     if types.is_string_view(column.type):
         return column.cast(pyarrow.large_string())
+    if types.is_float16(column.type):
+        return column.cast(pyarrow.float32())
     return column.cast(pyarrow.large_binary()) if types.is_binary_view(column.type) else column
 
 
@@ -54,11 +61,17 @@ def condition(form: Form, values: Any, kind: Any) -> Any:
     """Compare values of a type; the result is null where they are."""
     if form[0] == "null":
         return compute.is_null(values)
-    if types.is_dictionary(kind):
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
+        values = values.cast(kind)
+    if getattr(kind, "extension_name", "") == "arrow.uuid":
+        kind = kind.storage_type
         values = values.cast(kind)
     if types.is_null(kind):
         return compute.if_else(compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), False)
+    if types.is_floating(kind) and not isinstance(values, compute.Expression):
+        # NaN is neither: statistics of Parquet, which an expression is for, do not have it either.
+        values = compute.if_else(compute.is_nan(values), pyarrow.scalar(None, kind), values)
     operator, column, literal = form
     places = [_place(each, kind, column) for each in (literal if operator == "in" else (literal,))]
     never = compute.if_else(
@@ -109,6 +122,11 @@ def _place_of_text(literal: str, kind: Any, column: str) -> tuple[Any, bool]:
         return pyarrow.scalar(literal, kind), True
     if types.is_binary(kind) or types.is_large_binary(kind):
         return pyarrow.scalar(literal.encode(), kind), True
+    if types.is_fixed_size_binary(kind) and kind.byte_width == 16:
+        try:
+            return pyarrow.scalar(UUID(literal).bytes, kind), True
+        except ValueError:
+            raise _unsuitable(literal, kind, column) from None
     low, high = -(1 << 63), (1 << 63) - 1
     if types.is_time(kind) and (of_day := time_of_day(literal)) is not None:
         return _at_most(Fraction(of_day, UNITS[kind.unit]), 0, DAY, kind, int)

@@ -10,7 +10,7 @@ import pyarrow
 from pyarrow import compute
 
 from gravel.stages.edge_columns import shown
-from gravel.stages.filters.conditions import condition, joined, place_of
+from gravel.stages.filters.conditions import condition, decoded
 from gravel.stages.filters.literals import Form, UnsuitableValue
 
 EXACT = float(1 << 53)
@@ -19,28 +19,22 @@ EXACT = float(1 << 53)
 WHOLE = pyarrow.decimal256(76, 0)
 
 
-def kept(form: Form, kinds: Mapping[str, str], batch: Any, constants: Mapping[str, str]) -> Any:
-    """Return which rows are kept; `kinds` says what the columns hold."""
-    names = [*batch.schema.names, *constants]
-    columns = {}
-    for column, kind in kinds.items():
-        name = names[place_of(column, names)]
-        if name in constants:
-            fixed = _typed(pyarrow.array([constants[name]]), kind, column)
-            columns[column] = [pyarrow.repeat(each[0], batch.num_rows) for each in fixed]
-        else:
-            columns[column] = _typed(batch.column(name), kind, column)
-    held = joined(form, lambda inner: _holds(inner, columns[inner[1]]))
-    return compute.fill_null(held, False)
+def parts_of(batch: Any, name: str, kind: str, constants: Mapping[str, str], typed: bool) -> list[Any]:
+    """Return a column as `holds` takes it: as it is if it is typed, else read as what it is compared with."""
+    if name in constants:
+        fixed = _typed(pyarrow.array([constants[name]]), kind, name)
+        return [pyarrow.repeat(each[0], batch.num_rows) for each in fixed]
+    column = batch.column(name)
+    return [decoded(column)] if typed else _typed(column, kind, name)
 
 
-def truth_of(form: Form, kind: str, text: str) -> bool | None:
-    """Say whether a condition holds for one text; None where it is neither."""
-    held: bool | None = _holds(form, _typed(pyarrow.array([text]), kind, form[1]))[0].as_py()
-    return held
+def truth_of(form: Form, kind: str, text: str) -> Any:
+    """Say whether a condition holds for one text; null where it is neither."""
+    return holds(form, _typed(pyarrow.array([text]), kind, form[1]))[0]
 
 
-def _holds(form: Form, parts: list[Any]) -> Any:
+def holds(form: Form, parts: list[Any]) -> Any:
+    """Say for which values a condition holds, of which each is in one of the parts."""
     if form[0] == "null":
         return reduce(compute.and_, map(compute.is_null, parts))
     return compute.coalesce(*(condition(form, each, each.type) for each in parts))
@@ -50,7 +44,7 @@ def _typed(texts: Any, kind: str, column: str) -> list[Any]:
     """Read texts as one array, or as several: each text is in that whose type holds it exactly."""
     texts = texts.cast(pyarrow.large_string())
     if kind != "text":
-        texts = compute.utf8_trim_whitespace(texts)
+        texts = compute.ascii_trim_whitespace(texts)
     texts = compute.if_else(compute.equal(texts, ""), pyarrow.scalar(None, texts.type), texts)
     if kind == "text":
         return [texts]
@@ -75,21 +69,14 @@ def _read(texts: Any, kind: str) -> list[Any]:
 
 
 def _numbers(texts: Any) -> list[Any]:
-    try:
-        # Arrow reads hexadecimal digits as a whole number, but not as a decimal one.
-        if not compute.any(compute.match_substring(texts, "x", ignore_case=True)).as_py():
-            return [texts.cast(pyarrow.int64())]
-    except pyarrow.ArrowInvalid:
-        pass
     numbers = texts.cast(pyarrow.float64())
-    if not compute.all(compute.is_finite(numbers)).as_py() and compute.count(numbers).as_py():
-        raise pyarrow.ArrowInvalid("not finite")
+    if compute.any(compute.invert(compute.is_finite(numbers))).as_py():
+        raise pyarrow.ArrowInvalid("no number")
     largest = compute.max(compute.abs(numbers)).as_py()
     if largest is None or largest < EXACT:
         return [numbers]
     whole = compute.match_substring_regex(texts, r"^[+-]?[0-9]{1,76}$")
-    nothing = pyarrow.scalar(None, texts.type)
-    digits = compute.replace_substring_regex(compute.if_else(whole, texts, nothing), r"^\+", "")
+    digits = compute.if_else(whole, compute.ascii_ltrim(texts, "+"), pyarrow.scalar(None, texts.type))
     return [digits.cast(WHOLE), compute.if_else(whole, pyarrow.scalar(None, numbers.type), numbers)]
 
 

@@ -98,7 +98,7 @@ def has_text_ids(schema: Any, found: EdgeColumns, ids: str, constants: Mapping[s
         if name in constants:
             return name, "a text", constants[name].isdecimal()
         kind = schema.field(name).type
-        kind = kind.value_type if types.is_dictionary(kind) else kind
+        kind = kind.value_type if types.is_dictionary(kind) or types.is_run_end_encoded(kind) else kind
         return name, kind, types.is_integer(kind)
 
     ends = [held(found.source), held(found.target)]

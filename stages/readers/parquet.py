@@ -34,12 +34,16 @@ class ParquetTable:
 
     def groups(self, expression: Any) -> list[int]:
         """Return the row groups that may have rows for which an expression is true."""
-        if expression is None:
-            return list(range(self._file.metadata.num_row_groups))
-        from pyarrow import dataset
+        from pyarrow import ArrowNotImplementedError, dataset
 
+        every = list(range(self._file.metadata.num_row_groups))
+        if expression is None:
+            return every
         (fragment,) = dataset.dataset(str(self._path), format="parquet").get_fragments()
-        return [group.id for group in fragment.subset(filter=expression).row_groups]
+        try:
+            return [group.id for group in fragment.subset(filter=expression).row_groups]
+        except ArrowNotImplementedError:  # Arrow compares no statistics of such a column.
+            return every
 
     def batches(self, columns: list[str], rows: int, expression: Any = None) -> Iterator[Any]:
         """Yield batches of columns, without row groups that an expression leaves out."""

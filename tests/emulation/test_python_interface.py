@@ -12,6 +12,7 @@ import pytest
 from gravel.conversion import arrays, arrow, cupy
 from gravel.encoded_ids import Integers
 from gravel.searches import Search
+from gravel.stages.edge_columns import NOT_ASKED
 from gravel.stages.vertex_ids.integers import number_integers
 from gravel.vertex_ids import listed
 from tests.emulation import strict_cupy
@@ -55,12 +56,13 @@ def test_a_cudf_table_of_integers_stays_there() -> None:
     Table.__module__ = "cudf.core.dataframe"
     ends = [on_device(numpy.array(each)) for each in ([10, 20], [20, 40])]
     columns = [SimpleNamespace(dtype=each.dtype, hasnans=False, values=each) for each in ends]
-    converted = arrow.from_table(Table(zip(Table.columns, columns, strict=True)), None, None)
+    table = Table(zip(Table.columns, columns, strict=True))
+    converted = arrow.from_table(table, NOT_ASKED, weights=False, directed=False).edges
     assert isinstance(converted.source, Array)
     assert converted.target.get().tolist() == [1, 2]
     columns[0].hasnans = True
     with pytest.raises(AssertionError, match="to the host"):
-        arrow.from_table(Table(zip(Table.columns, columns, strict=True)), None, None)
+        arrow.from_table(table, NOT_ASKED, weights=False, directed=False)
 
 
 def test_what_is_no_edge_list_there() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import decimal
 import random
+import uuid
 from collections.abc import Callable
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+import numpy
 import pyarrow
 import pytest
 
@@ -210,7 +212,15 @@ def test_literals_are_of_the_type_of_their_column() -> None:
         assert found("a != 'x'", a=pyarrow.array(["x", "y", None], kind)) == [1]
     assert found("a in ('x', 'z')", a=pyarrow.array(["x", "y", None]).dictionary_encode()) == [0]
     assert found("a not in ('x', 'z')", a=pyarrow.array(["x", "y", None]).dictionary_encode()) == [1]
+    ids = [uuid.UUID(int=1 << 90), uuid.UUID(int=7), None]
+    assert found(f"a == '{ids[1]}'", a=pyarrow.array(ids, pyarrow.uuid())) == [1]
+    assert found(f"a > '{ids[1]}'", a=pyarrow.array(ids, pyarrow.uuid())) == [0]
     assert found("a == true", a=pyarrow.array([True, False, None])) == [0]
+    table = pyarrow.table({"a": [1.0, float("nan"), None]})
+    assert parse("not (a > 5)").holds(table).to_pylist() == [True, False, False]
+    assert parse("a is null").holds(table).to_pylist() == [False, False, True]
+    halves = pyarrow.table({"a": pyarrow.array(numpy.array([0.5, 2.0], "float16"))})
+    assert parse("a > 1").holds(halves).to_pylist() == [False, True]
     assert found("a > 1 or a is null", a=pyarrow.nulls(2)) == [0, 1]
     assert found("not (a > 1)", a=pyarrow.nulls(2)) == []
 

@@ -16,6 +16,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.filters import parse
 from gravel.stages.ingest import ingest
 from gravel.stages.ingest_parameters import IngestParameters
+from gravel.stages.parsing.head import Head
 from gravel.stages.readers import Reading, all_readers
 from gravel.stages.streams import open_stream
 from gravel.stages.symmetrize import symmetrize
@@ -223,3 +224,14 @@ def test_columns_of_one_text(tmp_path, name):
         edges({"day": "x"}, filter="day > '2026-01-01'")
     # Known names are looked for among the columns of the file.
     assert edges({"weight": "3", "from": "9"}) == [([1, 2], [2, 3], None)]
+
+
+def test_planning_knows_at_most_how_many_edges_come(tmp_path):
+    for name in NAMES:
+        path = write(tmp_path / name, pyarrow.table({"u": range(5), "v": range(1, 6)}))
+        reader = all_readers()["parquet" if name == "g.parquet" else "arrow"]
+        with open_stream(str(path)) as stream:
+            counts = reader.counts(Head(stream.peek(4096), whole=True), str(path))
+        assert counts is not None
+        assert counts.edges is not None
+        assert counts.edges >= 5

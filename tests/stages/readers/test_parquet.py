@@ -1,10 +1,17 @@
 """Parquet: columns by name or by type, several row groups, and what cannot be an edge."""
 
+import datetime
+import decimal
+import math
+import random
+import uuid
+
 import numpy
 import pyarrow
 import pytest
 from pyarrow import parquet
 
+from gravel.stages.errors import StageError
 from gravel.stages.filters import parse
 from gravel.stages.readers.parquet import ParquetTable
 from tests.stages.ingest_files import PACK, complains, read, refused
@@ -80,3 +87,53 @@ def test_row_groups_that_a_filter_leaves_out_are_not_read(tmp_path):
     data[4 : begin + 8] = b"\xff" * (begin + 4)
     path.write_bytes(data)
     assert read(path, filter="t >= 3").pairs == [(5, 6), (6, 7)]
+
+
+def test_what_is_left_does_not_depend_on_row_groups(tmp_path):
+    draw = random.Random(3)
+    size = 60
+    kinds = {
+        "whole": (lambda: draw.randrange(-3, 4), ["-4", "0", "2", "2.5", "1e30"]),
+        "real": (lambda: draw.choice([0.5, -1.5, 3.0, math.nan, math.inf]), ["0.5", "3", "-7"]),
+        "text": (lambda: draw.choice(["", "a", "b", "é" * 80]), ["''", "'a'", "'z'"]),
+        "day": (lambda: datetime.date(2026, 1, draw.randrange(1, 9)), ["'2026-01-04'", "'2025-12-31T12:00'"]),
+        "when": (lambda: datetime.datetime(2026, 1, draw.randrange(1, 9), 12), ["'2026-01-04T12:00'"]),
+        "price": (lambda: decimal.Decimal(draw.randrange(-300, 300)) / 100, ["0", "1.005", "-2.5"]),
+        "ident": (lambda: uuid.UUID(int=draw.randrange(4)).bytes, [f"'{uuid.UUID(int=2)}'"]),
+    }
+    columns = {
+        name: [None if draw.random() < 0.2 else make() for _ in range(size)]
+        for name, (make, _) in kinds.items()
+    }
+    for values in columns.values():
+        half = sorted(
+            (each for each in values if each is not None and each == each), key=lambda each: (each,)
+        )
+        values[: len(half)] = half
+    made = {name: pyarrow.array(values) for name, values in columns.items()}
+    made["ident"] = pyarrow.array(columns["ident"], pyarrow.binary(16)).cast(pyarrow.uuid())
+    made["kind"] = made["text"].dictionary_encode()
+    made |= {"u": range(size), "v": range(1, size + 1)}
+    path = tmp_path / "g.parquet"
+    parquet.write_table(pyarrow.table(made), path, row_group_size=4)
+    opened = ParquetTable(path, str(path))
+    literals = {name: each for name, (_, each) in kinds.items()} | {"kind": kinds["text"][1]}
+    skipped = 0
+    for _ in range(200):
+        conditions = []
+        for name in draw.sample(sorted(literals), 2):
+            operator = draw.choice(["==", "!=", "<", "<=", ">", ">=", "is null", "in"])
+            literal = draw.choice(literals[name])
+            right = {"is null": "", "in": f"({literal}, {literals[name][0]})"}.get(operator, literal)
+            conditions.append(f"{draw.choice(['', 'not '])}{name} {operator} {right}")
+        text = f" {draw.choice(['and', 'or'])} ".join(conditions)
+        filtered = parse(text)
+        whole = pyarrow.table(made)
+        expected = whole.filter(filtered.holds(whole))["u"].to_pylist()
+        skipped += len(opened.groups(filtered.expression(opened.schema))) < size // 4
+        if expected:
+            assert [source for source, _ in read(path, filter=text, weights=False).pairs] == expected, text
+        else:
+            with pytest.raises(StageError, match="leaves no row"):
+                read(path, filter=text)
+    assert skipped > 50
