@@ -154,7 +154,9 @@ class _Reader:
         wanted = os.path.expanduser(pattern)  # noqa: PTH111 (an unknown user's is left as it is)
         for start in dict.fromkeys((folder, Path.cwd())):
             names = sorted(glob.glob(wanted, root_dir=start, recursive=True))  # noqa: PTH207 (a relative one)
-            files = [path for name in names if (path := (start / name)).is_file()]
+            # A link that leads nowhere is a data set that fails, and no other.
+            found = [start / name for name in names]
+            files = [path for path in found if path.is_file() or (path.is_symlink() and not path.exists())]
             if files:
                 for path in files:
                     yield _Found(DataSet(_short(path.name), str(path.absolute()), place), False)
