@@ -8,6 +8,7 @@ from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plan.model import StageRun
+from gravel.pipeline.workflow.ids import listed_id
 from gravel.stages.broken_links import broken_link
 from gravel.stages.urls import is_url
 
@@ -39,7 +40,7 @@ def listed_sources(run: StageRun, location: str) -> tuple[str, ...]:
     found = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
-            text = line.decode().strip()
+            text = listed_id(line.decode())
         except UnicodeDecodeError:
             raise RequestError(
                 "this line is not UTF-8",

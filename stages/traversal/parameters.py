@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ByteSize,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
 from gravel.stages.presets import filled
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names
 from gravel.stages.turning import Direction
+from gravel.stages.written import written_ids
 
 MAX_ID = (1 << 63) - 1
 
@@ -66,7 +77,10 @@ FileId = Annotated[
     ),
 ]
 
-FileIds = Annotated[tuple[FileId, ...], Field(min_length=1)]
+AS_WRITTEN = BeforeValidator(partial(written_ids, largest=MAX_ID))
+"""Takes a list of ids: an id keeps its text, which is the id where ids are texts."""
+
+FileIds = Annotated[tuple[FileId, ...], Field(min_length=1), AS_WRITTEN]
 """Sources as the input file writes them: whole numbers or texts."""
 
 
