@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.conversion.arrow import refuse_mixed
+from gravel.conversion.arrow import exact, refuse_mixed
 from gravel.conversion.converted import Edges
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def _column(values: Any, name: str) -> Any:
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         return values
     try:
-        return pyarrow.array(values, from_pandas=True)
+        column = pyarrow.array(values, from_pandas=True)
+        return exact(values, column, name)
     except OverflowError:
         raise TypeError(
             f"the {name}s have an id beyond the integers of 64 bits; give such ids as strings"

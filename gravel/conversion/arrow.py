@@ -111,9 +111,21 @@ def _pandas_column(data: Any, name: Any) -> Any:
     if column.dtype == object:
         refuse_mixed(column, name)
     try:
-        return pyarrow.array(column, from_pandas=True)
+        return exact(column, pyarrow.array(column, from_pandas=True), name)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, TypeError) as error:
         raise TypeError(f"column {name!r} holds no vertex ids: {error}") from None
+
+
+def exact(values: Any, column: Any, name: Any) -> Any:
+    """Return what Arrow made of Python's objects, exactly; raises TypeError for moments that are no ids."""
+    from gravel.stages.moments import exact_column
+
+    if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        return column
+    try:
+        return exact_column(values, column)
+    except ValueError as error:
+        raise TypeError(f"column {name!r} {error}") from None
 
 
 def _cudf(data: Any, sources: str | None, targets: str | None) -> Edges | None:

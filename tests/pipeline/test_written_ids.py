@@ -61,7 +61,7 @@ def listed(before: str) -> set[str]:
     """Return the sources of all variants of the search."""
     Path("w.yaml").write_text("workflow: w\n" + before + STAGES.replace("SOURCES", '["${s}"]'))
     variants = load_workflow("w.yaml").stages["bfs"].variants.values()
-    return {str(source) for variant in variants for source in variant.parameters.sources}
+    return {str(source) for variant in variants for source in variant.parameters.model_dump()["sources"]}
 
 
 def test_sources_of_a_workflow() -> None:
