@@ -22,7 +22,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import references
 from gravel.stages.artifact import Json
-from gravel.stages.urls import is_url, shown
+from gravel.stages.urls import is_url, shown, visible
 
 __all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
 
@@ -227,7 +227,7 @@ def _short(location: str) -> str:
     path = PurePosixPath(name)
     if path.suffix.lower() in _PACKED:
         path = PurePosixPath(path.stem)
-    return path.stem or name
+    return visible(path.stem or name)
 
 
 def _matched(pattern: str, path: str) -> str:
@@ -241,7 +241,7 @@ def _matched(pattern: str, path: str) -> str:
     asked = PurePosixPath(parts[-1])
     if asked.suffix.lower() in _PACKED:
         found, asked = found.with_suffix(""), PurePosixPath(asked.stem)
-    return str(found.with_suffix("") if asked.suffix and asked.suffix == found.suffix else found)
+    return visible(str(found.with_suffix("") if asked.suffix and asked.suffix == found.suffix else found))
 
 
 def _named(found: list[_Found], scope: Scope) -> dict[str, DataSet]:

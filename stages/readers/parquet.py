@@ -6,7 +6,9 @@ columns are called so and fewer than two hold whole numbers, the first two that 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
@@ -32,7 +34,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     location = reading.stream.location
     path = reading.stream.as_local_file(reading.scratch)
     try:
-        file = parquet.ParquetFile(path, memory_map=False, buffer_size=1 << 20)
+        file = parquet.ParquetFile(_opened(path), buffer_size=1 << 20)
         schema = file.schema_arrow
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise _damaged(location, error) from None
@@ -74,13 +76,20 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     return Header(weighted=weighted, texts=texts), chunks()
 
 
+def _opened(path: Path) -> Any:
+    """Open a file whose name need not be UTF-8."""
+    import pyarrow
+
+    return pyarrow.OSFile(os.fsencode(path))
+
+
 def texts_in(location: str, ids: str) -> bool:
     """Whether the ids of a local file are texts; raises what reading its schema does."""
     from pyarrow import parquet
 
     from gravel.stages.streams.opening import local_path
 
-    return _columns(parquet.read_schema(local_path(location)), location, ids)[3]
+    return _columns(parquet.read_schema(_opened(local_path(location))), location, ids)[3]
 
 
 def _columns(schema: Any, location: str, ids: str) -> tuple[str, str, str | None, bool]:
@@ -189,7 +198,7 @@ def _counts(head: Head, location: str) -> Counts | None:
     from pyarrow import parquet
 
     try:
-        metadata = parquet.read_metadata(local_path(location))
+        metadata = parquet.read_metadata(_opened(local_path(location)))
         return Counts(None, int(metadata.num_rows), _largest(metadata))
     except Exception:  # the run itself says what is wrong with the file
         return None

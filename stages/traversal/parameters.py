@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
+from gravel.stages.file_names import FileName
 from gravel.stages.presets import filled
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names
@@ -50,7 +51,7 @@ class VertexSources(Parameters):
 class ListedSources(Parameters):
     """Sources that a file lists, one id a line, as the input file writes them."""
 
-    file: str = Field(min_length=1)
+    file: FileName = Field(min_length=1)
     """The path of the list: beside the workflow, or from the current folder."""
 
     def count(self) -> int:
