@@ -75,23 +75,6 @@ def ticks(value: Any, kind: Any) -> tuple[int, bool] | None:
     return whole, not rest
 
 
-def columns_of(values: Any, kind: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return an array of Arrow in units of a type, and which are exactly that; None for other kinds."""
-    if kind_of(values.type) != kind_of(kind):
-        return None
-    amounts = stored(values)
-    exact = numpy.ones(len(amounts), bool)
-    if types.is_date(kind) or per_second(kind) == per_second(values.type):
-        return amounts, exact
-    finer, coarser = per_second(kind), per_second(values.type)
-    if finer > coarser:
-        factor = finer // coarser
-        exact = numpy.abs(amounts) <= ((1 << 63) - 1) // factor
-        return numpy.where(exact, amounts, 0) * factor, exact
-    whole, rest = numpy.divmod(amounts, coarser // finer)
-    return whole, rest == 0
-
-
 def exact_column(values: Any, column: Any) -> Any:
     """Return what Arrow made of Python's or pandas' moments, with nanoseconds, which it cuts.
 

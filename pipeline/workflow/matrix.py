@@ -11,9 +11,9 @@ from gravel.pipeline.workflow.scalars import as_data, to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import MERGE, Filled
 from gravel.pipeline.workflow.values import MAX_VALUES, Varying
+from gravel.pipeline.workflow.written import written_list
 from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
-from gravel.stages.written import written_list
 
 __all__ = ["SPECIAL", "read_matrix"]
 

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.scalars import plain_value
+from gravel.pipeline.workflow.written import written
 from gravel.stages.artifact import Json
-from gravel.stages.written import written
 
 __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "is_null", "parse"]
 

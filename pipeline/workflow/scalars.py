@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from gravel.pipeline.workflow.written import WrittenFloat, WrittenInteger
 from gravel.stages.artifact import Json
-from gravel.stages.written import WrittenFloat, WrittenInteger
 
 _WORDS: dict[str, Json] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.written import written_list
 from gravel.stages.artifact import Json
 from gravel.stages.urls import REFERENCE, is_url
-from gravel.stages.written import written_list
 
 __all__ = ["MERGE", "Filled", "Reference", "fill", "references"]
 

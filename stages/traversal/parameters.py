@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +23,6 @@ from gravel.stages.presets import filled
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names
 from gravel.stages.turning import Direction
-from gravel.stages.written import written_ids
 
 MAX_ID = (1 << 63) - 1
 
@@ -78,7 +76,28 @@ FileId = Annotated[
     ),
 ]
 
-AS_WRITTEN = BeforeValidator(partial(written_ids, largest=MAX_ID))
+
+def _as_written(given: Any) -> Any:
+    """Return ids as they were written: whole numbers that may be ids as such, others as texts.
+
+    Numbers of a workflow remember their `text`, and lists the `words` for null, true and false.
+    """
+    if not isinstance(given, list | tuple):
+        return given
+    words = getattr(given, "words", {})
+    return [_written_id(value, words.get(place)) for place, value in enumerate(given)]
+
+
+def _written_id(value: Any, word: str | None) -> Any:
+    if value is None or isinstance(value, bool):
+        return word or value
+    if isinstance(value, int | float):
+        text = getattr(value, "text", str(value))
+        return value if isinstance(value, int) and text == str(value) and 0 <= value <= MAX_ID else text
+    return value
+
+
+AS_WRITTEN = BeforeValidator(_as_written)
 """Takes a list of ids: an id keeps its text, which is the id where ids are texts."""
 
 FileIds = Annotated[tuple[FileId, ...], Field(min_length=1), AS_WRITTEN]

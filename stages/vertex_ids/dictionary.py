@@ -82,13 +82,12 @@ class Dictionary:
             values = pyarrow.array(scalars, self.values.type)
         if isinstance(values, pyarrow.ChunkedArray):
             values = values.combine_chunks()
-        if self._ticks is not None:
-            return self._moments(values).astype(dtype)
         if values.type != self.values.type:
+            kinds = {moments.kind_of(each.type) for each in (values, self.values)}
             try:
-                values = values.cast(self.values.type)
+                values = values.cast(self.values.type if len(kinds) == 1 else pyarrow.null())
             except pyarrow.ArrowException:
-                for value in values.to_pylist():
+                for value in values:
                     self._vertex(value)
                 raise
         found = pyarrow.compute.index_in(_storage(values), value_set=_storage(self.values))
@@ -142,18 +141,6 @@ class Dictionary:
     def _ticks(self) -> NDArray[Any] | None:
         """Moments as whole numbers, which are compared exactly; None for other ids."""
         return None if moments.kind_of(self.values.type) is None else moments.stored(self.values)
-
-    def _moments(self, values: Any) -> NDArray[Any]:
-        """Return the vertices of an array of moments; raises `UnknownId` for the first that is none."""
-        assert self._ticks is not None
-        found = moments.columns_of(values, self.values.type) if not values.null_count else None
-        if found is not None and len(self._ticks):
-            places = numpy.minimum(numpy.searchsorted(self._ticks, found[0]), len(self._ticks) - 1)
-            known = (self._ticks[places] == found[0]) & found[1]
-            if known.all():
-                return places
-            values = values[int(numpy.argmin(known)) :]
-        return numpy.array([self._vertex(value) for value in values])
 
     def _nearest_moment(self, value: Any) -> list[Any]:
         found, known = moments.ticks(value, self.values.type), self._ticks

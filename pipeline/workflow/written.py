@@ -41,24 +41,3 @@ def written_list(values: Iterable[Any], words: Iterable[str | None]) -> list[Any
     found = WrittenList(values)
     found.words = known
     return found
-
-
-def written_ids(given: Any, largest: int) -> Any:
-    """Return ids as they were written: whole numbers from 0 to `largest` as such, others as texts.
-
-    Whatever is no list is returned as it is, as are null, true and false of which nothing is known.
-    """
-    if not isinstance(given, list | tuple):
-        return given
-    words = getattr(given, "words", {})
-    return [_written_id(value, words.get(place), largest) for place, value in enumerate(given)]
-
-
-def _written_id(value: Any, word: str | None, largest: int) -> Any:
-    if value is None or isinstance(value, bool):
-        return word or value
-    if isinstance(value, WrittenInteger | WrittenFloat):
-        return value.text
-    if isinstance(value, float) or (isinstance(value, int) and not 0 <= value <= largest):
-        return str(value)
-    return value
