@@ -17,8 +17,6 @@ from pyarrow import types
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """Of Arrow, with how many are in a second."""
 
-_FINER = {"ps": 10**12, "fs": 10**15, "as": 10**18}
-_COARSER = {"m": 60, "h": 3600}
 _DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -116,7 +114,10 @@ def _moment(value: Any) -> tuple[str, int, int] | None:
         zone = getattr(value, "tzinfo", None) is not None
         return found and ("times with dates and zones" if zone else found[0], *found[1:])
     if isinstance(value, numpy.datetime64 | numpy.timedelta64):
-        return _numpy_moment(value)
+        try:
+            return _moment(pyarrow.array(numpy.array([value]))[0])
+        except pyarrow.ArrowException:  # of a unit that Arrow does not have
+            return None
     step = datetime.timedelta(microseconds=1)
     if isinstance(value, datetime.datetime):
         if value.tzinfo is None:
@@ -131,18 +132,3 @@ def _moment(value: Any) -> tuple[str, int, int] | None:
         since = datetime.datetime.combine(_EPOCH, value.replace(tzinfo=None)) - _EPOCH
         return ("times of day" if value.tzinfo is None else "times of day with zones"), since // step, 10**6
     return None
-
-
-def _numpy_moment(value: Any) -> tuple[str, int, int] | None:
-    if numpy.isnat(value):
-        return None
-    unit, step = numpy.datetime_data(value.dtype)
-    dated = isinstance(value, numpy.datetime64)
-    kind = "times with dates" if dated else "durations"
-    if unit in ("Y", "M", "W", "D") and dated:
-        return "dates", int(value.astype("datetime64[D]").astype(numpy.int64)), 1
-    amount = int(value.astype(numpy.int64)) * step
-    if unit in UNITS or unit in _FINER:
-        return kind, amount, {**UNITS, **_FINER}[unit]
-    seconds = {**_COARSER, "D": _DAY, "W": 7 * _DAY}.get(unit)
-    return None if seconds is None else (kind, amount * seconds, 1)

@@ -55,10 +55,8 @@ class Agreement:
         if self.arcs == 2 * edges:
             columns = (vertex,) if weight is None else (weight, vertex)
             order = numpy.lexsort(columns)
-            places = numpy.arange(len(order))
-            begins = numpy.ones(len(order), bool)
-            begins[1:] = numpy.any([each[order][1:] != each[order][:-1] for each in columns], axis=0)
-            order = order[(places - numpy.maximum.accumulate(places * begins)) % 2 == 0]
+            if len(order) % 2 == 0 and all((each[order[::2]] == each[order[1::2]]).all() for each in columns):
+                order = order[::2]
             vertex, weight = vertex[order], None if weight is None else weight[order]
         yield Chunk(vertex, vertex, weight)
 

@@ -56,7 +56,6 @@ def test_nanoseconds_are_looked_up_exactly() -> None:
                 datetime.datetime(1970, 1, 1, 0, 0, 0, 1),
                 pandas.Timestamp(1000, unit="ns"),
                 numpy.datetime64(1, "us"),
-                numpy.datetime64(1_000_000, "ps"),
                 pyarrow.scalar(1000, pyarrow.timestamp("ns")),
             ],
             [
@@ -91,6 +90,7 @@ def test_nanoseconds_are_looked_up_exactly() -> None:
                 datetime.datetime(2024, 1, 1),
                 pandas.Timestamp("2024-01-01"),
                 numpy.datetime64("2024-01-02"),
+                numpy.datetime64("2024-01-01", "h"),
                 19_723,
             ],
         ),
