@@ -58,6 +58,12 @@ def stored(values: Any) -> NDArray[Any]:
     return found // (1000 * _DAY) if types.is_date64(values.type) else found
 
 
+def in_single_units(values: NDArray[Any]) -> NDArray[Any]:
+    """Return moments of NumPy that count single units; Arrow takes 10 us for 1 us."""
+    unit, step = numpy.datetime_data(values.dtype) if values.dtype.kind in "mM" else ("", 1)
+    return values if step == 1 else values.astype(f"{values.dtype.kind}8[{unit}]")
+
+
 def ticks(value: Any, kind: Any) -> tuple[int, bool] | None:
     """Return a value in units of a type, rounded down, and whether it is that exactly.
 
@@ -115,7 +121,7 @@ def _moment(value: Any) -> tuple[str, int, int] | None:
         return found and ("times with dates and zones" if zone else found[0], *found[1:])
     if isinstance(value, numpy.datetime64 | numpy.timedelta64):
         try:
-            return _moment(pyarrow.array(numpy.array([value]))[0])
+            return _moment(pyarrow.array(in_single_units(numpy.array([value])))[0])
         except pyarrow.ArrowException:  # of a unit that Arrow does not have
             return None
     step = datetime.timedelta(microseconds=1)

@@ -76,6 +76,8 @@ def _column(values: Any, name: str) -> Any:
     import numpy
     import pyarrow
 
+    from gravel.stages.moments import in_single_units
+
     if isinstance(values, list | tuple | range) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
         refuse_mixed(values, name)
     if isinstance(values, numpy.ndarray):
@@ -83,6 +85,7 @@ def _column(values: Any, name: str) -> Any:
             raise ValueError(f"the {name}s are an array of {values.ndim} dimensions; 1 is expected")
         if values.dtype.kind not in "iufOUSMbT":
             raise TypeError(f"the {name}s are {values.dtype}, which are no vertex ids")
+        values = in_single_units(values)
     if hasattr(values, "__arrow_c_stream__") and not isinstance(values, pyarrow.ChunkedArray):
         return pyarrow.chunked_array(values)
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):

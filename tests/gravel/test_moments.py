@@ -153,6 +153,19 @@ def test_units_are_merged(make: Any, one: str, other: str) -> None:
     assert turned.vertices.to_pylist() == graph.vertices.to_pylist()
 
 
+def test_steps_of_several_units(tmp_path: Path) -> None:
+    steps = numpy.array([0, 1, 2], "datetime64[10us]")
+    graph = path_of(steps)
+    assert graph.vertices.to_pylist() == [
+        datetime.datetime(1970, 1, 1, 0, 0, 0, each) for each in (0, 10, 20)
+    ]
+    assert graph.distance(steps[0], steps[2]) == 2
+    assert graph.distance(steps[0], numpy.datetime64(20_000, "ns")) == 2
+    numpy.savez(tmp_path / "g.npz", source=steps[:-1], target=steps[1:])
+    file = gravel.graph(tmp_path / "g.npz", cache=False)
+    assert file.vertices.to_pylist()[1:] == ["1970-01-01 00:00:00.00001", "1970-01-01 00:00:00.00002"]
+
+
 def test_moments_that_no_unit_holds() -> None:
     years = pyarrow.array([253_402_300_799], pyarrow.timestamp("s"))
     whole = gravel.graph((years, pyarrow.array([10**9], pyarrow.timestamp("ns"))))
