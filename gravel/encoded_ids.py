@@ -111,8 +111,10 @@ class Encoded:
 
     def vertex(self, value: Any) -> int:
         """Return the vertex of an id, -1 where there is none; raises TypeError for what cannot be one."""
+        # Moments of NumPy that are equal may be of different kinds: a date, and a time with a date.
+        key = type(value), getattr(value, "dtype", None), value
         try:
-            return self._remembered[type(value), value]
+            return self._remembered[key]
         except KeyError:
             pass
         except TypeError:
@@ -126,7 +128,7 @@ class Encoded:
         except KeyError:
             return -1
         if len(self._remembered) < REMEMBERED:
-            self._remembered[type(value), value] = found
+            self._remembered[key] = found
         return found
 
     def take(self, vertices: Any) -> Any:

@@ -39,7 +39,10 @@ def from_path(
                 raise TypeError(f"{location!r} is a graph that was saved: it has no columns to choose")
             return load_graph(path)
         if not path.exists():
-            raise FileNotFoundError(f"there is no file {location!r} to read a graph from")
+            from gravel.stages.broken_links import broken_link
+
+            broken = broken_link(path)
+            raise FileNotFoundError(f"there is no file {location!r} to read a graph from{broken}")
         location = str(path.absolute())
     asked = _checked({"file": location, **(asked or {})})
     made = (_read if cache is False else _computed)(

@@ -8,6 +8,7 @@ import pyarrow
 from pyarrow import types
 
 from gravel.stages.filters.conditions import decoded
+from gravel.stages.moments import kind_of
 
 
 def type_name(kind: Any) -> str:
@@ -18,12 +19,9 @@ def type_name(kind: Any) -> str:
         return "strings"
     if isinstance(kind, pyarrow.BaseExtensionType):
         return "UUIDs" if kind.extension_name == "arrow.uuid" else str(kind.extension_name)
-    if types.is_date(kind):
-        return "dates"
-    if types.is_timestamp(kind):
-        return "times with dates"
-    if types.is_time(kind):
-        return "times of day"
+    moments = kind_of(kind)
+    if moments is not None:
+        return moments
     if types.is_fixed_size_binary(kind) or types.is_binary(kind) or types.is_large_binary(kind):
         return "bytes"
     if types.is_binary_view(kind):

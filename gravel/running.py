@@ -146,7 +146,7 @@ def _workflow(file: str, sources: object, values: dict[str, str]) -> Workflow:
 
 def _quoted(vertex: str) -> str:
     """Write an id as the command takes it, which splits texts at commas."""
-    return f'"{vertex.replace(chr(34), chr(34) * 2)}"' if set(vertex) & {",", '"', " "} else vertex
+    return f'"{vertex.replace(chr(34), chr(34) * 2)}"' if set(vertex) & set(',"\t\r ') else vertex
 
 
 def carry_out(workflow: Workflow, root: Path, **options: Any) -> RunOutcome:

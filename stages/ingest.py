@@ -187,7 +187,7 @@ def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
 
 STAGE = Stage(
     name="ingest",
-    version=1,
+    version=2,
     about="Reads a graph from a file or URL, or generates one.",
     parameters=IngestParameters,
     inputs={},

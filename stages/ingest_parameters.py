@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
 from gravel.stages.edge_columns import NOT_ASKED, Columns
+from gravel.stages.file_names import FileName
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.readers import FORMATS
 from gravel.stages.stage import Parameters
@@ -81,7 +82,7 @@ class IngestParameters(Parameters):
 
     source: GeneratorSource | None = None
     """A generator with its parameters."""
-    file: str | None = Field(default=None, min_length=1)
+    file: Annotated[FileName, Field(min_length=1)] | None = None
     """A path (a relative one starts from the current folder) or a URL; plain, .gz, .bz2, .xz or .zst."""
     format: Annotated[
         str,

@@ -12,7 +12,7 @@ from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.errors import StageError
 from gravel.stages.pairs import pair_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.traversal.parameters import MAX_ID, FileId
+from gravel.stages.traversal.parameters import AS_WRITTEN, MAX_ID, FileId
 from gravel.stages.turning import (
     Direction,
     direction_faults,
@@ -61,7 +61,7 @@ def _form(pairs: object) -> str:
     return "drawn" if isinstance(pairs, RandomPairs | Mapping) else "ids"
 
 
-FilePairs = Annotated[tuple[tuple[FileId, FileId], ...], Field(min_length=1)]
+FilePairs = Annotated[tuple[Annotated[tuple[FileId, FileId], AS_WRITTEN], ...], Field(min_length=1)]
 
 
 class PathsParameters(Parameters):

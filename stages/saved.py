@@ -11,6 +11,7 @@ from pydantic import Field
 
 from gravel.stages.artifacts import Graph, VertexIds
 from gravel.stages.errors import StageError
+from gravel.stages.file_names import FileName
 from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ WORKING_BYTES = 40 << 20
 class SavedParameters(Parameters):
     """Which graph."""
 
-    folder: str = Field(min_length=1)
+    folder: FileName = Field(min_length=1)
     """The folder that `Graph.save` made; a relative path starts from the current folder."""
 
 

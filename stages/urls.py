@@ -31,6 +31,11 @@ def shown(location: str) -> str:
     return "::".join(_shown(part) if "://" in part else part for part in location.split("::"))
 
 
+def visible(text: str) -> str:
+    r"""Return a text as it is stored, with `\udce9` for a byte of a file name that is not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def has_secrets(location: str) -> bool:
     """Say whether a location has something in it that `shown` leaves out."""
     return is_url(location) and shown(location) != location

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.conversion.arrow import refuse_mixed
+from gravel.conversion.arrow import exact, refuse_mixed
 from gravel.conversion.converted import Edges
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def _column(values: Any, name: str) -> Any:
     import numpy
     import pyarrow
 
+    from gravel.stages.moments import in_single_units
+
     if isinstance(values, list | tuple | range) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
         refuse_mixed(values, name)
     if isinstance(values, numpy.ndarray):
@@ -97,12 +99,13 @@ def _column(values: Any, name: str) -> Any:
             raise ValueError(f"the {name}s are an array of {values.ndim} dimensions; 1 is expected")
         if values.dtype.kind not in "iufOUSMbT":
             raise TypeError(f"the {name}s are {values.dtype}, which are no vertex ids")
+        values = in_single_units(values)
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         return values
     try:
         if hasattr(values, "__arrow_c_stream__"):
             return pyarrow.chunked_array(values)
-        return pyarrow.array(values, from_pandas=True)
+        return exact(values, pyarrow.array(values, from_pandas=True), name)
     except OverflowError:
         raise TypeError(
             f"the {name}s have an id beyond the integers of 64 bits; give such ids as strings"

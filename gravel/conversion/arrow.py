@@ -163,7 +163,7 @@ def _pandas_columns(data: Any, places: set[int]) -> dict[int, Any]:
         if column.dtype == object:
             refuse_mixed(column, name)
         try:
-            found[place] = pyarrow.array(column, from_pandas=True)
+            found[place] = exact(column, pyarrow.array(column, from_pandas=True), name)
         except (pyarrow.ArrowException, TypeError, ValueError) as error:
             raise TypeError(f"column {name!r} cannot be read: {error}") from None
     return found
@@ -196,6 +196,18 @@ def _numbers(column: Any, name: str) -> Any:
     if not (types.is_integer(column.type) or types.is_floating(column.type)):
         raise TypeError(f"column {name!r} holds {column.type}, which is no weight of an edge; numbers are")
     return column.to_numpy()
+
+
+def exact(values: Any, column: Any, name: Any) -> Any:
+    """Return what Arrow made of Python's objects, exactly; raises TypeError for moments that are no ids."""
+    from gravel.stages.moments import exact_column
+
+    if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        return column
+    try:
+        return exact_column(values, column)
+    except ValueError as error:
+        raise TypeError(f"column {name!r} {error}") from None
 
 
 def _cudf(data: Any, asked: Columns, directed: bool) -> Edges | None:

@@ -77,11 +77,30 @@ def _far_apart_on_device(ends: list[Any], machine: Machine | None) -> Edges | No
         raise
 
 
+def _of_one_type(columns: list[Any]) -> list[Any]:
+    """Return two columns of one kind in one type, with moments as they were."""
+    import pyarrow
+
+    from gravel.stages.moments import kind_of, merged
+
+    kinds = [column.type for column in columns]
+    if kind_of(kinds[0]) is None:
+        return [columns[0], columns[1].cast(kinds[0])]
+    for kind in merged(kinds):
+        try:
+            return [column.cast(kind) for column in columns]
+        except pyarrow.ArrowInvalid:
+            continue
+    raise ValueError(
+        f"columns of {kinds[0]} and {kinds[1]} have moments that no unit of 64 bits holds exactly; round them"
+    )
+
+
 def _encoded(columns: list[Any], machine: Machine | None) -> Edges:
     from gravel.stages.vertex_ids.dictionary import UnsuitableIds, encode
 
     if columns[0].type != columns[1].type:
-        columns = [columns[0], columns[1].cast(columns[0].type)]
+        columns = _of_one_type(columns)
     if machine is not None and machine.backend == "cuda" and len(columns[0]) >= LEAST_ON_DEVICE:
         from gravel.stages.vertex_ids.text_device import encode_on_device
 

@@ -131,19 +131,17 @@ extern "C" __global__ void parse_tokens(const u8* __restrict__ text, u64 first, 
     if (fault != ~0ull) atomicMin(&results[FAULT], fault);
 }
 
-// The fingerprints of arcs at their two ends, as kernels/text/lists.py adds them; counts[0] counts loops.
-extern "C" __global__ void add_imbalance(const ID* source, const ID* target, u64 arcs, u64 first, u64 length,
-                                         u64* imbalance, u64* counts) {
-    u64 loops = 0;
+// The fingerprints of arcs at their two ends, as kernels/text/lists.py adds them; weight may be null.
+extern "C" __global__ void add_imbalance(const ID* source, const ID* target, const u64* weight, u64 arcs,
+                                         u64 first, u64 length, u64* imbalance) {
     for (u64 i = global_thread(); i < arcs; i += global_threads()) {
         const u64 near = source[i], far = target[i];
-        loops += near == far;
         u64 value = min(near, far) * 0x9E3779B97F4A7C15ull + max(near, far);
+        if (weight) value = (value ^ (value >> 32)) * 0xD6E8FEB86659FD93ull + weight[i];
         value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
         value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
         value ^= value >> 31;
         atomicAdd(&imbalance[(near - first) % length], value);
         atomicAdd(&imbalance[(far - first) % length], 0 - value);
     }
-    if (loops) atomicAdd(&counts[0], loops);
 }

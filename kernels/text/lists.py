@@ -123,8 +123,10 @@ def parse_lists(
 
 
 @serial
-def add_imbalance(source: Any, target: Any, first: int, imbalance: Any) -> None:
+def add_imbalance(source: Any, target: Any, weight: Any, first: int, imbalance: Any) -> None:
     """Add each arc's fingerprint at its source and take it off at its target.
+
+    `weight` has the bits of each arc's weight (uint64), or is empty.
 
     The fingerprint is the same in both directions, so that over all arcs of a symmetric graph every entry of
     `imbalance` (uint64, vertex `first + i` at i modulo its length) comes back to zero, and a vertex whose
@@ -135,6 +137,8 @@ def add_imbalance(source: Any, target: Any, first: int, imbalance: Any) -> None:
         near, far = source[i], target[i]
         small, large = numpy.uint64(min(near, far)), numpy.uint64(max(near, far))
         value = small * numpy.uint64(0x9E3779B97F4A7C15) + large
+        if len(weight):
+            value = (value ^ (value >> numpy.uint64(32))) * numpy.uint64(0xD6E8FEB86659FD93) + weight[i]
         value = (value ^ (value >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
         value ^= value >> numpy.uint64(31)

@@ -95,8 +95,8 @@ class ListParser:
         return ParsedRows(source, target, weight if self._weighted else None, lines)
 
 
-def add_imbalance(source: Any, target: Any, first: int, imbalance: Any, loops: Any) -> None:
-    """Add arcs' fingerprints as `lists.add_imbalance` does, and their loops to `loops` (uint64, 1)."""
+def add_imbalance(source: Any, target: Any, weight: Any | None, first: int, imbalance: Any) -> None:
+    """Add arcs' fingerprints as `lists.add_imbalance` does; `weight` may be None."""
     kernels = Kernels(SOURCE, most=MOST_BLOCKS, ID=vertex_macro(source.dtype))
-    given = source, target, len(source), first, len(imbalance), imbalance, loops
+    given = source, target, weight, len(source), first, len(imbalance), imbalance
     kernels.run("add_imbalance", len(source), *given)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +101,8 @@ class Commands(click.Group):
 
         begin()
         start_quickly()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: names of files
         if COMPLETE in os.environ:
             from gravel.pipeline.cli.bash_completion import add_shells
 

@@ -182,10 +182,12 @@ def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | Non
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
+    from gravel.pipeline.workflow.scalars import as_data
+
     gone = [key for key in failures.keys if plan.find(key) is None]
     if gone:
         echo(f"note: failed in {failures.run}, and not part of this run: {', '.join(gone)}", err=True)
-    now = plan.workflow.parameters
+    now = as_data(dict(plan.workflow.parameters), written=True)
     for name, value in failures.parameters.items():
         if name in now and now[name] != value:
             echo(f"note: {name} was {value} in {failures.run}, and is {now[name]} now", err=True)

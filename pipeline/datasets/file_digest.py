@@ -17,6 +17,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_state import shows_every_change, state_of
 from gravel.pipeline.core.trace import doubt, note_input, note_memo
 from gravel.pipeline.store.files import LocalFiles
+from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _fill(buffer: memoryview, file: int, start: int) -> memoryview:
 
 
 def _unreadable(path: Path, error: OSError) -> RequestError:
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+    if not isinstance(error, FileNotFoundError | NotADirectoryError) and not broken_link(path):
         return RequestError(f"{path} cannot be read: {error.strerror}")
     return missing_file(path)
 
@@ -175,6 +176,9 @@ def _unreadable(path: Path, error: OSError) -> RequestError:
 def missing_file(path: Path) -> RequestError:
     """Return the error for a file that is not there, with the nearest name that is."""
     folder = path.parent
+    broken = broken_link(path)
+    if broken:
+        return RequestError(f"there is no file {path}{broken}", hint=CORRECT_LINK)
     if not folder.is_dir():
         return RequestError(f"there is no file {path}: the folder {folder} does not exist")
     near = difflib.get_close_matches(path.name, _names(folder), 1)

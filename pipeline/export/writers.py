@@ -24,7 +24,7 @@ TEXT_BYTES = 32 << 20
 def _write_parquet(columns: Columns, path: Path) -> None:
     from pyarrow.parquet import ParquetWriter
 
-    _write_batches(columns, lambda schema: ParquetWriter(path, schema, compression="zstd"))
+    _write_batches(columns, path, lambda sink, schema: ParquetWriter(sink, schema, compression="zstd"))
 
 
 def _write_csv(columns: Columns, path: Path) -> None:
@@ -32,10 +32,10 @@ def _write_csv(columns: Columns, path: Path) -> None:
 
     texts = TEXT in columns.dtypes.values()
     options = WriteOptions(quoting_style="needed" if texts else "none")
-    _write_batches(columns, lambda schema: CSVWriter(path, schema, write_options=options))
+    _write_batches(columns, path, lambda sink, schema: CSVWriter(sink, schema, write_options=options))
 
 
-def _write_batches(columns: Columns, open_writer: Callable[[Any], Any]) -> None:
+def _write_batches(columns: Columns, path: Path, open_writer: Callable[[Any, Any], Any]) -> None:
     import pyarrow
 
     schema = pyarrow.schema(
@@ -44,7 +44,8 @@ def _write_batches(columns: Columns, open_writer: Callable[[Any], Any]) -> None:
             for name, dtype in columns.dtypes.items()
         ]
     )
-    with open_writer(schema) as writer:
+    # The name of the file need not be UTF-8.
+    with pyarrow.OSFile(os.fsencode(path), "wb") as sink, open_writer(sink, schema) as writer:
         for batch in columns.batches():
             writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
 

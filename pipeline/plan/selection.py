@@ -11,7 +11,7 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import Text, parse
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.scalars import as_data, to_text
 from gravel.pipeline.workflow.substitution import fill
 
 __all__ = ["chosen_combinations", "select"]
@@ -104,7 +104,7 @@ def _position(axis: str, text: str, texts: list[str]) -> int:
         return texts.index(text)
     try:
         node, _ = parse(Text(f"--where {axis}", text))
-        read = to_text(fill(node, {}, Text(axis, text)).value) if node is not None else "null"
+        read = to_text(as_data(fill(node, {}, Text(axis, text)).value)) if node is not None else "null"
     except (WorkflowError, KeyError):
         read = text
     if read in texts:

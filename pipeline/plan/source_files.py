@@ -8,6 +8,8 @@ from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plan.model import StageRun
+from gravel.pipeline.workflow.ids import listed_id
+from gravel.stages.broken_links import broken_link
 from gravel.stages.urls import is_url
 
 MAX_BYTES = 64 << 20
@@ -30,6 +32,7 @@ def listed_sources(run: StageRun, location: str) -> tuple[str, ...]:
         data = path.read_bytes()
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        reason = f"{reason}{broken_link(path)}"
         raise RequestError(
             f"the sources in {location} cannot be read: {reason}", hint="one id a line", location=place
         ) from None
@@ -37,7 +40,7 @@ def listed_sources(run: StageRun, location: str) -> tuple[str, ...]:
     found = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
-            text = line.decode().strip()
+            text = listed_id(line.decode())
         except UnicodeDecodeError:
             raise RequestError(
                 "this line is not UTF-8",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import os
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,8 @@ from gravel.stages.errors import StageError
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 
-MAX_DIGITS = 20  # of a number that can be an id
+_WHOLE = re.compile(r"(?P<decimal>[+-]?[0-9]{1,40})|0o(?P<octal>[0-7]{1,40})|0x(?P<hex>[0-9a-fA-F]{1,40})")
+"""Whole numbers as YAML writes them."""
 
 MAX_NAMED = 5  # unknown ids named in one message
 
@@ -67,9 +69,11 @@ def _ascending(vertex_ids: VertexIds) -> Any:
 
 
 def _number(wanted: int | str) -> int | None:
-    if isinstance(wanted, str):
-        return int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < MAX_DIGITS else None
-    return wanted
+    if isinstance(wanted, int):
+        return wanted
+    found = _WHOLE.fullmatch(wanted)
+    base = {"decimal": 10, "octal": 8, "hex": 16}
+    return int(found[found.lastgroup], base[found.lastgroup]) if found and found.lastgroup else None
 
 
 def _like(ascending: _TextBlocks, place: int, wanted: str) -> str:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.records.event_log import LOG, EventLog, named
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.sharing import keep_own
-from gravel.stages.urls import hidden_in_text
+from gravel.stages.urls import hidden_in_text, visible
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Json
@@ -253,7 +253,7 @@ class RunRecord:
 def _json(value: Json) -> str:
     """Write a part of a record, with no secret of any URL in a message."""
     text = json.dumps(value, ensure_ascii=False)
-    return json.dumps(_without_secrets(value), ensure_ascii=False) if "://" in text else text
+    return visible(json.dumps(_without_secrets(value), ensure_ascii=False) if "://" in text else text)
 
 
 def _without_secrets(value: Json) -> Json:

@@ -24,6 +24,7 @@ from gravel.pipeline.report.tables import data_set_tables, prepared_table
 from gravel.pipeline.report.workflow import workflow_picture
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.charts import Chart
+from gravel.stages.urls import visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -62,7 +63,7 @@ def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache, *, 
     if static:
         return put(page.with_name(STATIC), [page_text(folder, record, reports, cache, static=True)])
     encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
-    put(page.with_suffix(".json"), encoder.iterencode(body))
+    put(page.with_suffix(".json"), map(visible, encoder.iterencode(body)))
     return put(page, [page_text(folder, record, reports, cache)])
 
 
@@ -89,11 +90,11 @@ def page_text(
         "static": static,
     }
     for most in ROWS:
-        page = _render(record, reports, content, most)
+        page = visible(_render(record, reports, content, most))
         if len(page.encode()) <= SIZE_LIMIT:
             return page
     while len(page.encode()) > SIZE_LIMIT and _drop_last_figure(reports):
-        page = _render(record, reports, content, ROWS[-1])
+        page = visible(_render(record, reports, content, ROWS[-1]))
     return page
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.record import Outline
+from gravel.pipeline.workflow.scalars import as_data
 from gravel.stages.urls import hidden
 
 __all__ = ["outline_of"]
@@ -18,7 +19,7 @@ def outline_of(plan: Plan) -> Outline:
             "about": workflow.about,
             "path": str(workflow.path),
             "file": str(workflow.path.absolute()),
-            "parameters": hidden(dict(workflow.parameters)),
+            "parameters": hidden(as_data(dict(workflow.parameters), written=True)),
             "matrix": hidden({axis: list(values) for axis, values in workflow.matrix.items()}),
         },
         [

@@ -6,7 +6,6 @@ worker, which takes all of them.
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from gravel.pipeline.workers.dask_cluster import DaskCluster
 from gravel.pipeline.workers.local import start_local
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
-from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
+from gravel.pipeline.workers.settings import WORKER_PRELOADS, dask_folder, deaf_children
 
 if TYPE_CHECKING:
     from gravel.stages.kernel_variants import Kernel
@@ -56,7 +55,7 @@ def start_cuda(
             dashboard_address=None,
             # Of an HTTP server that is closed at once (`no_http`); another run may have the usual port.
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-            local_directory=os.fspath(scratch),
+            local_directory=dask_folder(scratch),
             preload=list(WORKER_PRELOADS),
         )
         client = Client(cluster, set_as_default=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from gravel.pipeline.workers.dask_cluster import DaskCluster
 from gravel.pipeline.workers.preload import KERNELS, MAKE_CONTEXT
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.run_key import run_security
-from gravel.pipeline.workers.settings import WORKER_PRELOADS, deaf_children
+from gravel.pipeline.workers.settings import WORKER_PRELOADS, dask_folder, deaf_children
 
 if TYPE_CHECKING:
     from gravel.stages.kernel_variants import Kernel
@@ -58,7 +57,7 @@ def start_local(
                 "nthreads": 1,
                 "memory_limit": 0,
                 "name": name,
-                "local_directory": os.fspath(scratch),
+                "local_directory": dask_folder(scratch),
                 "preload": list(WORKER_PRELOADS),
                 "protocol": "tls",
                 "security": security,

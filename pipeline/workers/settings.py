@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
@@ -14,6 +15,7 @@ from typing import Any
 from gravel.pipeline.workers.no_http import ROUTES
 from gravel.pipeline.workers.preload import LOG
 from gravel.pipeline.workers.safe_path import safe_path_variables
+from gravel.stages.urls import visible
 
 SPAWN_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
@@ -25,6 +27,12 @@ LOOPBACK_ONLY = "=lo"
 """NCCL authenticates nobody: the sockets of ranks on one host do not leave it (`=`: this name exactly)."""
 
 LOGGERS = ("distributed", "tornado", "asyncio", "bokeh", "dask_cuda")
+
+
+def dask_folder(scratch: Path) -> str:
+    """Return a folder for what Dask keeps of its own, which must have a name in UTF-8."""
+    name = os.fspath(scratch)
+    return name if visible(name) == name else tempfile.gettempdir()
 
 
 def dask_settings(log: Path, threads: int, *, uses_dask_cuda: bool = False) -> dict[str, Any]:

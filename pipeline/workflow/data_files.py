@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.names import nearest
+from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.urls import is_url
 
 SUFFIXES = (".yaml", ".yml")
@@ -29,12 +30,13 @@ def is_data(file: str) -> bool:
     try:
         with Path(file).open("rb") as opened:
             return _SECTION.search(opened.read(HEAD_BYTES)) is None
-    except (FileNotFoundError, NotADirectoryError):
-        if not path.suffix:
+    except (OSError, ValueError) as error:
+        broken = broken_link(file)
+        if broken:
+            raise RequestError(f"there is no file {file}{broken}", hint=CORRECT_LINK) from None
+        if not path.suffix or not isinstance(error, FileNotFoundError | NotADirectoryError):
             return False
         raise RequestError(f"there is no file {file}", hint=_other(Path(file))) from None
-    except (OSError, ValueError):
-        return False
 
 
 def _other(path: Path) -> str | None:

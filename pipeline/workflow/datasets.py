@@ -22,7 +22,7 @@ from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import references
 from gravel.stages.artifact import Json
-from gravel.stages.urls import is_url, shown
+from gravel.stages.urls import is_url, shown, visible
 
 __all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
 
@@ -154,10 +154,16 @@ class _Reader:
         wanted = os.path.expanduser(pattern)  # noqa: PTH111 (an unknown user's is left as it is)
         for start in dict.fromkeys((folder, Path.cwd())):
             names = sorted(glob.glob(wanted, root_dir=start, recursive=True))  # noqa: PTH207 (a relative one)
-            files = [path for name in names if (path := (start / name)).is_file()]
+            # A link that leads nowhere is a data set that fails, and no other.
+            found = {name: start / name for name in names}
+            files = {
+                name: path
+                for name, path in found.items()
+                if path.is_file() or (path.is_symlink() and not path.exists())
+            }
             if files:
-                for path in files:
-                    yield _Found(DataSet(_short(path.name), str(path.absolute()), place), False)
+                for name, path in files.items():
+                    yield _Found(DataSet(_matched(wanted, name), str(path.absolute()), place), False)
                 return
         self.scope.fault(place, f"no file matches {pattern!r}", f"it is looked for in {folder}")
 
@@ -221,45 +227,38 @@ def _short(location: str) -> str:
     path = PurePosixPath(name)
     if path.suffix.lower() in _PACKED:
         path = PurePosixPath(path.stem)
-    return path.stem or name
+    return visible(path.stem or name)
+
+
+def _matched(pattern: str, path: str) -> str:
+    """Return the part of a path that wildcards matched, from the first component that has one on.
+
+    An ending that the pattern has, too, is left out: so no other file can change the name.
+    """
+    parts = PurePosixPath(pattern).parts
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    found = PurePosixPath(*PurePosixPath(path).parts[first:])
+    asked = PurePosixPath(parts[-1])
+    if asked.suffix.lower() in _PACKED:
+        found, asked = found.with_suffix(""), PurePosixPath(asked.stem)
+    return visible(str(found.with_suffix("") if asked.suffix and asked.suffix == found.suffix else found))
 
 
 def _named(found: list[_Found], scope: Scope) -> dict[str, DataSet]:
-    """Give each a name of its own; the same file named twice, without other keys, is one data set."""
-    once: dict[tuple[str, str], _Found] = {}
+    """Return the data sets by their names; the same file named twice with the same keys is one data set."""
+    named: dict[str, DataSet] = {}
+    files: dict[str, _Found] = {}
     for each in found:
         data_set = each.data_set
-        key = (data_set.name if each.given else "", data_set.location)
-        if each.given and key in once:
-            message = f"the data set {data_set.name!r} is named twice"
-            scope.fault(data_set.place, message, "keep one of the two")
+        same = files.setdefault(data_set.location, each) if data_set.location and not each.given else each
+        if same is not each and same.data_set.parameters() == data_set.parameters():
+            continue
+        other = named.setdefault(data_set.name, data_set)
+        if other is not data_set:
+            places = dict.fromkeys(shown(one.location) for one in (other, data_set) if one.location)
+            message = f"two data sets are called {data_set.name!r}"
+            both = f": {' and '.join(places)}" if len(places) > 1 else ""
+            hint = "give one of them another name, as in {file: ..., name: ...}"
+            scope.fault(data_set.place, message + both, hint)
             return {}
-        once.setdefault(key, each)
-    count: dict[str, int] = {}
-    for each in once.values():
-        count[each.data_set.name] = count.get(each.data_set.name, 0) + 1
-    taken: dict[str, int] = {}
-    every = list(once.values())
-    for at, each in sorted(enumerate(every), key=lambda item: not item[1].given):
-        data_set = each.data_set
-        for name in (data_set.name, *_longer(data_set.location)):
-            if name not in taken and (each.given or count.get(name, 0) < 2):
-                taken[name] = at
-                break
-            if each.given:
-                message = f"two data sets are called {name!r}"
-                scope.fault(data_set.place, message, "give one of them another name")
-                return {}
-    return {
-        name: replace(every[at].data_set, name=name)
-        for name, at in sorted(taken.items(), key=lambda item: item[1])
-    }
-
-
-def _longer(location: str) -> Iterator[str]:
-    """Yield longer and longer names: the file's, then with the folders above it, then its whole place."""
-    location = shown(location)
-    parts = PurePosixPath(location.split("?")[0]).parts
-    for length in range(1, len(parts) + 1):
-        yield "/".join(parts[-length:])
-    yield location
+    return named

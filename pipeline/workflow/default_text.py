@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from gravel.pipeline.workflow.data_files import name_of
 from gravel.pipeline.workflow.ids import split_ids
+from gravel.stages.urls import visible
 
 __all__ = ["default_text"]
 
@@ -27,7 +28,7 @@ def _sources(texts: Sequence[str]) -> str:
 
 def quoted(text: str) -> str:
     """Write a text in quotes, so that YAML and references leave it as it is."""
-    return json.dumps(text.replace("${", "$${"), ensure_ascii=False)
+    return visible(json.dumps(text.replace("${", "$${"), ensure_ascii=False))
 
 
 def default_text(
@@ -44,10 +45,10 @@ def default_text(
     `found` are comment lines on what is known of it, `examples` some of its ids, `settings` what `ingest`
     must be given, and `more` further entries.
     """
-    name = name_of(file)
+    name = visible(name_of(file))
     about = f"A breadth-first search over {name}, verified against the graph alone, with a page."
     given = "".join(f", {key}: {value}" for key, value in ({"format": "auto"} | dict(settings or {})).items())
-    seen = "".join(f"# {line}".rstrip() + "\n" for line in found)
+    seen = visible("".join(f"# {line}".rstrip() + "\n" for line in found))
     return f"""\
 # Run it with `gravel run`; `gravel plan` shows before what it takes.
 {seen}workflow: {quoted(name.partition(".")[0] or name)}

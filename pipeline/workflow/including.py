@@ -10,7 +10,7 @@ from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.scalars import as_data, to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import Filled
 from gravel.pipeline.workflow.values import Choice
@@ -32,6 +32,9 @@ class Axis:
 
     def __post_init__(self) -> None:
         self._positions = {to_text(value): at for at, value in enumerate(self.called)}
+        if not self.with_names:
+            for at, filled in enumerate(self.values):
+                self._positions.setdefault(to_text(filled.value), at)
 
     def find(self, value: Json) -> int | None:
         """Return the position of a value, or None."""
@@ -174,7 +177,7 @@ class Combiner:
                 self._unknown(axis, called, place, "; a new one is written {name: value}")
                 return None
             ((called, meant),) = value.value.items()
-        return axis.add(called, Filled(meant, value.size, value.depth))
+        return axis.add(as_data(called, written=True), Filled(meant, value.size, value.depth))
 
     def _is_axis(self, name: str, place: Location) -> bool:
         if name not in self._axes:

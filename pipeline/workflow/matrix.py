@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.including import Axis, Combiner
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.scalars import as_data, to_text
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import MERGE, Filled
 from gravel.pipeline.workflow.values import MAX_VALUES, Varying
+from gravel.pipeline.workflow.written import written_list
 from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
 
@@ -68,7 +69,12 @@ def _axis(name: str, node: Node, scope: Scope) -> Axis | None:
         scope.fault(node, f"the matrix axis {name!r} has no values, so nothing would run")
         return None
     # Coordinates are in keys, and keys are shown: a URL's secrets stay out of them.
-    called = hidden(list(value))
+    words = getattr(value, "words", {})
+    called = hidden(as_data(list(value)))
+    if len(set(map(to_text, called))) < len(called):
+        # Ids such as 007 and 7 are told apart by what was written.
+        written = as_data(list(value), written=True)
+        called = hidden([words.get(place, each) for place, each in enumerate(written)])
     seen: set[str] = set()
     for position, text in enumerate(map(to_text, called)):
         if text in seen:
@@ -78,7 +84,7 @@ def _axis(name: str, node: Node, scope: Scope) -> Axis | None:
             return None
         seen.add(text)
     found = value if isinstance(value, list) else value.values()
-    values = [Filled(each, *_measure(each)) for each in found]
+    values = [Filled(each, *_measure(each), words.get(place)) for place, each in enumerate(found)]
     return Axis(name, list(called), values, isinstance(value, dict))
 
 
@@ -96,8 +102,9 @@ def _filled(node: Node, scope: Scope) -> Filled | None:
         if size > MAX_VALUES:
             scope.fault(node, f"with its references filled in this has more than {MAX_VALUES:,} values")
             return None
-        found.append(filled.value)
-    return Filled(dict(zip(node.items, found, strict=True)) if isinstance(node, MapNode) else found, size)
+        found.append(filled)
+    plain = written_list((each.value for each in found), (each.word for each in found))
+    return Filled(dict(zip(node.items, plain, strict=True)) if isinstance(node, MapNode) else plain, size)
 
 
 def _measure(value: Json) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.scalars import plain_value
+from gravel.pipeline.workflow.written import written
 from gravel.stages.artifact import Json
 
 __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "is_null", "parse"]
@@ -213,7 +214,7 @@ class _Builder:
         value: Json = event.value
         if event.implicit[0]:
             try:
-                value = plain_value(event.value)
+                value = written(plain_value(event.value), event.value)
             except ValueError as error:
                 raise self.fail(str(error)) from None
         return ScalarNode(line, column, event.value, value)

@@ -12,6 +12,7 @@ from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, 
 from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import Filled, references
 from gravel.pipeline.workflow.values import Varying
+from gravel.stages.urls import visible
 
 __all__ = ["read_values"]
 
@@ -88,11 +89,14 @@ def _override(name: str, text: str, texts: Texts, axes: Mapping[str, Node], scop
     full, faults = scope.prefix + name, scope.faults
     if name in texts:
         given = Text(f"--set {full}", text)
-        node = None
+        node: Node | None = None
         before = len(faults)
         with faults.noted():
-            node, problems = parse(given)
-            faults.add_all(problems)
+            if visible(text) == text:
+                node, problems = parse(given)
+                faults.add_all(problems)
+            else:  # the name of a file, which YAML cannot hold
+                node = ScalarNode(1, 1, text, text)
         if len(faults) > before:
             scope.values.broken.add(name)
         texts[name] = (node if node is not None else ScalarNode(1, 1, "", None), given)

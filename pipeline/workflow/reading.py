@@ -8,6 +8,7 @@ from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
 from gravel.pipeline.core.names import nearest
 from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.workflow.nodes import Text
+from gravel.stages.broken_links import CORRECT_LINK, broken_link
 
 MAX_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second
 
@@ -21,7 +22,9 @@ def read_workflow_text(path: Path) -> Text:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise RequestError(f"there is no workflow file {name}", hint=_other_file(path)) from None
+        broken = broken_link(path)
+        hint = CORRECT_LINK if broken else _other_file(path)
+        raise RequestError(f"there is no workflow file {name}{broken}", hint=hint) from None
     except IsADirectoryError:
         inside = _workflows_in(path)
         hint = f"name a file in it, such as {path / inside[0]}" if inside else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 
+from gravel.pipeline.workflow.written import WrittenFloat, WrittenInteger
 from gravel.stages.artifact import Json
 
 _WORDS: dict[str, Json] = {
@@ -34,10 +36,27 @@ def plain_value(text: str) -> Json:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
+def as_data(value: Json, *, written: bool = False) -> Json:
+    """Return data of plain types: numbers, and what was written for those that JSON does not have.
+
+    With `written` it stands for each number that is written otherwise than Python writes it.
+    """
+    if isinstance(value, WrittenInteger | WrittenFloat):
+        number = int(value) if isinstance(value, int) else float(value)
+        return number if math.isfinite(number) and not written else value.text
+    if isinstance(value, list):
+        return [as_data(each, written=written) for each in value]
+    if isinstance(value, dict):
+        return {key: as_data(each, written=written) for key, each in value.items()}
+    return value
+
+
 def to_text(value: Json) -> str:
     """Write a value as it stands in a workflow file, on one line; used in keys, messages and strings."""
     if isinstance(value, str):
         return value
+    if isinstance(value, WrittenInteger | WrittenFloat):
+        return value.text
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, list | tuple):

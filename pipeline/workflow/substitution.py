@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
 from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.written import written_list
 from gravel.stages.artifact import Json
 from gravel.stages.urls import REFERENCE, is_url
 
@@ -41,11 +42,17 @@ class Reference:
 
 @dataclass(frozen=True)
 class Filled:
-    """A value with its size in nodes and its depth."""
+    """A value with its size in nodes and its depth; `word` is what was written for null, true or false."""
 
     value: Json
     size: int = 1
     depth: int = 1
+    word: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The value as it stands in a text."""
+        return self.word or to_text(self.value)
 
 
 def references(node: Node, source: Text) -> Iterator[Reference]:
@@ -80,7 +87,7 @@ def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
     else:
         items = node.items.values() if isinstance(node, MapNode) else node.items
         parts = [fill(item, values, source) for item in items]
-        plain: Json = [part.value for part in parts]
+        plain: Json = written_list((part.value for part in parts), (part.word for part in parts))
         if isinstance(node, MapNode):
             plain = _merged(dict(zip(node.items, plain, strict=True)), node, source)
         size = 1 + sum(part.size for part in parts)
@@ -107,7 +114,8 @@ def _merged(plain: dict[str, Json], node: MapNode, source: Text) -> dict[str, Js
 
 def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -> Filled:
     if not isinstance(node.value, str) or "${" not in node.value:
-        return Filled(node.value)
+        known = node.value is None or isinstance(node.value, bool)
+        return Filled(node.value, word=node.text if known else None)
     whole = _MARK.fullmatch(node.value)
     if whole is not None and whole[1] is not None and not REFERENCE.fullmatch(whole[0]):
         return values[whole[1].strip()]
@@ -117,7 +125,7 @@ def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -
         if REFERENCE.fullmatch(match[0]):
             written = match[0]
         else:
-            written = "${" if match[1] is None else to_text(values[match[1].strip()].value)
+            written = "${" if match[1] is None else values[match[1].strip()].text
         parts += [node.value[end : match.start()], written]
         length += len(parts[-1]) + len(parts[-2])
         end = match.end()

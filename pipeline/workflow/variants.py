@@ -82,6 +82,7 @@ def _variant(
     try:
         return Variant(*place_files(draft, checked, data))
     except (ValidationError, ValueError, OSError) as error:
-        message = f"a file of {draft.entry.name!r} cannot be named: {error}"
+        told = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
+        message = f"a file of {draft.entry.name!r} cannot be named: {told}"
         draft.scope.fault(draft.entry.location, message)
         return None

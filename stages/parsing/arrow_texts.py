@@ -41,6 +41,7 @@ def text_chunk(
     """Make a chunk of two arrays, whose first row is the file's row `row`; raises StageError for a bad id."""
     import numpy
 
+    _refuse_other_moments(source.type, target.type, names, location)
     ends = [_texts(column, name, row, location) for column, name in zip((source, target), names, strict=True)]
     rows = len(ends[0].offsets) - 1
     return TextChunk(_joined(ends), weight) if rows else TextChunk(ends[0], numpy.empty(0))
@@ -65,7 +66,7 @@ def _joined(ends: list[Texts]) -> Texts:
 def _texts(column: Any, name: str, row: int, location: str) -> Texts:
     import numpy
     import pyarrow
-    from pyarrow import compute, types
+    from pyarrow import types
 
     from gravel.stages.texts import Texts
 
@@ -77,11 +78,9 @@ def _texts(column: Any, name: str, row: int, location: str) -> Texts:
         column, kind = column.dictionary_decode(), kind.value_type
     if _is_uuid(kind):
         column = _uuid_texts(column)
-    elif types.is_timestamp(kind) and kind.tz is not None:
-        column = compute.strftime(
-            compute.cast(column, pyarrow.timestamp(kind.unit, "UTC")), "%Y-%m-%dT%H:%M:%SZ"
-        )
-    elif types.is_integer(kind) or types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind):
+    elif types.is_timestamp(kind) or types.is_time(kind):
+        column = moment_texts(column)
+    elif types.is_integer(kind) or types.is_date(kind):
         column = column.cast(pyarrow.string())
     stored = column.cast(pyarrow.large_binary())
     _, ends, data = stored.buffers()
@@ -91,6 +90,40 @@ def _texts(column: Any, name: str, row: int, location: str) -> Texts:
     texts = Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
     _check(texts, stored, name, row, location)
     return texts
+
+
+def _refuse_other_moments(source: Any, target: Any, names: tuple[str, str], location: str) -> None:
+    from pyarrow import types
+
+    from gravel.stages.moments import kind_of
+
+    plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in (source, target)]
+    kinds = [kind_of(kind) for kind in plain]
+    if None not in kinds and kinds[0] != kinds[1]:
+        raise StageError(
+            f"column {names[0]!r} has {kinds[0]} ({plain[0]}) and column {names[1]!r} has {kinds[1]} "
+            f"({plain[1]}); it is not clear which are the same vertices",
+            hint="convert one of the columns",
+            file=location,
+        )
+
+
+def moment_texts(column: Any) -> Any:
+    """Write times without zeros at the end of their fraction: a moment has one text in all units."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    kind = column.type
+    zone = types.is_timestamp(kind) and kind.tz is not None
+    if zone:
+        column = compute.strftime(
+            compute.cast(column, pyarrow.timestamp(kind.unit, "UTC")), "%Y-%m-%dT%H:%M:%S"
+        )
+    column = column.cast(pyarrow.large_string())
+    if kind.unit != "s":
+        column = compute.ascii_rtrim(compute.ascii_rtrim(column, "0"), ".")
+    z, nothing = (pyarrow.scalar(text, pyarrow.large_string()) for text in ("Z", ""))
+    return compute.binary_join_element_wise(column, z, nothing) if zone else column
 
 
 def _uuid_texts(column: Any) -> Any:

@@ -44,10 +44,12 @@ class IpcTable:
 
 
 def _opened(path: Path, fields: list[int] | None = None) -> Any:
+    from os import fsencode
+
     from pyarrow import OSFile, ipc
 
     # Not mapped: a file that another program cuts off would end this process.
-    source = OSFile(str(path))
+    source = OSFile(fsencode(path))
     stream = source.read(len(MAGIC)) != MAGIC
     source.seek(0)
     options = ipc.IpcReadOptions(included_fields=fields or [], use_threads=False)

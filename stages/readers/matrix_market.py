@@ -6,17 +6,21 @@ once. Values are weights. Dense, complex, hermitian and skew-symmetric matrices 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from gravel.stages.parsing.head import Head, is_integer, shown
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.streams.lines import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from gravel.stages.streams import LineStream
 
-BANNER = b"%%matrixmarket"
-FIELDS = {"pattern": False, "real": True, "double": True, "integer": True}
+BANNER = re.compile(rb"[\s%]*matrixmarket\s+matrix\s", re.IGNORECASE)
+"""Also one that is written wrongly: `_banner` says best what is wrong with it."""
+
+FIELDS = {"pattern": False, "real": True, "double": True, "integer": True, "unsigned-integer": True}
 
 
 class _Banner(NamedTuple):
@@ -25,7 +29,7 @@ class _Banner(NamedTuple):
 
 
 def _fits(head: Head) -> bool:
-    return bool(head.lines or head.data) and (head.lines or [head.data])[0].lower().startswith(BANNER)
+    return BANNER.match(head.data.removeprefix(BYTE_ORDER_MARK)) is not None
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
@@ -59,11 +63,14 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 
 def _banner(line: bytes, lines: LineStream) -> _Banner:
     words = line.decode("ascii", errors="replace").lower().split()
-    if not words or words[0] != "%%matrixmarket":
+    if not line.lower().startswith(b"%%matrixmarket") or words[0] != "%%matrixmarket":
+        near = not line.strip() or BANNER.match(line)
         lines.fail(
             f"found {shown(line)}; a MatrixMarket file starts with "
             "%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric",
-            hint="if this is another format, name it with `format`",
+            hint="write two % before MatrixMarket, and nothing before them"
+            if near
+            else "if this is another format, name it with `format`",
         )
     if len(words) != 5:
         lines.fail(

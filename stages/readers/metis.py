@@ -1,7 +1,7 @@
 """METIS graphs (METIS manual 5.1, section 4.1.1): `n m [fmt [ncon]]`, then each vertex's neighbours, 1-based.
 
 The three digits of fmt say whether vertex sizes, vertex weights and edge weights are given. Each edge is
-listed at both of its ends and is kept so; that both ends agree is checked.
+listed at both of its ends, which must agree, and is read once.
 """
 
 from __future__ import annotations
@@ -86,10 +86,10 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         undirected=True,
         weighted=stated.weighted and reading.weights,
     )
-    return header, _arcs(reading, lines, grammar, stated)
+    return header, _edges(reading, lines, grammar, stated)
 
 
-def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _Stated) -> Iterator[Chunk]:
+def _edges(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _Stated) -> Iterator[Chunk]:
     import numpy
 
     from gravel.stages.parsing.agreement import Agreement
@@ -104,10 +104,11 @@ def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _St
         except StopIteration as stop:
             rows: int = stop.value
             break
-        agreement.add(chunk)
-        yield chunk if reading.weights else Chunk(chunk.source, chunk.target, None)
-    arcs, loops, imbalance = agreement.arcs, agreement.loops(), agreement.imbalance()
-    # Some writers list a self-loop once, some twice; editors cut blank lines at the end.
+        once = agreement.once(chunk if reading.weights else Chunk(chunk.source, chunk.target, None))
+        if len(once.source):
+            yield once
+    arcs, loops, imbalance = agreement.arcs, agreement.loops, agreement.imbalance()
+    # Editors cut blank lines at the end.
     complete = arcs == 2 * stated.edges or arcs + loops == 2 * stated.edges
     if rows < stated.vertices and not (complete and rows):
         too_few_rows(lines, rows, stated.vertices)
@@ -120,17 +121,20 @@ def _arcs(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _St
     unequal = numpy.flatnonzero(imbalance)
     if len(unequal):
         vertex = f"vertex {int(unequal[0]) + 1}" if len(imbalance) == stated.vertices else "a vertex"
+        weight = " with the same weight" if stated.weighted and reading.weights else ""
         lines.fail(
-            f"the lists do not agree: {vertex} lists a neighbour that does not list it, or the reverse",
+            f"the lists do not agree: {vertex} lists a neighbour that does not list it{weight}, or the "
+            "reverse",
             hint="each edge is listed at both of its ends; a directed graph needs another format",
         )
+    yield from agreement.held_loops(stated.edges)
 
 
 def _counts(head: Head, location: str) -> Counts | None:
     for line in head.content(b"%")[:1]:
         stated = _stated(line)
         if stated:
-            return Counts(stated.vertices, 2 * stated.edges)
+            return Counts(stated.vertices, stated.edges)
     return None
 
 

@@ -266,11 +266,12 @@ def _text_chunk(
     import numpy
     import pyarrow
 
+    from gravel.stages.moments import in_single_units
     from gravel.stages.parsing.arrow_texts import text_chunk
 
     columns = []
     for values, name in zip((source, target), names, strict=True):
-        native = numpy.ascontiguousarray(values, values.dtype.newbyteorder("="))
+        native = in_single_units(numpy.ascontiguousarray(values, values.dtype.newbyteorder("=")))
         try:
             columns.append(pyarrow.array(native))
         except (pyarrow.ArrowException, ValueError) as error:

@@ -6,6 +6,7 @@ that statistics say a filter leaves out are not read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class ParquetTable:
 
         self._path, self._location = path, location
         with readable(location, "Parquet"):
-            self._file = parquet.ParquetFile(path, memory_map=False, buffer_size=1 << 20)
+            self._file = parquet.ParquetFile(opened(path), buffer_size=1 << 20)
             self.schema = self._file.schema_arrow
 
     def groups(self, expression: Any) -> list[int]:
@@ -39,7 +40,7 @@ class ParquetTable:
         every = list(range(self._file.metadata.num_row_groups))
         if expression is None:
             return every
-        (fragment,) = dataset.dataset(str(self._path), format="parquet").get_fragments()
+        fragment = dataset.ParquetFileFormat().make_fragment(opened(self._path))
         try:
             return [group.id for group in fragment.subset(filter=expression).row_groups]
         except ArrowNotImplementedError:  # Arrow compares no statistics of such a column.
@@ -62,6 +63,13 @@ class ParquetTable:
         return int(total // max(1, self._file.metadata.num_rows))
 
 
+def opened(path: str | Path) -> Any:
+    """Open a file whose name need not be UTF-8."""
+    import pyarrow
+
+    return pyarrow.OSFile(os.fsencode(path))
+
+
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     path = reading.stream.as_local_file(reading.scratch)
     return read_table(reading, ParquetTable(path, reading.stream.location), "Parquet")
@@ -71,7 +79,7 @@ def schema_of(path: Path) -> Any:
     """Return the schema of a local file; raises what pyarrow does."""
     from pyarrow import parquet
 
-    return parquet.read_schema(path)
+    return parquet.read_schema(opened(path))
 
 
 def _largest(metadata: Any) -> int | None:
@@ -94,7 +102,7 @@ def _counts(head: Head, location: str) -> Counts | None:
     from pyarrow import parquet
 
     try:
-        metadata = parquet.read_metadata(local_path(location))
+        metadata = parquet.read_metadata(opened(local_path(location)))
         return Counts(None, int(metadata.num_rows), _largest(metadata))
     except Exception:  # the run itself says what is wrong with the file
         return None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gravel.stages.addresses import Address, address_of
+from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.copies import copy_of
 from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url as is_url
@@ -63,7 +64,9 @@ def file_size(location: str) -> int | None:
 def explain(error: OSError, location: str) -> StageError:
     """Turn what the operating system says about a file into a StageError with a cure."""
     if isinstance(error, FileNotFoundError):
-        return StageError("there is no such file", hint=_nearest(location), file=location)
+        broken = broken_link(local_path(location))
+        hint = CORRECT_LINK if broken else _nearest(location)
+        return StageError(f"there is no such file{broken}", hint=hint, file=location)
     if isinstance(error, PermissionError):
         return StageError(
             "this file may not be read: permission denied",

@@ -6,9 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ByteSize, Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ByteSize,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
+from gravel.stages.file_names import FileName
 from gravel.stages.presets import filled
 from gravel.stages.stage import Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names
@@ -39,7 +49,7 @@ class VertexSources(Parameters):
 class ListedSources(Parameters):
     """Sources that a file lists, one id a line, as the input file writes them."""
 
-    file: str = Field(min_length=1)
+    file: FileName = Field(min_length=1)
     """The path of the list: beside the workflow, or from the current folder."""
 
     def count(self) -> int:
@@ -66,7 +76,31 @@ FileId = Annotated[
     ),
 ]
 
-FileIds = Annotated[tuple[FileId, ...], Field(min_length=1)]
+
+def _as_written(given: Any) -> Any:
+    """Return ids as they were written: whole numbers that may be ids as such, others as texts.
+
+    Numbers of a workflow remember their `text`, and lists the `words` for null, true and false.
+    """
+    if not isinstance(given, list | tuple):
+        return given
+    words = getattr(given, "words", {})
+    return [_written_id(value, words.get(place)) for place, value in enumerate(given)]
+
+
+def _written_id(value: Any, word: str | None) -> Any:
+    if value is None or isinstance(value, bool):
+        return word or value
+    if isinstance(value, int | float):
+        text = getattr(value, "text", str(value))
+        return value if isinstance(value, int) and text == str(value) and 0 <= value <= MAX_ID else text
+    return value
+
+
+AS_WRITTEN = BeforeValidator(_as_written)
+"""Takes a list of ids: an id keeps its text, which is the id where ids are texts."""
+
+FileIds = Annotated[tuple[FileId, ...], Field(min_length=1), AS_WRITTEN]
 """Sources as the input file writes them: whole numbers or texts."""
 
 

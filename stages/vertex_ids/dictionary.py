@@ -7,11 +7,13 @@ UUIDs, binary, numbers, dates and times in their own.
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -20,6 +22,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
+from gravel.stages import moments
 from gravel.stages.texts import Texts, TextSet
 
 ROWS = 1 << 18
@@ -70,7 +73,7 @@ class Dictionary:
         wanted: Any = values
         if not isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
             wanted = list(values)
-            if len(wanted) <= BISECTED:
+            if len(wanted) <= BISECTED or self._ticks is not None:
                 return numpy.array([self._vertex(value) for value in wanted], dtype)
             scalars = [self._scalar(value) for value in wanted]
             if None in scalars:
@@ -80,10 +83,11 @@ class Dictionary:
         if isinstance(values, pyarrow.ChunkedArray):
             values = values.combine_chunks()
         if values.type != self.values.type:
+            kinds = {moments.kind_of(each.type) for each in (values, self.values)}
             try:
-                values = values.cast(self.values.type)
+                values = values.cast(self.values.type if len(kinds) == 1 else pyarrow.null())
             except pyarrow.ArrowException:
-                for value in values.to_pylist():
+                for value in values:
                     self._vertex(value)
                 raise
         found = pyarrow.compute.index_in(_storage(values), value_set=_storage(self.values))
@@ -96,6 +100,8 @@ class Dictionary:
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """Return the ids that look most like one that is none: the most alike of its sorted neighbours."""
+        if self._ticks is not None:
+            return self._nearest_moment(value)
         scalar = self._scalar(value)
         if scalar is None:
             return []
@@ -118,11 +124,32 @@ class Dictionary:
         return self.values.take(pyarrow.array(indices, mask=indices < 0))
 
     def _vertex(self, value: Any) -> int:
+        if self._ticks is not None:
+            found = moments.ticks(value, self.values.type)
+            if found is not None and found[1]:
+                place = bisect.bisect_left(self._ticks, found[0])
+                if place < len(self.values) and self._ticks[place] == found[0]:
+                    return place
+            raise UnknownId(value, self.nearest(value))
         scalar = self._scalar(value)
         place = len(self.values) if scalar is None else self._place(scalar)
         if place < len(self.values) and self.values[place].as_py() == scalar:
             return place
         raise UnknownId(value, self.nearest(value))
+
+    @cached_property
+    def _ticks(self) -> NDArray[Any] | None:
+        """Moments as whole numbers, which are compared exactly; None for other ids."""
+        return None if moments.kind_of(self.values.type) is None else moments.stored(self.values)
+
+    def _nearest_moment(self, value: Any) -> list[Any]:
+        found, known = moments.ticks(value, self.values.type), self._ticks
+        if found is None or known is None:
+            return []
+        place = bisect.bisect_left(known, found[0])
+        beside = [each for each in (place - 1, place) if 0 <= each < len(known)]
+        apart = {each: abs(int(known[each]) - found[0]) for each in beside}
+        return [self.values[min(apart, key=apart.__getitem__)].as_py()] if apart else []
 
     def _place(self, scalar: Any) -> int:
         # Of texts, the order of Python's str is that of code points, as that of the values.
@@ -147,11 +174,6 @@ class Dictionary:
                 import uuid
 
                 return plain if isinstance(plain, uuid.UUID) else uuid.UUID(plain)
-            if pyarrow.types.is_temporal(self.values.type):
-                found = pyarrow.scalar(plain)
-                # A number is no date, though dates are stored as numbers.
-                temporal = pyarrow.types.is_temporal(found.type)
-                return found.cast(self.values.type).as_py() if temporal else None
             if hasattr(plain, "item"):
                 plain = plain.item()
             if isinstance(plain, bool) != pyarrow.types.is_boolean(self.values.type):

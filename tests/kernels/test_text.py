@@ -103,19 +103,33 @@ def test_lists_may_be_cut_anywhere_between_numbers(rows, cuts):
     assert state[ROW] == state[LINE] == 9
 
 
+NONE = numpy.empty(0, numpy.uint64)
+
+
 def test_imbalance_is_zero_for_symmetric_arcs_alone():
     rng = numpy.random.default_rng(3)
     source, target = rng.integers(0, 50, 400), rng.integers(0, 50, 400)
     imbalance = numpy.zeros(50, numpy.uint64)
-    add_imbalance(source, target, 0, imbalance)
+    add_imbalance(source, target, NONE, 0, imbalance)
     assert imbalance.any()
-    add_imbalance(target, source, 0, imbalance)
+    add_imbalance(target, source, NONE, 0, imbalance)
     assert not imbalance.any()
-    add_imbalance(numpy.array([7]), numpy.array([9]), 0, imbalance)
+    add_imbalance(numpy.array([7]), numpy.array([9]), NONE, 0, imbalance)
     assert numpy.flatnonzero(imbalance).tolist() == [7, 9]
+
+
+def test_imbalance_tells_weights_apart():
+    imbalance = numpy.zeros(9, numpy.uint64)
+    one, other = numpy.array([1, 1]), numpy.array([2, 2])
+    add_imbalance(one, other, numpy.array([7.0, 9.0]).view(numpy.uint64), 0, imbalance)
+    add_imbalance(other, one, numpy.array([9.0, 7.0]).view(numpy.uint64), 0, imbalance)
+    assert not imbalance.any()
+    add_imbalance(one, other, numpy.array([7.0, 9.0]).view(numpy.uint64), 0, imbalance)
+    add_imbalance(other, one, numpy.array([7.0, 8.0]).view(numpy.uint64), 0, imbalance)
+    assert numpy.flatnonzero(imbalance).tolist() == [1, 2]
 
 
 def test_imbalance_is_kept_from_the_first_vertex_on():
     imbalance = numpy.zeros(50, numpy.uint64)
-    add_imbalance(numpy.array([27]), numpy.array([29]), 20, imbalance)
+    add_imbalance(numpy.array([27]), numpy.array([29]), NONE, 20, imbalance)
     assert numpy.flatnonzero(imbalance).tolist() == [7, 9]

@@ -183,7 +183,7 @@ def test_depths_beyond_the_diameter(asked: Any) -> None:
     ("given", "told"),
     [
         ("sources: []", "`sources` of stage traverse is [], and at least 1 value is expected"),
-        ("sources: [1.5]", "`sources.0` of stage traverse is 1.5, and a whole number or a text is expected"),
+        ("sources: [{}]", "`sources.0` of stage traverse is {}, and a whole number or a text is expected"),
     ],
 )
 def test_values_are_shown_as_they_are_written(asked: Any, given: str, told: str) -> None:

@@ -73,17 +73,55 @@ def rows(record: dict[str, Any]) -> dict[str, tuple[str, str]]:
     [
         ("graphs/a.txt", ["a"]),
         ("graphs/*.txt", ["a", "b"]),
-        ("'**/*.txt'", ["a", "b"]),
+        ("'**/*.txt'", ["graphs/a", "graphs/b"]),
+        ("'*/a.txt'", ["graphs/a"]),
+        ("graphs/*", ["a.txt", "b.txt"]),
+        ("graphs/a.*", ["a.txt"]),
+        ("'graphs/[ab].t?t'", ["a.txt", "b.txt"]),
+        ("./graphs//*.txt", ["a", "b"]),
+        ("[graphs/*.txt, graphs/a.txt]", ["a", "b"]),
+        ("[graphs/*, graphs/a.txt]", ["a.txt", "b.txt"]),
         ("[graphs/b.txt, 'graphs/*.txt']", ["b", "a"]),
         ("[graphs/a.txt, https://example.org/x/web.txt.gz?k=1]", ["a", "web"]),
-        ("[graphs/a.txt, https://example.org/a.mtx]", ["a.txt", "a.mtx"]),
-        ("[https://example.org/1/g.txt, https://example.org/2/g.txt]", ["g.txt", "2/g.txt"]),
         ("{one: graphs/a.txt, two: {file: graphs/a.txt, weights: false}}", ["one", "two"]),
         ("[{file: graphs/a.txt, name: mine, format: edge_list}, graphs/b.txt]", ["mine", "b"]),
     ],
 )
 def test_the_forms_of_the_section(home: Path, section: str, names: list[str]) -> None:
     assert sorted(names_of(plan_of(home, section))) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "before", "after"),
+    [
+        ("'dd/*/graph.txt'", ["v1/graph", "v2/graph"], ["v0/graph", "v1/graph", "v2/graph"]),
+        ("'dd/*/graph*'", ["v1/graph.txt", "v2/graph.txt"], ["v0/graph.txt", "v1/graph.txt", "v2/graph.txt"]),
+        ("'dd/**/*.txt'", ["v1/graph", "v2/graph"], ["v0/graph", "v1/graph", "v2/graph"]),
+        ("'{home}/dd/v[0-9]/*.txt'", ["v1/graph", "v2/graph"], ["v0/graph", "v1/graph", "v2/graph"]),
+    ],
+)
+def test_no_other_file_changes_a_name(home: Path, pattern: str, before: list[str], after: list[str]) -> None:
+    for number in (1, 2, 0):
+        folder = home / "dd" / f"v{number}"
+        folder.mkdir(parents=True)
+        (folder / "graph.txt").write_text(f"{number} 9\n")
+        if number == 2:
+            assert names_of(plan_of(home, pattern.format(home=home))) == before
+    plan = plan_of(home, pattern.format(home=home))
+    assert names_of(plan) == after
+    for name in after:
+        parameters = plan.runs[f"edges[dataset={name}]"].parameters
+        assert parameters.model_dump()["file"] == f"{home}/dd/{name[:2]}/graph.txt"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [("*.gz", "g.txt"), ("*.txt.gz", "g"), ("*", "g.txt.gz"), ("g.*", "g.txt.gz"), ("*.g?", "g.txt.gz")],
+)
+def test_an_ending_is_left_out_that_the_pattern_has(home: Path, pattern: str, name: str) -> None:
+    (home / "packed").mkdir()
+    (home / "packed" / "g.txt.gz").write_bytes(b"")
+    assert names_of(plan_of(home, f"'packed/{pattern}'")) == [name]
 
 
 def test_a_data_set_is_a_value_of_an_axis(home: Path) -> None:
@@ -120,13 +158,29 @@ def test_parameters_say_which(home: Path) -> None:
         ("{a: {file: x, edges: -1}}", "a count is expected", "", "-1}}"),
         ("{a: 'graphs/*.txt'}", "may be several files", "leave the name out", "'graphs/*.txt'"),
         ("[{file: x, name: a}, {file: y, name: a}]", "two data sets are called 'a'", "another", "{file: y"),
+        (
+            "[graphs/a.txt, https://example.org/a.mtx]",
+            "'a': {home}/graphs/a.txt and https://example.org/a.mtx",
+            "{file: ..., name: ...}",
+            "https",
+        ),
+        (
+            "[https://x.org/1/g.txt, https://x.org/2/g.txt]",
+            "two data sets are called 'g'",
+            "name",
+            "https://x.org/2",
+        ),
+        ("[graphs/*.txt, b/*.txt]", "'a': {home}/graphs/a.txt and {home}/b/a.txt", "", "b/*"),
+        ("[{file: x, format: pace}, {file: x}]", "two data sets are called 'x'", "name", "{file: x}"),
         ("{catalogue: none.yaml}", "no workflow file", "", "{catalogue"),
         ("'${fiels}'", "no parameter 'fiels'", "", "${fiels}"),
     ],
 )
 def test_faults_are_located(home: Path, section: str, message: str, hint: str, at: str) -> None:
+    (home / "b").mkdir()
+    (home / "b" / "a.txt").write_text("1 2\n")
     found = problem_of(home, section)
-    assert message in found[0]
+    assert message.format(home=home) in found[0]
     assert hint in found[1]
     assert found[2] == "w.yaml:1"
     assert found[3].startswith(at)

@@ -51,6 +51,12 @@ def test_a_lone_reference_keeps_the_type(value: str, expected: object) -> None:
     assert found["d"] == [expected]
 
 
+def test_inside_a_text_stands_what_was_written() -> None:
+    found = parameters("parameters: {a: 010, b: 1e3, c: True, d: ~, e: 'v${a}-${b}-${c}-${d}'}")
+    assert found["e"] == "v010-1e3-True-~"
+    assert (found["a"], found["b"], found["c"], found["d"]) == (10, 1000.0, True, None)
+
+
 def test_inside_a_text_it_is_written_out() -> None:
     found = parameters("parameters: {a: 18, b: true, c: 'x${a}y${b}', d: '${a}${a}', e: '${a} '}")
     assert found["c"] == "x18ytrue"

@@ -12,7 +12,7 @@ from tests.zoo import DATA, needs_data
 
 pytestmark = needs_data
 
-# vertices, edges as listed (METIS lists each twice), loops, undirected, first id
+# vertices, edges, loops, undirected, first id
 COUNTS = {
     "USA-road-NE.pace.gr.xz": (1_524_453, 1_934_010, 0, True, 1),
     "USA-road-FLA.pace.gr.xz": (1_070_376, 1_343_951, 0, True, 1),
@@ -25,11 +25,11 @@ COUNTS = {
     "cnr-2000.graph-txt.gz": (325_557, 3_216_152, 87_442, False, 0),
     "cit-HepTh.directed.jlg.gz": (27_770, 352_807, 39, False, 1),
     "ca-CondMat.lcc.jlg.gz": (21_363, 91_342, 56, True, 1),
-    "astro-ph.graph.xz": (16_706, 2 * 121_251, 0, True, 1),
+    "astro-ph.graph.xz": (16_706, 121_251, 0, True, 1),
     "delaunay_n16.edges.xz": (65_536, 196_575, 0, False, 1),
-    "fe_body.graph.xz": (45_087, 2 * 163_734, 0, True, 1),
-    "rgg_n_2_15_s0.graph.xz": (32_768, 2 * 160_240, 0, True, 1),
-    "t60k.graph.xz": (60_005, 2 * 89_440, 0, True, 1),
+    "fe_body.graph.xz": (45_087, 163_734, 0, True, 1),
+    "rgg_n_2_15_s0.graph.xz": (32_768, 160_240, 0, True, 1),
+    "t60k.graph.xz": (60_005, 89_440, 0, True, 1),
     "p2p-Gnutella31.e.xz": (62_586, 147_892, 0, False, 1),
     "tiny/karate.mtx": (34, 78, 0, True, 1),
     "tiny/karate-disjoint.csv": (68, 312, 0, False, 0),
@@ -37,9 +37,9 @@ COUNTS = {
     "tiny/dolphins.mtx": (62, 159, 0, True, 1),
     "tiny/netscience.mtx": (1_589, 2_742, 0, True, 1),
     "tiny/chesapeake.mtx": (39, 170, 0, True, 1),
-    "tiny/jazz.graph": (198, 2 * 2_742, 0, True, 1),
-    "tiny/power.graph": (4_941, 2 * 6_594, 0, True, 1),
-    "tiny/grid-5x5-dist-arch.graph": (25, 2 * 40, 0, True, 1),
+    "tiny/jazz.graph": (198, 2_742, 0, True, 1),
+    "tiny/power.graph": (4_941, 6_594, 0, True, 1),
+    "tiny/grid-5x5-dist-arch.graph": (25, 40, 0, True, 1),
     "tiny/jagmesh7.mtx": (1_138, 4_294, 1_138, True, 1),
     "tiny/ldbc-directed-example.mtx": (10, 17, 0, False, 1),
 }

@@ -1,8 +1,11 @@
 """MatrixMarket: what is a graph is read, what is none is refused with its line."""
 
+import numpy
 import pytest
+import scipy.io
+import scipy.sparse
 
-from tests.stages.ingest_files import complains, read_text, refused
+from tests.stages.ingest_files import complains, read, read_text, refused
 
 HEAD = "%%MatrixMarket matrix coordinate "
 
@@ -13,6 +16,7 @@ HEAD = "%%MatrixMarket matrix coordinate "
         ("pattern general", "1 3\n3 2\n", None),
         ("real general", "1 3 0.5\n3 2 -2e3\n", [0.5, -2000.0]),
         ("integer general", "1 3 4\n3 2 0\n", [4.0, 0.0]),
+        ("unsigned-integer general", "1 3 4\n3 2 18446744073709551615\n", [4.0, 2.0**64]),
         ("pattern symmetric", "1 3\n3 2\n", None),
         ("REAL Symmetric", "1 3 1\n3 2 2\n", [1.0, 2.0]),
     ],
@@ -59,6 +63,22 @@ def test_weights_can_be_left(tmp_path):
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, text, line, words):
     complains(refused(tmp_path, "m.mtx", text), line, *words)
+
+
+@pytest.mark.parametrize("before", ["%", " %%", "", "% % ", "\ufeff %%", "\n%%", "%%%"])
+@pytest.mark.parametrize("name", ["m.mtx", "m.txt"])
+def test_a_banner_that_is_written_wrongly_is_told(tmp_path, before, name):
+    text = f"{before}MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n"
+    error = refused(tmp_path, name, text)
+    complains(error, 1, "a MatrixMarket file starts with %%MatrixMarket")
+    assert "two %" in (error.hint or "")
+
+
+def test_unsigned_matrices_of_scipy(tmp_path):
+    for dtype in (numpy.uint8, numpy.uint32, numpy.uint64):
+        matrix = scipy.sparse.coo_array(numpy.array([[0, 3], [0, 0]], dtype))
+        scipy.io.mmwrite(tmp_path / "m.mtx", matrix)
+        assert read(tmp_path / "m.mtx").weights == [3]
 
 
 def test_a_missing_banner_is_told(tmp_path):
