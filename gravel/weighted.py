@@ -27,6 +27,9 @@ def weighted_edges(
     import numpy
 
     edges, found = _taken(data, weights, sources, targets, machine)
+    if numpy.ma.is_masked(found):
+        row = int(numpy.flatnonzero(numpy.ma.getmaskarray(found))[0])
+        raise ValueError(f"the weights are null in row {row}; an edge needs its weight: drop such rows")
     values = numpy.asarray(found.get() if hasattr(found, "get") else found)
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         raise TypeError(

@@ -99,7 +99,7 @@ def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
         G.kept[key] = None
         if weights is not None:
             rows = map(on_device, (*G.forward, weights))
-            G.kept[key] = prepare(*rows, predecessor=False)
+            G.kept[key] = prepare(*rows, predecessor=False, symmetric=not G.directed)
     search = G.kept[key]
     return None if search is None else on_host(search.run(vertex).distance)
 
