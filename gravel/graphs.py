@@ -215,9 +215,7 @@ class Graph(MeasuredGraph):
 
         vertex = vertex_of(self._ids, source)
         key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
-        prepared = self._lent(
-            key, lambda: prepare_paths(self._directed(direction), output, strategy, tuning)
-        )
+        prepared = self._lent(key, lambda: prepare_paths(self._directed(direction), output, strategy, tuning))
         found: ShortestPaths = prepared.run(source, vertex)
         self._prepared[key] = prepared
         return found
@@ -332,7 +330,8 @@ class Graph(MeasuredGraph):
     def _lent(self, key: Any, prepare: Callable[[], Any]) -> Any:
         """Take out what is ready for a search, or prepare it.
 
-        Who takes it puts it back once the search has ended: what Ctrl-C or an error cut off is not used again.
+        Who takes it puts it back once the search has ended: what Ctrl-C or an error cut off is not used
+        again.
         """
         prepared = self._prepared.pop(key, None)
         if prepared is None:

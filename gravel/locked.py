@@ -26,5 +26,5 @@ def one_at_a_time(method: Method) -> Method:
 
 
 def forget(stopped: KeyboardInterrupt) -> None:
-    """Let go of what was cut off: a notebook keeps the traceback, whose frames would keep its memory."""
+    """Let go of what was cut off: a notebook keeps the traceback, and its frames memory."""
     traceback.clear_frames(stopped.__traceback__)

@@ -126,7 +126,7 @@ def _harmonic(G: GravelGraph, vertices: NDArray[numpy.int64]) -> NDArray[numpy.f
 
 
 def _sums(G: GravelGraph, vertices: NDArray[numpy.int64]) -> Aggregates:
-    """Search from all others to vertices, one thread's after the other's: each takes all cores, or the GPU."""
+    """Search from all others to vertices, for one thread at a time: all cores or the GPU do."""
     with G.lock:
         rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
         return aggregate(*rows, vertices, symmetric=not G.directed)

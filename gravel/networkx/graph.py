@@ -14,7 +14,7 @@ from gravel.networkx.weights import Weights, weights_of
 
 
 class GravelGraph:
-    """What `convert_from_nx` makes of a NetworkX graph. It never changes, and any number of threads may ask it.
+    """What `convert_from_nx` makes of a NetworkX graph. It never changes, and many threads may ask it.
 
     `forward` and `backward` are the rows of successors and of predecessors, the same for an undirected graph.
     `weights` has the edge attributes that were converted, and no others are known.

@@ -124,9 +124,7 @@ def checked(
     refuse_unusable(row_offsets, column_indices, weights)
     mean = float(weights.mean(dtype=numpy.float64))
     if weights.dtype == numpy.float32:
-        return WeightedRows(
-            row_offsets, column_indices, weights, numpy.dtype(numpy.uint64), mean, symmetric
-        )
+        return WeightedRows(row_offsets, column_indices, weights, numpy.dtype(numpy.uint64), mean, symmetric)
     largest = int(weights.max())
     total = largest * len(weights)
     if total < 1 << 64:
@@ -136,7 +134,7 @@ def checked(
 
 
 def without_minus_zeros(weights: Any) -> Any:
-    """Return weights with 0.0 for every -0.0, whose bits come after those of all others; copied if need be."""
+    """Return weights with 0.0 for every -0.0, whose bits come after all others'; copied if need be."""
     return weights if are_plain(weights) else weights + weights.dtype.type(0)
 
 

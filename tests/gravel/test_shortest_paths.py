@@ -138,9 +138,7 @@ def reliable(way, folder):
     return gravel.graph(path, weights=True, cache=False)
 
 
-@pytest.mark.parametrize(
-    "way", ["arrays", "float32", "table", "networkx", "matrix", "csv", "parquet", "npz"]
-)
+@pytest.mark.parametrize("way", ["arrays", "float32", "table", "networkx", "matrix", "csv", "parquet", "npz"])
 def test_minus_zero_is_zero_by_every_door(way, tmp_path):
     graph = reliable(way, tmp_path)
     assert not numpy.signbit(graph._stored.weights).any()
