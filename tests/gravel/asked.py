@@ -147,7 +147,7 @@ def spoiled(graph: gravel.Graph, name: str, question: Question, rng: Any, times:
     with counted(Steps()) as steps:
         question(graph)
     wrong = []
-    for last in sorted(rng.integers(1, steps.count + 1, times).tolist()):
+    for last in sorted(1 + rng.permutation(steps.count)[:times]):
         with suppress(KeyboardInterrupt), counted(Steps(last)):
             question(graph)
         for each, answer in answers.items():
