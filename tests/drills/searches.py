@@ -3,6 +3,7 @@
     python -m tests.drills.searches                               100,000 searches
     python -m tests.drills.searches --searches 5000 --seed 2      fewer, of other graphs
     python -m tests.drills.searches --from 3000 --count 1000      the graphs 3000 to 3999 alone
+    python -m tests.drills.searches --weights extreme tiny --questions 4 --count 10000
     python -m tests.drills.searches --backend cuda --searches 4000 --interrupts 20
 
 Graphs are directed and undirected, with zeros, minus zeros, tiny, huge and equal weights, parallel edges and
@@ -31,7 +32,7 @@ from typing import Any
 import numpy
 
 import gravel
-from tests.drills.weighted import Drawn, draw, faults_of_pair, faults_of_search
+from tests.drills.weighted import WEIGHTS, Drawn, draw, faults_of_pair, faults_of_search
 from tests.gravel.asked import QUESTIONS, Steps, counted, same
 
 THREADS = 8
@@ -42,17 +43,17 @@ Question = Callable[[], list[str]]
 class Drill:
     """Counts what was asked and what was wrong."""
 
-    def __init__(self, seed: int, largest: int, backend: str) -> None:
-        self.seed, self.largest, self.backend = seed, largest, backend
+    def __init__(self, seed: int, questions: int, options: dict[str, Any]) -> None:
+        self.seed, self.questions, self.options = seed, questions, options
         self.counts: Counter[str] = Counter()
         self.wrong: list[str] = []
         self._lock = threading.Lock()
 
     def ask_graph(self, number: int) -> None:
         """Ask a drawn graph some questions, in one of three ways."""
-        drawn = draw(self.seed, number, self.largest, self.backend)
+        drawn = draw(self.seed, number, **self.options)
         rng = numpy.random.default_rng([self.seed, number, 1])
-        questions = [self._question(drawn, rng) for _ in range(24)]
+        questions = [self._question(drawn, rng) for _ in range(self.questions)]
         way = ("again", "threads", "interrupts")[number % 3]
         self.counts["graphs"] += 1
         self.counts[f"graphs, {way}"] += 1
@@ -179,6 +180,8 @@ def main() -> int:
     parser.add_argument("--searches", type=int, default=100_000, help="how many at least")
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first graph's number")
     parser.add_argument("--count", type=int, help="how many graphs, whatever the searches")
+    parser.add_argument("--questions", type=int, default=24, help="searches of a graph")
+    parser.add_argument("--weights", nargs="+", choices=list(WEIGHTS), help="kinds of weights (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--largest", type=int, default=4000, help="vertices of the largest graphs")
     parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
@@ -186,7 +189,8 @@ def main() -> int:
     parser.add_argument("--scale", type=int, default=16, help="of the graph of these")
     asked = parser.parse_args()
     started = time.monotonic()
-    drill = Drill(asked.seed, asked.largest, asked.backend)
+    options = {"largest": asked.largest, "backend": asked.backend, "kinds": asked.weights or list(WEIGHTS)}
+    drill = Drill(asked.seed, asked.questions, options)
     number = asked.first
     while (
         drill.counts["asked"] < asked.searches if asked.count is None else number < asked.first + asked.count

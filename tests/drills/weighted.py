@@ -91,13 +91,13 @@ def turned(arcs: Arcs, direction: str) -> Arcs:
     return {pair: min(arcs.get(pair, numpy.inf), back.get(pair, numpy.inf)) for pair in arcs | back}
 
 
-def draw(seed: int, number: int, largest: int = 4000, backend: str = "auto") -> Drawn:
-    """Draw a graph: few vertices mostly, up to `largest` sometimes."""
+def draw(seed: int, number: int, kinds: list[str], largest: int = 4000, backend: str = "auto") -> Drawn:
+    """Draw a graph, with weights of one of the kinds: few vertices mostly, `largest` sometimes."""
     rng = numpy.random.default_rng([seed, number])
     size = rng.random()
     n = int(rng.integers(2, 12) if size < 0.6 else rng.integers(12, 200) if size < 0.97 else largest)
     m = int(n * rng.choice([1, 2, 3, 8])) if n < 1000 else 8 * n
-    kind = str(rng.choice(list(WEIGHTS)))
+    kind = str(rng.choice(kinds))
     ends = (n * rng.random((2, m)) ** rng.choice([1, 2])).astype(numpy.int64)
     shape = rng.choice(["drawn", "path", "two ways", "zeros one way"])
     if shape == "path":
@@ -111,7 +111,9 @@ def draw(seed: int, number: int, largest: int = 4000, backend: str = "auto") -> 
     if shape == "zeros one way":
         ends = numpy.concatenate([ends, rng.integers(0, n, (2, n))], axis=1)
         weights = numpy.concatenate([weights, numpy.zeros(n, weights.dtype)])
-    merge = "minimum" if kind in ("large integers", "huge") else str(rng.choice(["minimum", "sum"]))
+    merge = (
+        "minimum" if kind in ("large integers", "huge", "extreme") else str(rng.choice(["minimum", "sum"]))
+    )
     ids = numpy.sort(rng.choice(10 * n, n, replace=False))
     graph = gravel.graph(
         (ids[ends[0]], ids[ends[1]]),

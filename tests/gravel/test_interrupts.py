@@ -29,6 +29,15 @@ def test_cut_off_at_any_line_and_asked_again(name, directed):
     assert spoiled(skewed(directed=directed), name, ALL[name], rng, times) == []
 
 
+@pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_cut_off_on_a_gpu(name, directed):
+    graph = skewed(directed=directed, backend="cuda")
+    assert spoiled(graph, name, QUESTIONS[name], numpy.random.default_rng(len(name)), 8) == []
+
+
 @pytest.mark.parametrize("name", ["bfs", "components", "distance", "shortest_paths", "closeness"])
 def test_threads_of_what_was_cut_off_end(name):
     threads = threading.active_count()

@@ -3,12 +3,14 @@
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import networkx
 import pytest
 
 import gravel
 from gravel import prepared, shortest_paths
+from gravel.networkx.backend import backend
 from tests.gravel.asked import ON_CPU, QUESTIONS, columns, lengths, same, skewed
 
 THREADS = 8
@@ -29,6 +31,13 @@ def answered(graph, questions, times):
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_mixed_questions(directed):
     assert answered(skewed(directed=directed), ALL, 6) == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+def test_mixed_questions_of_a_gpu(directed):
+    questions = {name: each for name, each in QUESTIONS.items() if name in ALL}
+    assert answered(skewed(directed=directed, backend="cuda"), questions, 4) == []
 
 
 @pytest.mark.parametrize("strategy", ["delta_stepping", "dijkstra"])
@@ -131,27 +140,38 @@ NETWORKX = {
 
 
 def test_functions_of_networkx():
+    given = given_to_networkx()
+    questions = {name: partial(with_config, each) for name, each in NETWORKX.items()}
+    assert answered(given, questions, 6) == []
+    converted = backend.convert_from_nx(given, {"weight": 1})
+    del questions["all pairs"]
+    assert answered(converted, questions, 6) == []
+
+
+@pytest.mark.gpu
+def test_functions_of_networkx_on_a_gpu():
+    def question(each):
+        def asked(graph):
+            with networkx.config.backends.gravel(device="cuda"):
+                return with_config(each, graph)
+
+        return asked
+
+    assert answered(given_to_networkx(), {name: question(each) for name, each in NETWORKX.items()}, 4) == []
+
+
+def with_config(question, given):
+    """Ask without NetworkX's warning; the settings of a thread are its own."""
+    with networkx.config(warnings_to_ignore={"cache"}):
+        return question(given)
+
+
+def given_to_networkx():
     given = networkx.connected_watts_strogatz_graph(150, 6, 0.3, seed=2)
     dice = random.Random(3)
     for _, _, edge in given.edges(data=True):
         edge["weight"] = dice.choice([0.0, -0.0, 0.5, 1.25])
-    with networkx.config(warnings_to_ignore={"cache"}):
-        # The context of a thread is its own.
-        questions = {name: lambda g, each=each: with_config(each, g) for name, each in NETWORKX.items()}
-        assert answered(given, questions, 6) == []
-        assert (
-            answered(
-                networkx.utils.backends._load_backend("gravel").convert_from_nx(given, {"weight": 1}),
-                {name: each for name, each in questions.items() if name != "all pairs"},
-                6,
-            )
-            == []
-        )
-
-
-def with_config(question, given):
-    with networkx.config(warnings_to_ignore={"cache"}):
-        return question(given)
+    return given
 
 
 def test_ids_that_threads_look_up_for_the_first_time():
