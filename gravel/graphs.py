@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from gravel.locked import forget, one_at_a_time
 from gravel.measured import MeasuredGraph
 from gravel.pipeline.core.errors import RequestError
 from gravel.stages.turning import Direction
@@ -51,7 +53,8 @@ class Info:
 class Graph(MeasuredGraph):
     """A graph whose vertices have the caller's ids; `gravel.graph` makes one.
 
-    It does not change: `reorder`, `compress` and `place` return another, which shares what it can.
+    It does not change: `reorder`, `compress` and `place` return another, which shares what it can. Any
+    number of threads may ask it, one after another; each method uses all cores, or the GPU.
     """
 
     def __init__(
@@ -68,7 +71,8 @@ class Graph(MeasuredGraph):
         self._machine = machine
         self._placement = placement
         self._host_memory = host_memory
-        self._prepared: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = threading.RLock()
+        self._prepared: dict[Any, Any] = {}  # the latest last
         self._searched: dict[Any, SearchedGraph] = {}
 
     @property
@@ -171,11 +175,21 @@ class Graph(MeasuredGraph):
             )
         )
         vertex = vertex_of(self._ids, source)
-        prepared: PreparedSearch | None = self._prepared.get(key)
-        if prepared is None:
-            prepared = self._prepare(key, output, strategy, direction, max_depth, tuning)
-        return prepared.run(source, vertex)
+        # As of `one_at_a_time`, which takes a thirtieth of the time of a small search.
+        with self._lock:
+            prepared: PreparedSearch | None = self._prepared.pop(key, None)
+            try:
+                if prepared is None:
+                    prepared = self._prepare(output, strategy, direction, max_depth, tuning)
+                found = prepared.run(source, vertex)
+            except KeyboardInterrupt as stopped:
+                prepared = None
+                forget(stopped)
+                raise
+            self._prepared[key] = prepared
+            return found
 
+    @one_at_a_time
     def shortest_paths(
         self,
         source: Any,
@@ -201,11 +215,9 @@ class Graph(MeasuredGraph):
 
         vertex = vertex_of(self._ids, source)
         key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
-        prepared = self._prepared.get(key)
-        if prepared is None:
-            graph = self._directed(direction)
-            prepared = self._kept(key, prepare_paths(graph, output, strategy, tuning))
+        prepared = self._lent(key, lambda: prepare_paths(self._directed(direction), output, strategy, tuning))
         found: ShortestPaths = prepared.run(source, vertex)
+        self._prepared[key] = prepared
         return found
 
     def distance(self, source: Any, target: Any, **asked: Any) -> int | float | None:
@@ -216,6 +228,7 @@ class Graph(MeasuredGraph):
         """Return the ids on a shortest path, both ends included; None where there is none; as `paths`."""
         return self.paths([source], [target], **asked)[0]
 
+    @one_at_a_time
     def paths(
         self,
         sources: Any,
@@ -235,6 +248,7 @@ class Graph(MeasuredGraph):
 
         return between(self, sources, targets, output, by, direction)
 
+    @one_at_a_time
     def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
         """Find the connected components.
 
@@ -253,6 +267,7 @@ class Graph(MeasuredGraph):
 
         return find(self, strategy, connection)
 
+    @one_at_a_time
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
         """Return the graph with its rows in another order, such as "rcm", "degree" or "community".
 
@@ -262,6 +277,7 @@ class Graph(MeasuredGraph):
 
         return self._with(reordered(self, method, seed))
 
+    @one_at_a_time
     def compress(self, layout: str = "varint") -> Graph:
         """Return the graph with its rows in a layout: "varint", "blocks", "elias_fano", "csr", or "auto".
 
@@ -271,6 +287,7 @@ class Graph(MeasuredGraph):
 
         return self._with(compressed(self, layout))
 
+    @one_at_a_time
     def place(self, where: Place, *, device_memory: str | int | None = None) -> Graph:
         """Return the graph with its rows in "host" memory, on the "device", "pinned", "split" or "streamed".
 
@@ -281,6 +298,7 @@ class Graph(MeasuredGraph):
 
         return placed(self, where, device_memory)
 
+    @one_at_a_time
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the graph to a folder, which `gravel.load` and the stage `saved` of a workflow read.
 
@@ -302,25 +320,28 @@ class Graph(MeasuredGraph):
         return {}
 
     def _prepare(
-        self,
-        key: Any,
-        output: Output,
-        strategy: str,
-        direction: Direction,
-        max_depth: int | None,
-        tuning: Any,
+        self, output: Output, strategy: str, direction: Direction, max_depth: int | None, tuning: Any
     ) -> PreparedSearch:
         from gravel.prepared import prepare
 
-        prepared = prepare(self._directed(direction), output, strategy, max_depth, tuning)
-        self._kept(key, prepared)
+        self._make_room()
+        return prepare(self._directed(direction), output, strategy, max_depth, tuning)
+
+    def _lent(self, key: Any, prepare: Callable[[], Any]) -> Any:
+        """Take out what is ready for a search, or prepare it.
+
+        Who takes it puts it back once the search has ended: what Ctrl-C or an error cut off is not used
+        again.
+        """
+        prepared = self._prepared.pop(key, None)
+        if prepared is None:
+            self._make_room()
+            prepared = prepare()
         return prepared
 
-    def _kept(self, key: Any, prepared: Any) -> Any:
-        self._prepared[key] = prepared
-        while len(self._prepared) > MAX_PREPARED:
-            self._prepared.popitem(last=False)
-        return prepared
+    def _make_room(self) -> None:
+        while len(self._prepared) >= MAX_PREPARED:
+            del self._prepared[next(iter(self._prepared))]
 
     def _directed(self, direction: Direction) -> Graph:
         if direction not in get_args(Direction):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from gravel.locked import one_at_a_time
+
 if TYPE_CHECKING:
     from gravel.averages import Estimate
     from gravel.betweenness import EdgeMeasure
@@ -20,6 +22,7 @@ class MeasuredGraph:
     def _graph(self) -> Graph:
         return cast("Graph", self)
 
+    @one_at_a_time
     def closeness(
         self,
         vertices: Any = None,
@@ -45,6 +48,7 @@ class MeasuredGraph:
 
         return closeness(self._graph._directed(direction), vertices, wf_improved, progress)
 
+    @one_at_a_time
     def harmonic(
         self, vertices: Any = None, *, direction: Direction = "out", progress: Progress | None = None
     ) -> Measure:
@@ -53,6 +57,7 @@ class MeasuredGraph:
 
         return harmonic(self._graph._directed(direction), vertices, progress)
 
+    @one_at_a_time
     def neighbourhood(
         self,
         hops: int,
@@ -69,6 +74,7 @@ class MeasuredGraph:
 
         return neighbourhood(self._graph._directed(direction), hops, vertices, progress)
 
+    @one_at_a_time
     def eccentricity(
         self, vertices: Any = None, *, direction: Direction = "out", progress: Progress | None = None
     ) -> Measure:
@@ -81,6 +87,7 @@ class MeasuredGraph:
 
         return eccentricity(self._graph._directed(direction), vertices, progress)
 
+    @one_at_a_time
     def diameter(self, *, direction: Direction = "out") -> int:
         """Return the largest distance within a component; raises as `closeness`, and without vertices.
 
@@ -90,12 +97,14 @@ class MeasuredGraph:
 
         return extreme(self._graph._directed(direction), "diameter")
 
+    @one_at_a_time
     def radius(self, *, direction: Direction = "out") -> int:
         """Return the smallest eccentricity; `direction` and errors as of `diameter`."""
         from gravel.measures import extreme
 
         return extreme(self._graph._directed(direction), "radius")
 
+    @one_at_a_time
     def average_path_length(
         self,
         k: int | None = None,
@@ -121,6 +130,7 @@ class MeasuredGraph:
 
         return average_path_length(self._graph._directed(direction), k, seed, confidence, progress)
 
+    @one_at_a_time
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
         """Find the distance from each source to each target, by a search from each of the fewer.
 
@@ -136,6 +146,7 @@ class MeasuredGraph:
 
         return distances(self._graph, sources, targets, direction)
 
+    @one_at_a_time
     def betweenness(
         self,
         k: int | None = None,
@@ -166,6 +177,7 @@ class MeasuredGraph:
 
         return betweenness(self._graph._directed(direction), k, seed, normalized, endpoints, progress)
 
+    @one_at_a_time
     def edge_betweenness(
         self,
         k: int | None = None,

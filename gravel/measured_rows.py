@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,22 +51,26 @@ def searched_rows(graph: Graph, name: str) -> SearchedRows:
 
 @dataclass(frozen=True)
 class Kept:
-    """Rows on a GPU, and by strategy what is ready to search them; one call at a time does, under `lock`."""
+    """Rows on a GPU, and by strategy what is ready to search them."""
 
     rows: Rows
     searches: dict[str, Any] = field(default_factory=dict)
-    lock: Any = field(default_factory=threading.Lock)
 
 
 @contextmanager
 def kept_searches(graph: Graph, rows: EncodedRows) -> Iterator[dict[str, Any] | None]:
-    """Lend the searches of rows that the graph keeps; None where it does not keep these."""
+    """Lend the searches of rows that the graph keeps; None where it does not keep these.
+
+    It gets them back once all have ended: what was cut off is not used again.
+    """
     kept: Kept | None = graph._prepared.get(KEPT)
     if kept is None or rows.arrays.get("column_indices") is not kept.rows[1]:
         yield None
         return
-    with kept.lock:
-        yield kept.searches
+    lent = dict(kept.searches)
+    kept.searches.clear()
+    yield lent
+    kept.searches.update(lent)
 
 
 def plain_rows(
@@ -103,7 +106,8 @@ def plain_rows(
         found = _decoded(stored, "cuda")
         kept = Kept((on_device(found[0]), on_device(found[1])))
         if KEPT_SHARE * sizes_of(stored).decoded <= machine.device_memory:
-            graph._kept(KEPT, kept)
+            graph._make_room()
+            graph._prepared[KEPT] = kept
     return kept.rows, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept.rows)
 
 

@@ -83,10 +83,9 @@ def between(
         for side in (sources, targets)
     )
     key = ("pairs", by, direction)
-    prepared = graph._prepared.get(key)
-    if prepared is None:
-        prepared = graph._kept(key, _prepared(graph._directed(direction), by))
+    prepared = graph._lent(key, lambda: _prepared(graph._directed(direction), by))
     found = called(find_between, *prepared, starts, ends, path=output == "both")
+    graph._prepared[key] = prepared
     return Paths(graph._ids, starts, ends, found)
 
 

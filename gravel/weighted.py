@@ -38,6 +38,9 @@ def checked_weights(edges: Edges, found: Any) -> Any:
 
     from gravel.kernels.arrays import on_host
 
+    if numpy.ma.is_masked(found):
+        row = int(numpy.flatnonzero(numpy.ma.getmaskarray(found))[0])
+        raise ValueError(f"the weights are null in row {row}; an edge needs its weight: drop such rows")
     values = numpy.asarray(on_host(found))
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         raise TypeError(

@@ -54,8 +54,8 @@ class LabelsBack:
 
     def hand_over(self) -> None:
         """Leave the latest labels to whoever has them: the next call makes arrays of its own."""
-        self._distance = self._predecessor = None
         self._is_mine = False
+        self._distance = self._predecessor = None
 
     def run(self, distance: Any | None, predecessor: Any | None) -> tuple[Any | None, Any | None, float]:
         """Return both labels under the old numbers, valid until the next call, and the milliseconds taken.

@@ -117,8 +117,12 @@ class Team:
         if self._pool is not None:
             # An executor starts its threads at their first task; that belongs to nobody's measured time.
             together = threading.Barrier(self.threads)
-            self._helpers = [self._pool.submit(together.wait) for _ in range(self.threads - 1)]
-            together.wait()
+            try:
+                self._helpers = [self._pool.submit(together.wait) for _ in range(self.threads - 1)]
+                together.wait()
+            except BaseException:
+                together.abort()  # nobody waits for who does not come
+                raise
 
     def gather(self) -> None:
         """Wait for the helpers of the last run, and make ready for the next."""
@@ -130,12 +134,17 @@ class Team:
     def run(self, *arguments: Any, helpers: bool = True) -> None:
         """Run the member function on every thread and return when the leader is done.
 
-        `gather` must have been called since the last run. Without `helpers` the leader works alone.
+        `gather` must have been called since the last run. Without `helpers` the leader works alone. Where
+        Ctrl-C comes before it leads, the helpers go home, and the team cannot run again.
         """
-        if self._pool is not None and helpers:
-            for rank in range(1, self.threads):
-                self._helpers.append(self._pool.submit(self._member, rank, self.state, *arguments))
-        self._member(0, self.state, *arguments)
+        try:
+            if self._pool is not None and helpers:
+                for rank in range(1, self.threads):
+                    self._helpers.append(self._pool.submit(self._member, rank, self.state, *arguments))
+            self._member(0, self.state, *arguments)
+        except BaseException:
+            self.state[CLOSED] = 1
+            raise
 
     def close(self) -> None:
         """End the threads; the team cannot run again."""

@@ -250,7 +250,7 @@ def _with_vertices(parameters: PathsParameters, vertices: Sequence[int]) -> Path
 
 STAGE = Stage(
     name="paths",
-    version=1,
+    version=2,
     about="Finds shortest paths between pairs of vertices, by arcs or by weights, searched from both ends.",
     parameters=PathsParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering", "CompressedGraph"), about="the graph")},

@@ -298,7 +298,7 @@ def _estimate(
 
 STAGE = Stage(
     name="symmetrize",
-    version=1,
+    version=2,
     about="Builds sorted adjacency lists; removes or keeps duplicates and self-loops.",
     parameters=SymmetrizeParameters,
     inputs={"input": Slot(kinds=("EdgeList",), about="the edges")},

@@ -120,7 +120,7 @@ def _with_vertices(parameters: TraverseParameters, vertices: Sequence[int]) -> T
 
 STAGE = Stage(
     name="traverse",
-    version=9,
+    version=10,
     about="Searches breadth-first or for shortest paths from each source, or finds components, and times it.",
     parameters=TraverseParameters,
     inputs={

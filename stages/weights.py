@@ -99,12 +99,16 @@ def weighted_bytes(vertices: int, edges: int) -> int:
 def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
     """Return weights as uint32 or int32 where all are such integers, else as float32, rounded.
 
-    Raises `TooLargeWeight` for a finite weight beyond what float32 holds.
+    Every graph has its weights from here: none is -0.0. A negative one that rounds to zero stays negative, so
+    that searches refuse it. Raises `TooLargeWeight` for a finite weight beyond what float32 holds.
     """
     import numpy
 
+    from gravel.kernels.sssp.weights import without_minus_zeros
+
     if weights.dtype in (numpy.uint32, numpy.int32, numpy.float32):
-        return numpy.ascontiguousarray(weights)
+        found: NDArray[Any] = without_minus_zeros(numpy.ascontiguousarray(weights))
+        return found
     if not len(weights):
         return weights.astype(numpy.uint32)
     low, high = weights.min(), weights.max()
@@ -113,11 +117,14 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
         if low >= held.min and high <= held.max and bool((weights == numpy.floor(weights)).all()):
             return weights.astype(dtype)
     with numpy.errstate(over="ignore"):
-        found: NDArray[Any] = weights.astype(numpy.float32)
+        found = weights.astype(numpy.float32)
     lost = numpy.flatnonzero(numpy.isinf(found) & numpy.isfinite(weights))
     if len(lost):
         raise TooLargeWeight(int(lost[0]), weights[lost[0]])
-    return found
+    if low < 0:
+        found[(found == 0) & (weights < 0)] = -numpy.finfo(numpy.float32).smallest_subnormal
+    plain: NDArray[Any] = without_minus_zeros(found)
+    return plain
 
 
 def unusable(error: ValueError, permutation: NDArray[Any] | None, direction: str = "out") -> StageError:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.betweenness.sums import betweenness, scale
+from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.distances.reciprocals import reciprocal_sums
@@ -29,7 +30,8 @@ def betweenness_centrality(
     """Return for each node the share of shortest paths through it, from all nodes or from `k` drawn ones."""
     n, endpoints = len(G), bool(endpoints)
     sources = None if k is None or k == n else _sample(G, k, seed)
-    total = betweenness(G.forward, G.backward, sources, endpoints=endpoints)
+    with G.lock:
+        total = betweenness(G.forward, G.backward, sources, endpoints=endpoints)
     # Without endpoints a node is no source of the paths through it, so that others alone count as samples.
     ends = n if endpoints else n - 1
     if ends >= 2:
@@ -56,7 +58,8 @@ def edge_betweenness_centrality(
         once = tails <= heads  # NetworkX lists an edge with the first of its nodes
         tails, heads = tails[once], heads[once]
     sources = None if k is None else _sample(G, k, seed)
-    total = betweenness(G.forward, G.backward, sources, of_arcs=True)
+    with G.lock:
+        total = betweenness(G.forward, G.backward, sources, of_arcs=True)
     if not G.directed:
         first, second = _arcs(G.forward)
         listed = tails * n + heads
@@ -89,9 +92,7 @@ def closeness_centrality(
         vertices = numpy.arange(len(G))
     else:
         vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
-    rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
-    sums = aggregate(*rows, vertices, symmetric=not G.directed)
-    values = closeness(sums, len(G), wf_improved=wf_improved).tolist()
+    values = closeness(_sums(G, vertices), len(G), wf_improved=wf_improved).tolist()
     return values[0] if u is not None else dict(zip(G, values, strict=True))
 
 
@@ -106,12 +107,13 @@ def harmonic_centrality(
         by_source = len(wanted) < len(starts)
         counted = numpy.zeros(len(G), numpy.bool_)
         counted[_vertices(G, starts if by_source else wanted)] = True
-        total = reciprocal_sums(
-            G.backward if by_source else G.forward,
-            _vertices(G, wanted if by_source else starts),
-            counted,
-            by_source=by_source,
-        )
+        with G.lock:
+            total = reciprocal_sums(
+                G.backward if by_source else G.forward,
+                _vertices(G, wanted if by_source else starts),
+                counted,
+                by_source=by_source,
+            )
         values = total[_vertices(G, wanted)]
     # A node that none reaches has the whole number 0 there.
     return {node: value or 0 for node, value in zip(wanted, values.tolist(), strict=True)}
@@ -119,9 +121,15 @@ def harmonic_centrality(
 
 def _harmonic(G: GravelGraph, vertices: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
     """Add the reciprocals of a level at once, which rounds otherwise than one by one."""
-    rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
-    found: NDArray[numpy.float64] = aggregate(*rows, vertices, symmetric=not G.directed).reciprocal
+    found: NDArray[numpy.float64] = _sums(G, vertices).reciprocal
     return found
+
+
+def _sums(G: GravelGraph, vertices: NDArray[numpy.int64]) -> Aggregates:
+    """Search from all others to vertices, for one thread at a time: all cores or the GPU do."""
+    with G.lock:
+        rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
+        return aggregate(*rows, vertices, symmetric=not G.directed)
 
 
 def _some_nodes(G: GravelGraph, nbunch: Any) -> set[Any]:

@@ -54,11 +54,12 @@ def rows_on_gpu(G: GravelGraph, *, backward: bool = False) -> Rows:
     from gravel.kernels.inputs import csr
     from gravel.kernels.placement.device_copies import on_device
 
-    key = "backward" if backward and G.directed else "forward"
-    if key not in G.kept:
+    def copied() -> Rows:
         rows = G.ascending if key == "forward" else csr(tuple(G.backward))
-        G.kept[key] = Rows(*map(on_device, rows))
-    found: Rows = G.kept[key]
+        return Rows(*map(on_device, rows))
+
+    key = "backward" if backward and G.directed else "forward"
+    found: Rows = G.once(key, copied)
     return found
 
 
@@ -68,10 +69,14 @@ def distances(G: GravelGraph, vertex: int, *, backward: bool = False) -> NDArray
     from gravel.kernels.bfs import prepare
 
     key = "search backward" if backward and G.directed else "search"
-    if key not in G.kept:
-        rows = rows_on_gpu(G, backward=backward)
-        G.kept[key] = prepare(*rows, output="distance", symmetric=not G.directed)
-    found: NDArray[Any] = on_host(G.kept[key].run(vertex).distance)
+    with G.lock:
+        # It is kept again once it has ended: what Ctrl-C cut off is not used again.
+        search = G.kept.pop(key, None)
+        if search is None:
+            rows = rows_on_gpu(G, backward=backward)
+            search = prepare(*rows, output="distance", symmetric=not G.directed)
+        found: NDArray[Any] = on_host(search.run(vertex).distance)
+        G.kept[key] = search
     return found
 
 
@@ -80,7 +85,8 @@ def strong_component_count(G: GravelGraph) -> int:
     from gravel.kernels.arrays import on_host
     from gravel.kernels.strong_components import strong_components
 
-    component = on_host(strong_components(*rows_on_gpu(G), *rows_on_gpu(G, backward=True)).component)
+    with G.lock:
+        component = on_host(strong_components(*rows_on_gpu(G), *rows_on_gpu(G, backward=True)).component)
     return int(numpy.count_nonzero(component == numpy.arange(len(G))))  # a label is its smallest vertex
 
 
@@ -93,15 +99,18 @@ def lengths(G: GravelGraph, vertex: int, weight: Any) -> NDArray[Any] | None:
     from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.sssp import prepare
 
+    weights = G.once(("32 bits", weight), lambda: _of_32_bits(G.weights[weight].forward))
+    if weights is None:
+        return None
     key = "lengths", weight
-    if key not in G.kept:
-        weights = _of_32_bits(G.weights[weight].forward)
-        G.kept[key] = None
-        if weights is not None:
+    with G.lock:
+        search = G.kept.pop(key, None)
+        if search is None:
             rows = map(on_device, (*G.forward, weights))
-            G.kept[key] = prepare(*rows, predecessor=False)
-    search = G.kept[key]
-    return None if search is None else on_host(search.run(vertex).distance)
+            search = prepare(*rows, predecessor=False, symmetric=not G.directed)
+        found: NDArray[Any] = on_host(search.run(vertex).distance)
+        G.kept[key] = search
+    return found
 
 
 def _of_32_bits(weights: NDArray[Any]) -> NDArray[Any] | None:

@@ -71,7 +71,8 @@ def average_shortest_path_length(G: GravelGraph, weight: None = None, method: st
         return 0
     sums = None
     if G.directed or G.is_connected:
-        sums = aggregate(*_rows(G, n), numpy.arange(n), symmetric=not G.directed)
+        with G.lock:
+            sums = aggregate(*_rows(G, n), numpy.arange(n), symmetric=not G.directed)
     if sums is None or int(sums.reached.min()) < n:
         strongly = "strongly " if G.directed else ""
         raise networkx.NetworkXError(f"Graph is not {strongly}connected.")
@@ -84,7 +85,9 @@ def _check_nodes(G: GravelGraph) -> None:
 
 
 def _some(G: GravelGraph, vertices: list[int]) -> NDArray[numpy.int64]:
-    sums = aggregate(*_rows(G, len(vertices)), numpy.array(vertices, numpy.int64), symmetric=not G.directed)
+    starts = numpy.array(vertices, numpy.int64)
+    with G.lock:
+        sums = aggregate(*_rows(G, len(vertices)), starts, symmetric=not G.directed)
     if len(vertices) and int(sums.reached.min()) < len(G):
         raise networkx.NetworkXError(NOT_STRONG if G.directed else NOT_CONNECTED)
     found: NDArray[numpy.int64] = sums.eccentricity
@@ -105,7 +108,8 @@ def _for_goal(G: GravelGraph, goal: str, usebounds: bool) -> NDArray[numpy.int64
         _check_nodes(G)
     if G.directed:
         return _all(G)
-    found = eccentricities(*(rows_on_gpu(G) if many_on_gpu(G, len(G)) else G.ascending), goal)
+    with G.lock:
+        found = eccentricities(*(rows_on_gpu(G) if many_on_gpu(G, len(G)) else G.ascending), goal)
     if found is None:
         raise networkx.NetworkXError(NOT_BOUNDED if usebounds else NOT_CONNECTED)
     values: NDArray[numpy.int64] = on_host(found)

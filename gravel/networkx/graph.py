@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from functools import cached_property
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy
@@ -14,7 +14,7 @@ from gravel.networkx.weights import Weights, weights_of
 
 
 class GravelGraph:
-    """What `convert_from_nx` makes of a NetworkX graph. It never changes.
+    """What `convert_from_nx` makes of a NetworkX graph. It never changes, and many threads may ask it.
 
     `forward` and `backward` are the rows of successors and of predecessors, the same for an undirected graph.
     `weights` has the edge attributes that were converted, and no others are known.
@@ -38,7 +38,8 @@ class GravelGraph:
         self.directed = directed
         self.multigraph = multigraph
         self.weights = weights
-        self.kept: dict[Any, Any] = {}  # what `gravel.networkx.device` has on a GPU
+        self.lock = threading.RLock()  # of what is kept, and of what uses all cores or the GPU
+        self.kept: dict[Any, Any] = {}  # what was found out once, and what is ready to run again
         self._is_range = is_range(nodes)
 
     @classmethod
@@ -72,10 +73,21 @@ class GravelGraph:
     def __contains__(self, node: object) -> bool:
         return self.find(node) is not None
 
-    @cached_property
+    def once(self, name: Any, make: Callable[[], Any]) -> Any:
+        """Return what is kept under a name; the first call makes it."""
+        if name not in self.kept:
+            with self.lock:
+                if name not in self.kept:
+                    self.kept[name] = make()
+        return self.kept[name]
+
+    @property
     def vertices(self) -> dict[Hashable, int]:
         """The vertex of each node."""
-        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        found: dict[Hashable, int] = self.once(
+            "vertices", lambda: dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        )
+        return found
 
     def find(self, node: object) -> int | None:
         """Return the vertex of a node, or None for what is no node, hashable or not."""
@@ -89,16 +101,21 @@ class GravelGraph:
         numbers = vertices.tolist()
         return numbers if self._is_range else list(map(self.nodes.__getitem__, numbers))
 
-    @cached_property
+    @property
     def ascending(self) -> Rows:
         """The forward rows with ascending neighbours."""
         from gravel.kernels.inputs import csr
 
-        return Rows(*csr(tuple(self.forward)))
+        found: Rows = self.once("ascending", lambda: Rows(*csr(tuple(self.forward))))
+        return found
 
-    @cached_property
+    @property
     def component(self) -> NDArray[Any]:
         """For each vertex the smallest vertex of its component, without regard to directions."""
+        label: NDArray[Any] = self.once("component", self._components)
+        return label
+
+    def _components(self) -> NDArray[Any]:
         from gravel.kernels.arrays import on_host
         from gravel.kernels.components import components
         from gravel.networkx.device import everything_on_gpu, rows_on_gpu
@@ -107,7 +124,7 @@ class GravelGraph:
         label: NDArray[Any] = on_host(components(*rows, symmetric=not self.directed).component)
         return label
 
-    @cached_property
+    @property
     def is_connected(self) -> bool:
         """Whether there is one component, without regard to directions."""
         return not bool(self.component.any()) and len(self) > 0

@@ -5,7 +5,7 @@ shorter path can be left. On the CPU each thread has a pair of its own, on CUDA 
 
 Lengths are int64, -1 where there is no path. With float32 weights they are float64 and inf, the sums of both
 ends added up. A path is the same on every device: each vertex follows the smallest of those that its distance
-was found from.
+may come from.
 """
 
 from __future__ import annotations

@@ -62,31 +62,33 @@ class CpuPairs:
             for array in (each.row_offsets, each.column_indices, _lengths(each.weights))
         )
         self._counted = rows.weights is None
-        self._free: SimpleQueue[Workspace] = SimpleQueue()
-        self._made = 0
+        self._spare: list[Workspace] = []
 
     def run(self, sources: Any, targets: Any, *, path: bool = True) -> Paths:
         """Search between sources[i] and targets[i]."""
         started = time.perf_counter()
         ends = checked_pairs(self._vertices, sources, targets)
         count = len(ends[0])
-        while self._made < min(self.at_once, max(1, count)):
-            self._free.put(Workspace(self._vertices, self._unreached))
-            self._made += 1
+        # What a search leaves behind that did not end, by Ctrl-C say, is not used again.
+        spare, self._spare = self._spare, []
+        free: SimpleQueue[Workspace | None] = SimpleQueue()
+        for _ in range(self.at_once):
+            free.put(spare.pop() if spare else None)
         length = numpy.empty(count, numpy.uint64)
         ways: list[Any] = [None] * count
 
         def answer(low: int, high: int) -> None:
-            own = self._free.get()
+            own, ended = free.get(), None
             try:
+                own = own or Workspace(self._vertices, self._unreached)
                 if self._counted and not path:
                     self._count(own, *(each[low:high] for each in (*ends, length)))
-                    return
-                for pair in range(low, high):
-                    length[pair], way = self._answer(own, ends[0][pair], ends[1][pair], path)
-                    ways[pair] = way
+                else:
+                    for pair in range(low, high):
+                        length[pair], ways[pair] = self._answer(own, ends[0][pair], ends[1][pair], path)
+                ended = own
             finally:
-                self._free.put(own)
+                free.put(ended)
 
         first = 0
         while first < count and time.perf_counter() - started < ALONE_SECONDS:
@@ -95,6 +97,7 @@ class CpuPairs:
             first = last
         step = max(1, min(PAIRS, (count - first) // self.at_once))
         run_blocks(answer, [(low, min(low + step, count)) for low in range(first, count, step)])
+        self._spare = [each for each in (free.get() for _ in range(self.at_once)) if each is not None]
         found = length.view(numpy.float64 if self._floats else numpy.int64)
         offsets = vertices = None
         if path:
@@ -230,18 +233,21 @@ def _walk(
 ) -> tuple[int, int]:
     """Write the ways from the middle to both ends into `near`; return how many vertices each has.
 
-    Two zeros tell that a way breaks off: an arc that was searched along has none back of its weight.
+    A step leads to a vertex that is nearer, or as near and found earlier, so that no way has a circle. Where
+    a vertex came nearer after it was searched from, those that it led to may be farther than it tells: the
+    difference was lost in rounding. Two zeros tell that a way breaks off: an arc that was searched along has
+    none back of its weight.
     """
     offsets, columns, weights, back_offsets, back_columns, back_weights = graph
     counted, _, unreached = options
     words, when, _, held, touched, _, near = own
-    # The first to be found of those in the middle: ways over arcs of length zero do not cross themselves.
+    # The nearest of those in the middle, and the first to be found: both ways have no other vertex in common.
     middle = numpy.int64(-1)
     for i in range(counts[TOUCHED]):
         v = touched[0, i]
         if words[1, v] == unreached or joined(words[0, v], words[1, v], weights[0]) != best:
             continue
-        if middle < 0 or (when[0, v], v) < (when[0, middle], middle):
+        if middle < 0 or (words[0, v], when[0, v], v) < (words[0, middle], when[0, middle], middle):
             middle = v
     sizes = (0, 0)
     if middle < 0:
@@ -262,9 +268,9 @@ def _walk(
                 u = numpy.int64(columns[arc] if side else back_columns[arc])
                 at = 0 if counted else arc
                 before = words[side, u]
-                if u >= chosen or before == unreached or when[side, u] >= when[side, v]:
+                if u >= chosen or (before, when[side, u]) >= (words[side, v], when[side, v]):
                     continue
-                if lengthened(before, weights[at] if side else back_weights[at]) == words[side, v]:
+                if lengthened(before, weights[at] if side else back_weights[at]) <= words[side, v]:
                     chosen = u
             if chosen == len(held):
                 return 0, 0

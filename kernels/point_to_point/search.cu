@@ -2,8 +2,9 @@
 //
 // Each side is delta-stepping of its own: a near frontier, and one pile. The side with the smaller pile works next, on
 // one bucket. A round reads the words that its frontier had at the barrier before (held), so that words, and the round
-// in which a vertex got its last (when), do not depend on how threads run. That round falls along every tree that the
-// words were found by, which leads a walk back to its root whatever the lengths of arcs.
+// in which a vertex got its last (when), do not depend on how threads run. A walk back goes to a vertex that is nearer, or
+// as near and of an earlier round, which leads to the root whatever the lengths of arcs. A vertex that came nearer after it
+// was searched from may be too near for those that it led to, where the difference was lost in rounding.
 //
 // Contract: rows forwards and backwards, i64 (n + 1), VERTEX and WEIGHT (arcs); weights of One may be null. For each
 // block words WORD (3 * n) all `unreached`, when u32 and piled u8 (2 * n) all 0, queues VERTEX (7 * n), and hubs VERTEX
@@ -197,26 +198,28 @@ struct Search {
         __syncthreads();
     }
 
-    // The first to be found of the vertices in the middle, and the smallest of those: ways over arcs of length zero do
-    // not cross themselves.
+    // The nearest of the vertices in the middle, of those the first to be found, and the smallest: both ways have no other
+    // vertex in common.
     __device__ u64 meeting() {
-        u64 first = ~0ull;
-        for (u32 pass = 0; pass < 2; pass++) {
+        u64 chosen[3] = {};  // word, round and vertex
+        for (u32 pass = 0; pass < 3; pass++) {
             clear_choice();
             for (u64 i = threadIdx.x; i < c->touched[0]; i += blockDim.x) {
                 const VERTEX v = sides[0].touched[i];
-                const WORD there = sides[1].words[v];
-                if (there == unreached || joined(sides[0].words[v], there, rows[0].weights) != c->best) continue;
-                if (!pass) choose(sides[0].when[v]);
-                else if (sides[0].when[v] == first) choose(v);
+                const WORD word = sides[0].words[v], there = sides[1].words[v];
+                if (there == unreached || joined(word, there, rows[0].weights) != c->best) continue;
+                const u64 found = sides[0].when[v];
+                if (pass && u64(word) != chosen[0]) continue;
+                if (pass == 2 && found != chosen[1]) continue;
+                choose(pass == 0 ? u64(word) : pass == 1 ? found : u64(v));
             }
             __syncthreads();
-            first = c->chosen;
+            chosen[pass] = c->chosen;
         }
-        return first;
+        return chosen[2];
     }
 
-    // Vertices from v to a side's root, the root included; each step takes the smallest that v got its word from.
+    // Vertices from v to a side's root, the root included; each step takes the smallest that v may have its word from.
     __device__ u64 walk(u32 side, VERTEX v, VERTEX root, VERTEX* out) {
         const Side& s = sides[side];
         const Rows& graph = rows[side ^ 1];
@@ -231,8 +234,8 @@ struct Search {
             for (i64 arc = graph.offsets[v] + threadIdx.x; arc < graph.offsets[u64(v) + 1]; arc += blockDim.x) {
                 const VERTEX u = graph.columns[arc];
                 const WORD before = s.words[u];
-                if (before != unreached && s.when[u] < stamp &&
-                    lengthened(before, length_of(graph.weights, arc)) == word)
+                if ((before < word || (before == word && s.when[u] < stamp)) &&
+                    lengthened(before, length_of(graph.weights, arc)) <= word)
                     choose(u);
             }
             __syncthreads();

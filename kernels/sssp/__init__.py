@@ -57,6 +57,7 @@ def prepare(
     *,
     strategy: str = "auto",
     predecessor: bool = True,
+    symmetric: bool | None = None,
     **tuning: Any,
 ) -> ShortestPaths:
     """Check weighted rows and make them ready.
@@ -68,6 +69,8 @@ def prepare(
     weights : uint32, int32 or float32 (arcs,), where the rows are.
     strategy : a name from this package, or "auto" (delta-stepping).
     predecessor : whether the tree is wanted.
+    symmetric : whether every arc has one back with its weight. By default a CPU compares each arc with the
+        one back, in rows that ascend, where that pays; a GPU takes the rows for directed ones.
 
     Raises ValueError for arrays that do not belong together, for a weight that is negative, NaN or infinite,
     naming its arc, for paths that may be longer than int64 holds, and for an unknown strategy or constant.
@@ -80,7 +83,7 @@ def prepare(
         raise ValueError(f"unknown sssp strategy {strategy!r}; there are {', '.join(sorted(known))}")
     chosen = known["delta_stepping" if strategy == "auto" else strategy]
     backend = backend_of(column_indices)
-    weighted = checked(row_offsets, column_indices, weights)
+    weighted = checked(row_offsets, column_indices, weights, symmetric)
     search: ShortestPaths = chosen.load(backend)(weighted, predecessor=predecessor, **tuning)
     search.strategy = chosen.name
     search.reason = "it is the default" if strategy == "auto" else "asked for"

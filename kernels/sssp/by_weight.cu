@@ -27,12 +27,6 @@ constexpr u64 STATE = 24;
 
 enum { DONE, ROUNDS, RESCAN, PULL };
 
-__device__ __forceinline__ u64 mixed(u64 value) {
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
-    return value ^ (value >> 31);
-}
-
 __device__ __forceinline__ u32 least_of_class(u32 weight, u32 mask) { return weight & mask; }
 __device__ __forceinline__ float least_of_class(float weight, u32 mask) {
     return __uint_as_float(__float_as_uint(weight) & mask);
@@ -55,24 +49,18 @@ extern "C" __global__ void least_and_most(const u32* keys, u64 arcs, u32* found)
     if (most > now(&found[1])) atomicMax(&found[1], most);
 }
 
-// A warp orders a row after the other by counting classes, and adds what each arc and the one back cancel out.
+// A warp orders a row after the other by counting classes.
 extern "C" __global__ void order_rows(const i64* row_offsets, const VERTEX* columns, const u32* keys, u64 vertices,
-                                      u32 base, u32 shift, VERTEX* ordered_columns, u32* ordered, u64* sum) {
+                                      u32 base, u32 shift, VERTEX* ordered_columns, u32* ordered) {
     __shared__ u32 counters[ORDERING / WARP][CLASSES];
     u32* counts = counters[warp_id()];
     const u64 warps = global_threads() / WARP;
-    u64 total = 0;
     for (u64 u = global_thread() / WARP; u < vertices; u += warps) {
         const i64 begin = row_offsets[u], end = row_offsets[u + 1];
         if (begin == end) continue;
-        const u64 mine = mixed(u) | 1;
         for (u32 each = lane_id(); each < CLASSES; each += WARP) counts[each] = 0;
         __syncwarp();
-        for (i64 k = begin + lane_id(); k < end; k += WARP) {
-            const u64 other = mixed(columns[k]) | 1;
-            total += mine * other * (other - mine) * mixed(keys[k]);
-            atomicAdd(&counts[class_of(keys[k], base, shift)], 1u);
-        }
+        for (i64 k = begin + lane_id(); k < end; k += WARP) atomicAdd(&counts[class_of(keys[k], base, shift)], 1u);
         __syncwarp();
         u32 before = 0;
         for (u32 first = 0; first < CLASSES; first += WARP) {
@@ -93,7 +81,6 @@ extern "C" __global__ void order_rows(const i64* row_offsets, const VERTEX* colu
         }
         __syncwarp();
     }
-    if (total) atomicAdd(sum, total);
 }
 
 struct Search {

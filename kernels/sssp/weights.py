@@ -17,6 +17,9 @@ INFINITY = 0x7FF0 << 48
 
 MAX_INT32, MAX_INT64 = (1 << 31) - 1, (1 << 63) - 1
 
+MAX_FLOAT32 = 0x7F7FFFFF
+"""The bits of the largest float32; those above it have a sign, or are infinite or NaN."""
+
 
 class UnusableWeight(ValueError):
     """A weight that no search takes, of the arc from `tail` to `head`."""
@@ -33,7 +36,8 @@ class UnusableWeight(ValueError):
 class WeightedRows:
     """Checked rows; `weights` are uint32 or float32, and `mean_weight` is that of all arcs.
 
-    Without weights, which is None, every arc is 1 long.
+    Without weights, which is None, every arc is 1 long. `symmetric` says whether every arc has one back with
+    its weight; None where nobody has said so.
 
     `words` is the dtype in which searches compare distances, uint32 or uint64, whose order is that of
     distances: integers themselves, or the bits of a float64 that is not negative.
@@ -44,6 +48,7 @@ class WeightedRows:
     weights: Any
     words: numpy.dtype[Any]
     mean_weight: float
+    symmetric: bool | None = None
 
     @property
     def vertices(self) -> int:
@@ -100,7 +105,9 @@ class WeightedRows:
         return int(source)
 
 
-def checked(row_offsets: Any, column_indices: Any, weights: Any) -> WeightedRows:
+def checked(
+    row_offsets: Any, column_indices: Any, weights: Any, symmetric: bool | None = None
+) -> WeightedRows:
     """Check weights against their rows; raises ValueError as `gravel.kernels.sssp.prepare` does."""
     n = len(row_offsets) - 1
     if weights.dtype not in DTYPES:
@@ -112,17 +119,31 @@ def checked(row_offsets: Any, column_indices: Any, weights: Any) -> WeightedRows
     if not len(weights):
         empty = weights if weights.dtype == numpy.float32 else weights.view(numpy.uint32)
         words = numpy.dtype(numpy.uint64 if weights.dtype == numpy.float32 else numpy.uint32)
-        return WeightedRows(row_offsets, column_indices, empty, words, 0.0)
+        return WeightedRows(row_offsets, column_indices, empty, words, 0.0, symmetric)
+    weights = without_minus_zeros(weights)
     refuse_unusable(row_offsets, column_indices, weights)
     mean = float(weights.mean(dtype=numpy.float64))
     if weights.dtype == numpy.float32:
-        return WeightedRows(row_offsets, column_indices, weights, numpy.dtype(numpy.uint64), mean)
+        return WeightedRows(row_offsets, column_indices, weights, numpy.dtype(numpy.uint64), mean, symmetric)
     largest = int(weights.max())
     total = largest * len(weights)
     if total < 1 << 64:
         total = int(weights.sum(dtype=numpy.uint64))
     words = words_of(n, largest, total)
-    return WeightedRows(row_offsets, column_indices, weights.view(numpy.uint32), words, mean)
+    return WeightedRows(row_offsets, column_indices, weights.view(numpy.uint32), words, mean, symmetric)
+
+
+def without_minus_zeros(weights: Any) -> Any:
+    """Return weights with 0.0 for every -0.0, whose bits come after all others'; copied if need be."""
+    return weights if are_plain(weights) else weights + weights.dtype.type(0)
+
+
+def are_plain(weights: Any) -> bool:
+    """Whether weights have no sign and are finite; other floats may still be -0.0."""
+    if weights.dtype == numpy.uint32 or not len(weights):
+        return True
+    largest = MAX_FLOAT32 if weights.dtype == numpy.float32 else MAX_INT32
+    return int(weights.view(numpy.uint32).max()) <= largest
 
 
 def words_of(vertices: int, largest: int, total: int) -> numpy.dtype[Any]:
@@ -142,7 +163,7 @@ def words_of(vertices: int, largest: int, total: int) -> numpy.dtype[Any]:
 
 def refuse_unusable(row_offsets: Any, column_indices: Any, weights: Any) -> None:
     """Raise `UnusableWeight` for one that is negative, NaN or infinite, naming the first such arc."""
-    if weights.dtype == numpy.uint32:
+    if are_plain(weights):
         return
     usable = weights >= 0
     if weights.dtype == numpy.float32:

@@ -54,10 +54,15 @@ def _of_graph(graph: Graph) -> Iterator[str]:
     if loops != graph.loop_count:
         yield f"loop_count is {graph.loop_count}, and there are {loops} self-loops"
     back = numpy.lexsort((rows, columns))
-    if graph.symmetric and not (
-        (rows[order] == columns[back]).all() and (columns[order] == rows[back]).all()
-    ):
+    if not graph.symmetric:
+        return
+    if not ((rows[order] == columns[back]).all() and (columns[order] == rows[back]).all()):
         yield "`symmetric` is true, and an arc lacks its reverse"
+    elif graph.weights is not None:
+        weights = numpy.asarray(graph.weights)
+        order, back = numpy.lexsort((weights, columns, rows)), numpy.lexsort((weights, rows, columns))
+        if not (weights[order] == weights[back]).all():
+            yield "`symmetric` is true, and an arc and its reverse have different weights"
 
 
 def _of_ordering(ordering: Ordering) -> Iterator[str]:

@@ -137,6 +137,7 @@ def prepare_paths(
             there,
             strategy=parameters.strategy,
             predecessor=parameters.output == "both",
+            symmetric=graph.symmetric or None,
             **constants,
         )
     except ValueError as error:

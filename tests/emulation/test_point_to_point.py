@@ -11,7 +11,7 @@ import pytest
 from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import prepare
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.point_to_point_case import check, pairs_of, unweighted
+from tests.kernels.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
 from tests.parameters import slow_among
 
@@ -55,6 +55,11 @@ def compare(graph: Any, lengths: Any, *, index: Any = numpy.uint32, **options: A
 def test_lengths_and_paths_are_those_of_the_cpu(graph: Any) -> None:
     compare(graph, graph.weights)
     compare(graph, None)
+
+
+@pytest.mark.parametrize("graph", lost_in_rounding()[:40], ids=str)
+def test_weights_that_are_lost_in_rounding(graph: Any) -> None:
+    compare(graph, graph.weights)
 
 
 @pytest.mark.parametrize("number", slow_among(RANDOM, {*RANDOM[2:]}))

@@ -13,7 +13,7 @@ from gravel.kernels.sssp.cuda import by_weight
 from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_sssp import check, on_cpu
 from tests.kernels.sssp_case import as_floats, distances, random_graph, weighted
-from tests.kernels.test_sssp_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed
+from tests.kernels.test_sssp_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed, with_one_way_zeros
 
 __all__ = ["on_cpu"]
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated ke
 
 @pytest.mark.parametrize("graph", SYMMETRIC, ids=str)
 def test_distances_and_tree(graph: Any) -> None:
-    check(graph, by_weight=True)
+    check(graph, by_weight=True, symmetric=True)
 
 
 @pytest.mark.parametrize("graph", SYMMETRIC[::3], ids=str)
@@ -30,13 +30,13 @@ def test_distances_and_tree(graph: Any) -> None:
 def test_pulls_at_once_and_never(graph: Any, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_weight, "PULL_FROM", share)
     for width in (0.3, 1e12):
-        check(graph, by_weight=True, width=width, sources=[0])
+        check(graph, by_weight=True, symmetric=True, width=width, sources=[0])
 
 
 @pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
 def test_a_skewed_graph(dtype: Any, index: Any) -> None:
-    check(skewed(dtype, 600, 5000), index=index, by_weight=True, sources=[0, 300])
+    check(skewed(dtype, 600, 5000), index=index, by_weight=True, symmetric=True, sources=[0, 300])
 
 
 @pytest.mark.parametrize("graph", [*DIRECTED[3:6], *map(random_graph, range(8))], ids=str)
@@ -44,10 +44,23 @@ def test_directed_graphs_are_searched_as_they_are(graph: Any) -> None:
     check(graph, by_weight=True)
 
 
-def test_rows_are_ordered_and_known_to_be_symmetric() -> None:
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+def test_arcs_of_no_length_that_lead_one_way(dtype: Any) -> None:
+    for options in ({}, {"by_weight": True}):
+        assert searched(with_one_way_zeros(dtype), (0, 0, 7), **options)[1] == [False] * 3
+
+
+def test_minus_zero_is_zero() -> None:
+    graph = skewed(numpy.float32, 600, 5000)
+    graph.weights[graph.weights < 0.3] = -0.0
+    check(graph, sources=[0, 300])
+    check(graph, by_weight=True, symmetric=True, sources=[0, 300])
+
+
+def test_rows_are_ordered() -> None:
     graph = skewed(numpy.float32, 300, 4000)
     placed = [strict_cupy.on_device(each) for each in graph.rows]
-    search = prepare(*placed, block=grid_kernels.THREADS, by_weight=True)
+    search = prepare(*placed, block=grid_kernels.THREADS, by_weight=True, symmetric=True)
     ordered = search._ordered
     assert ordered is not None
     columns, weights = ordered._columns.get(), ordered._weights.get()
@@ -72,7 +85,7 @@ def searched(graph: Any, sources: Any, **options: Any) -> Any:
 
 
 def test_the_first_search_decides() -> None:
-    search, by = searched(skewed(), (0, 0, 1))
+    search, by = searched(skewed(), (0, 0, 1), symmetric=True)
     assert by == [False, True, True]
     assert search.prepare_milliseconds > 0
     assert search.ran.options["width"] == search._ordered_width
@@ -86,7 +99,7 @@ def test_the_rule_counts_as_its_twin(dtype: Any, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(name, lambda *given: found.append([int(each) for each in given[1:]]))
     for width in (0.01, 0.3, 50.0):
         prepare(*graph.rows, width=width).run(5)
-        searched(graph, [5], width=width)
+        searched(graph, [5], width=width, symmetric=True)
         assert found[-1] == found[-2]
 
 
@@ -97,7 +110,7 @@ def test_long_paths_directed_graphs_and_little_memory_are_left_as_they_are(
     path = both_ways(weighted("ring", 500, ring, numpy.full(500, 7, numpy.uint32)))
     one_way = skewed()
     one_way.weights[numpy.flatnonzero(one_way.heads != one_way.columns)[0]] += 1
-    for graph in (path, one_way):
-        assert searched(graph, (0, 1, 2), width=0.5)[1] == [False] * 3
+    for graph, symmetric in ((path, True), (one_way, False)):
+        assert searched(graph, (0, 1, 2), width=0.5, symmetric=symmetric)[1] == [False] * 3
     monkeypatch.setattr("gravel.kernels.sssp.cuda.delta_stepping.free_bytes", lambda: 1000)
-    assert searched(skewed(), (0, 1, 2))[1] == [False] * 3
+    assert searched(skewed(), (0, 1, 2), symmetric=True)[1] == [False] * 3

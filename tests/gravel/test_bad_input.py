@@ -254,6 +254,17 @@ def test_weights_that_no_search_takes(weight):
         gravel.graph([(1, 2), (7, 9)], weights=[1, weight])
 
 
+def test_masked_weights_are_refused_as_masked_ids_are():
+    masked = numpy.ma.masked_array([1, 5, 2], [False, True, False])
+    with pytest.raises(ValueError, match="column 'source' is null in row 1"):
+        gravel.graph((masked, [2, 3, 4]))
+    for kind in (int, float, numpy.uint32):
+        with pytest.raises(ValueError, match="the weights are null in row 1; an edge needs its weight"):
+            gravel.graph(([1, 2, 3], [2, 3, 4]), weights=masked.astype(kind))
+    nothing = numpy.ma.masked_array([1, 5, 2], [False, False, False])
+    assert gravel.graph(([1, 2, 3], [2, 3, 4]), weights=nothing).distance(1, 4) == 8
+
+
 def test_weights_that_overflow():
     with pytest.raises(ValueError, match=r"the weight 1e\+39 of edge 1 is beyond what float32 holds"):
         gravel.graph([(1, 2), (7, 9)], weights=[1, 1e39])

@@ -111,6 +111,55 @@ def test_a_result_outlives_the_next_search():
         alone.path_to("b")
 
 
+RELIABLE = ([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [-0.0, 0.25, 0.5, -0.0, 0.75])
+
+
+def reliable(way, folder):
+    """Return a graph with minus zero among its weights, by each of the doors."""
+    source, target, weight = RELIABLE
+    table = pandas.DataFrame({"source": source, "target": target, "weight": weight})
+    if way == "arrays":
+        return gravel.graph((source, target), weights=weight)
+    if way == "float32":
+        return gravel.graph((source, target), weights=numpy.array(weight, numpy.float32), directed=True)
+    if way == "table":
+        return gravel.graph(table, weights=True)
+    if way == "networkx":
+        return gravel.graph(networkx.from_pandas_edgelist(table, edge_attr=True), weights=True)
+    if way == "matrix":
+        return gravel.graph(coo_array((weight, (source, target)), (5, 5)), weights=True)
+    path = folder / f"edges.{way}"
+    if way == "npz":
+        numpy.savez(path, source=source, target=target, weight=weight)
+    elif way == "parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False)
+    return gravel.graph(path, weights=True, cache=False)
+
+
+@pytest.mark.parametrize("way", ["arrays", "float32", "table", "networkx", "matrix", "csv", "parquet", "npz"])
+def test_minus_zero_is_zero_by_every_door(way, tmp_path):
+    graph = reliable(way, tmp_path)
+    assert not numpy.signbit(graph._stored.weights).any()
+    for _ in range(2):
+        found = graph.shortest_paths(0)
+        assert found.distance.numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
+        assert found.path_to(4) == [0, 2, 3, 4]
+        assert graph.path(0, 4) == [0, 2, 3, 4]
+
+
+def test_minus_zero_of_an_older_graph(tmp_path):
+    """Weights of saved graphs and of own stages come as they are."""
+    graph = reliable("arrays", tmp_path)
+    old = numpy.where(graph._stored.weights == 0, numpy.float32(-0.0), graph._stored.weights)
+    object.__setattr__(graph._stored, "weights", old)
+    again = gravel.load(graph.save(tmp_path / "saved"))
+    assert numpy.signbit(again._stored.weights).any()
+    assert again.shortest_paths(0).distance.numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
+    assert again.distance(0, 4) == 1.0
+
+
 def test_duplicates():
     data = ([1, 1, 2], [2, 2, 1])
     for duplicates, length in (("minimum", 3), ("sum", 12)):

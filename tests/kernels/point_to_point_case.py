@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from tests.kernels.sssp_case import WeightedGraph, as_floats, distances
+from tests.kernels.sssp_case import WeightedGraph, as_floats, distances, weighted
 
 
 def unweighted(graph: WeightedGraph) -> WeightedGraph:
@@ -23,6 +23,24 @@ def pairs_of(graph: WeightedGraph, count: int = 20) -> tuple[Any, Any]:
     sources, targets = rng.integers(0, n, (2, count))
     targets[0] = sources[0]
     return sources, targets
+
+
+def lost_in_rounding() -> list[WeightedGraph]:
+    """Return graphs both ways whose sums lose small weights: a vertex comes nearer, others by it do not."""
+    edges = numpy.array([(3, 4), (8, 0), (5, 8), (3, 8), (0, 5)])
+    lengths = numpy.array([0.5, 0.0, 1.4e-45, 1.4e-45, 0.0] * 2, numpy.float32)
+    few = weighted("five edges", 9, numpy.concatenate([edges, edges[:, ::-1]]), lengths)
+    return [few, *map(extreme, range(150))]
+
+
+def extreme(seed: int) -> WeightedGraph:
+    """Draw a graph of few weights, which are far apart."""
+    rng = numpy.random.default_rng(seed)
+    n = int(rng.integers(2, 14))
+    pairs = rng.integers(0, n, (int(rng.integers(1, 3 * n + 1)), 2))
+    pool = rng.choice([0, 1.4e-45, 1e-38, 1e-20, 1e-10, 0.5, 7, 1e10, 1e20, 3e38], rng.integers(2, 5))
+    drawn = rng.choice(pool, len(pairs)).astype(numpy.float32)
+    return weighted(f"extreme {seed}", n, [*pairs, *pairs[:, ::-1]], numpy.concatenate([drawn, drawn]))
 
 
 def check(graph: WeightedGraph, sources: Any, targets: Any, found: Any) -> None:

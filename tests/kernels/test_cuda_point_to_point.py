@@ -9,7 +9,7 @@ import pytest
 
 from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import prepare
-from tests.kernels.point_to_point_case import check, pairs_of, unweighted
+from tests.kernels.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
 
 pytestmark = pytest.mark.gpu
@@ -20,7 +20,7 @@ def on_gpu(rows: Any) -> list[Any]:
     return [None if each is None else cupy.asarray(each) for each in rows]
 
 
-@pytest.mark.parametrize("graph", [*special(), *map(random_graph, range(96))], ids=str)
+@pytest.mark.parametrize("graph", [*special(), *map(random_graph, range(96)), *lost_in_rounding()], ids=str)
 def test_lengths_and_paths_are_those_of_the_cpu(graph: Any) -> None:
     pairs = pairs_of(graph)
     for lengths in (graph.weights, None):

@@ -6,6 +6,7 @@ import pytest
 from gravel.kernels.csr import build
 from gravel.kernels.distances.eccentricity import (
     GOALS,
+    PATIENCE,
     diameter_of_rows,
     eccentricities,
     eccentricities_of_rows,
@@ -126,6 +127,29 @@ def test_bounds_of_every_search_are_kept_and_gone_on_from():
     assert len(kept) >= 2
     for known in kept:
         numpy.testing.assert_array_equal(eccentricities(*rows, known=known), whole)
+
+
+@pytest.mark.parametrize("goal", ["all", "diameter", "periphery"])
+def test_bounds_of_every_batch_are_kept_and_gone_on_from(goal):
+    """Searches of a random graph bound few others, so that most are searched in batches."""
+    rng = numpy.random.default_rng(4)
+    graph = build(*rng.integers(0, 3000, (2, 9000)).astype(numpy.uint32), 3000)
+    rows = graph.row_offsets, graph.column_indices
+    exact = aggregate(*rows, numpy.arange(3000), symmetric=True).eccentricity
+    kept = []
+    options = {"in_parts": True, "memory": 200_000}
+    eccentricities(
+        *rows, goal, keep=lambda lower, upper: kept.append((lower.copy(), upper.copy())), **options
+    )
+    assert len(kept) > PATIENCE + 2
+    for lower, upper in kept:
+        assert (lower <= exact).all()
+        assert (exact <= upper).all()
+    for known in kept[:: len(kept) // 4]:
+        found = eccentricities(*rows, goal, known=known, **options)
+        if goal == "all":
+            numpy.testing.assert_array_equal(found, exact)
+        assert found.max() == exact.max()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -13,7 +13,7 @@ from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import cpu, prepare
 from gravel.kernels.sssp import sssp
 from gravel.kernels.threads import thread_count
-from tests.kernels.point_to_point_case import check, pairs_of, unweighted
+from tests.kernels.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
 
 
@@ -29,6 +29,38 @@ def test_lengths_and_paths(graph: Any) -> None:
             alone = queries.run(*pairs, path=False)
             assert alone.vertices is None
             numpy.testing.assert_array_equal(alone.length, found.length)
+
+
+@pytest.mark.parametrize("graph", lost_in_rounding(), ids=str)
+def test_weights_that_are_lost_in_rounding(graph: Any) -> None:
+    n = len(graph.row_offsets) - 1
+    pairs = numpy.divmod(numpy.arange(n * n), n)
+    for width in (None, 1e-9, 1e12):
+        check(graph, *pairs, prepare(*graph.rows, width=width).run(*pairs))
+
+
+def fails_after(call: Any, error: Any) -> Any:
+    def failing(*given: Any) -> None:
+        call(*given)
+        raise error
+
+    return failing
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_did_not_end_leaves_nothing_behind(error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(8)
+    queries = prepare(*graph.rows, reverse=reversed_rows(*graph.rows), at_once=1)
+    pairs = pairs_of(graph)
+    expected = queries.run(*pairs)
+    for name in ("_walk", "_search", "_forget"):
+        with monkeypatch.context() as failing:
+            failing.setattr(cpu, name, fails_after(getattr(cpu, name), error))
+            with pytest.raises(error):
+                queries.run(*pairs)
+        found = queries.run(*pairs)
+        numpy.testing.assert_array_equal(found.length, expected.length)
+        numpy.testing.assert_array_equal(found.vertices, expected.vertices)
 
 
 @pytest.mark.parametrize("floats", [False, True])

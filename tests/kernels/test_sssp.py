@@ -2,11 +2,11 @@
 
 import numpy
 import pytest
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from gravel.kernels.sssp import prepare, sssp
-from gravel.kernels.sssp.cpu import delta_stepping
+from gravel.kernels.sssp.cpu import delta_stepping, light_heavy
 from gravel.kernels.sssp.weights import checked, words_of
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.sssp_case import (
@@ -51,6 +51,34 @@ def test_rounds_on_threads(graph, monkeypatch):
     monkeypatch.setattr(delta_stepping, "THREADED_FROM", 1)
     monkeypatch.setattr(delta_stepping, "CHUNK", 3)
     agrees(graph, 0)
+
+
+@pytest.mark.parametrize("graph", GRAPHS[::6], ids=str)
+@pytest.mark.parametrize("threaded_from", [2, 3, 5, 12, 40])
+def test_rounds_go_to_threads_and_back(graph, threaded_from, monkeypatch):
+    """After any number of rounds on one thread, with or without a split pile before."""
+    for module in (delta_stepping, light_heavy):
+        monkeypatch.setattr(module, "THREADED_FROM", threaded_from)
+        monkeypatch.setattr(module, "CHUNK", 2)
+    for width in (0.02, 0.3, 4.0):
+        for by_weight in (False, True):
+            agrees(graph, 0, width=width, by_weight=by_weight)
+
+
+@pytest.mark.parametrize("floats", [False, True], ids=["integers", "floats"])
+@pytest.mark.parametrize("width", [None, 1e12])
+def test_frontiers_as_large_as_threads_take(width, floats):
+    """At the size from which on threads are woken, after rounds of one thread."""
+    rng = numpy.random.default_rng(8)
+    n, m = 160_000, 640_000
+    pairs = rng.integers(0, n, (m, 2))
+    drawn = rng.integers(1, 100, m).astype(numpy.float32 if floats else numpy.uint32)
+    graph = weighted("", n, numpy.concatenate([pairs, pairs[:, ::-1]]), numpy.concatenate([drawn, drawn]))
+    matrix = csr_array((graph.weights.astype(float), graph.columns, graph.row_offsets), shape=(n, n))
+    for by_weight in (False, True):
+        search = prepare(*graph.rows, width=width, by_weight=by_weight)
+        found = search.run(3)
+        numpy.testing.assert_array_equal(as_floats(found.distance), dijkstra(matrix, indices=3))
 
 
 @pytest.mark.parametrize("strategy", ON_CPU)

@@ -24,10 +24,13 @@ from tests.kernels.sssp_case import (
 
 
 def both_ways(graph: WeightedGraph) -> WeightedGraph:
+    order = numpy.argsort(graph.weights, kind="stable")  # parallel arcs ascend by weight in both rows
     pairs = numpy.stack([graph.heads, graph.columns.astype(numpy.int64)], axis=1)
-    drawn = numpy.concatenate([graph.weights, graph.weights])
+    pairs = numpy.repeat(pairs[order], 2, axis=0)
+    pairs[1::2] = pairs[1::2, ::-1].copy()
+    drawn = numpy.repeat(graph.weights[order], 2)
     n = len(graph.row_offsets) - 1
-    return weighted(f"{graph.name}, both ways", n, numpy.concatenate([pairs, pairs[:, ::-1]]), drawn)
+    return weighted(f"{graph.name}, both ways", n, pairs, drawn)
 
 
 DIRECTED = [*special(), *map(random_graph, range(48))]
@@ -106,9 +109,15 @@ def test_rows_are_ordered_by_classes(dtype: Any) -> None:
         assert sorted(zip(ordered.columns[row], ordered.weights[row], strict=True)) == before
 
 
+def seems_symmetric(graph: WeightedGraph, said: bool | None = None) -> bool:
+    place = numpy.empty(len(graph.row_offsets) - 1, numpy.int64)
+    return is_symmetric(checked(*graph.rows, said), place)
+
+
 @pytest.mark.parametrize("graph", SYMMETRIC, ids=str)
 def test_symmetric_rows_are_known(graph: WeightedGraph) -> None:
-    assert is_symmetric(checked(*graph.rows))
+    assert seems_symmetric(graph)
+    assert not seems_symmetric(graph, said=False)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +127,62 @@ def test_symmetric_rows_are_known(graph: WeightedGraph) -> None:
         ([(0, 1), (1, 2), (2, 0)], [1, 1, 1]),
         ([(0, 1), (0, 1), (1, 0), (1, 0)], [1, 4, 2, 3]),
         ([(0, 1), (0, 1), (1, 0)], [1, 1, 1]),
+        ([(0, 1)], [0]),
+        ([(0, 1), (1, 0), (1, 2)], [7, 7, 0]),
+        ([(0, 0), (0, 1)], [0, 0]),
+        ([(2, 0)], [5]),
     ],
 )
 def test_other_rows_are_not_taken_for_symmetric(pairs: Any, drawn: Any) -> None:
     graph = weighted("", 3, pairs, numpy.array(drawn, numpy.uint32))
-    assert not is_symmetric(checked(*graph.rows))
+    assert not seems_symmetric(graph)
+    assert seems_symmetric(graph, said=True)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_rows_are_symmetric_as_their_transpose_is_equal(seed: int) -> None:
+    rng = numpy.random.default_rng(seed)
+    n, m = rng.integers(1, 9), rng.integers(0, 12)
+    graph = both_ways(weighted("", n, rng.integers(0, n, (m, 2)), rng.integers(0, 3, m).astype(numpy.uint32)))
+    kept = rng.random(len(graph.columns)) < (1, 0.9)[seed % 2]
+    pairs = numpy.stack([graph.heads, graph.columns.astype(numpy.int64)], axis=1)[kept]
+    arcs = sorted((*pair, weight) for pair, weight in zip(pairs.tolist(), graph.weights[kept], strict=True))
+    back = sorted((v, u, weight) for u, v, weight in arcs)
+    assert seems_symmetric(weighted("", n, pairs, graph.weights[kept])) is (arcs == back)
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+def test_arcs_of_no_length_that_lead_one_way(dtype: Any) -> None:
+    """They are arcs as all others: rows with them are no symmetric ones."""
+    graph = with_one_way_zeros(dtype)
+    search = prepare(*graph.rows)
+    for source in (0, 100, 2000, 7):
+        found = search.run(source)
+        numpy.testing.assert_array_equal(as_floats(found.distance), distances(graph, source))
+        agrees(graph, source)
+    assert search.ran.options["by_weight"] is False
+
+
+def with_one_way_zeros(dtype: Any) -> WeightedGraph:
+    graph, rng = skewed(dtype), numpy.random.default_rng(1)
+    pairs = numpy.stack([graph.heads, graph.columns.astype(numpy.int64)], axis=1)
+    pairs = numpy.concatenate([pairs, rng.integers(0, 3000, (3000, 2))])
+    drawn = numpy.concatenate([graph.weights, numpy.zeros(3000, dtype)])
+    return weighted("one-way zeros", 3000, pairs, drawn)
+
+
+def test_minus_zero_is_zero() -> None:
+    graph = skewed(numpy.float32)
+    graph.weights[graph.weights < 0.3] = 0
+    weights = numpy.where(graph.weights == 0, numpy.float32(-0.0), graph.weights)
+    given = weights.copy()
+    for options in ({}, {"by_weight": True}, {"strategy": "dijkstra"}):
+        search = prepare(graph.row_offsets, graph.columns, weights, **options)
+        for source in (0, 100, 2000):
+            found, expected = search.run(source), distances(graph, source)
+            numpy.testing.assert_array_equal(found.distance, expected)
+            numpy.testing.assert_array_equal(found.predecessor, predecessors(graph, expected, source))
+    numpy.testing.assert_array_equal(weights.view(numpy.uint32), given.view(numpy.uint32))
 
 
 def test_the_first_search_decides() -> None:

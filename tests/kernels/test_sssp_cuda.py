@@ -10,6 +10,7 @@ import pytest
 from gravel.kernels.sssp import prepare
 from gravel.kernels.verify.sssp import check_sssp
 from tests.kernels.sssp_case import as_floats, distances, predecessors, random_graph, special, weighted
+from tests.kernels.test_sssp_by_weight import skewed, with_one_way_zeros
 
 pytestmark = pytest.mark.gpu
 
@@ -49,6 +50,30 @@ def test_large_graphs_as_on_the_cpu(dtype: Any, most: int) -> None:
         numpy.testing.assert_array_equal(found.predecessor.get(), expected.predecessor)
         checks = check_sssp(*graph.rows, source, found.distance.get(), found.predecessor.get())
         assert not [check for check in checks if not check.passed]
+
+
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+@pytest.mark.parametrize("made", [skewed, with_one_way_zeros])
+def test_searches_one_after_the_other(dtype: Any, made: Any) -> None:
+    """Symmetric rows are read by weight from the second one on, and others never are."""
+    graph = made(dtype)
+    search = prepare(*on_gpu(graph), symmetric=made is skewed)
+    for source in (0, 100, 2000, 7):
+        found, expected = search.run(source), distances(graph, source)
+        numpy.testing.assert_array_equal(as_floats(found.distance.get()), expected)
+        numpy.testing.assert_array_equal(found.predecessor.get(), predecessors(graph, expected, source))
+    assert search.ran.options["by_weight"] is (made is skewed)
+
+
+@pytest.mark.parametrize("by_weight", [False, True])
+def test_minus_zero_is_zero(by_weight: bool) -> None:
+    graph = skewed(numpy.float32)
+    graph.weights[graph.weights < 0.3] = -0.0
+    search = prepare(*on_gpu(graph), by_weight=by_weight, symmetric=True)
+    for source in (0, 100, 2000):
+        found, expected = search.run(source), distances(graph, source)
+        numpy.testing.assert_array_equal(found.distance.get(), expected)
+        numpy.testing.assert_array_equal(found.predecessor.get(), predecessors(graph, expected, source))
 
 
 @pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])

@@ -127,6 +127,18 @@ def test_types_of_weights(weights, dtype):
     numpy.testing.assert_array_equal(found, numpy.array(weights))
 
 
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64])
+def test_minus_zero_is_stored_as_zero(dtype):
+    given = numpy.array([-0.0, 0.5, 0.0, -0.0], dtype)
+    assert stored_weights(given).view(numpy.uint32).tolist() == [0, 0x3F000000, 0, 0]
+    assert numpy.signbit(given).tolist() == [True, False, False, True]
+    assert stored_weights(given[[0, 2]].astype(numpy.float64)).dtype == numpy.uint32
+
+
+def test_a_negative_weight_stays_one_however_small():
+    assert (stored_weights(numpy.array([-1e-50, 0.5])) < 0).tolist() == [True, False]
+
+
 def test_recipes_without_weights_do_not_change():
     assert "weights" in symmetrize.STAGE.added
     assert symmetrize.SymmetrizeParameters().weights == "leave_out"

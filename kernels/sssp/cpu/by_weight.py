@@ -15,7 +15,6 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from gravel.kernels.generate.draws import mix
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 from gravel.kernels.sssp.concentrated import BUCKETS, is_share_of_most
@@ -63,27 +62,33 @@ def _arcs_of_buckets(row_offsets: NDArray[Any], distance: NDArray[Any], width: f
     return total, most
 
 
-def is_symmetric(rows: WeightedRows) -> bool:
-    """Whether every arc has one back with its weight, by a sum over all arcs on all threads.
+def is_symmetric(rows: WeightedRows, place: NDArray[Any]) -> bool:
+    """Whether every arc has one back with its weight, where nobody has said so.
 
-    An arc and the one back add what cancels out; of other rows one in 2^60 or so is taken for symmetric.
+    Each arc is held against the next of the other row, so that no two have the same one back. Rows that do
+    not ascend, or parallel arcs that do not by weight, may be taken for directed ones, never others for
+    symmetric. `place` is int64 (vertices,), whatever it holds.
     """
-    graph = (rows.row_offsets, rows.column_indices, rows.weights.view(numpy.uint32))
-    sums = run_blocks(lambda low, high: _antisymmetric(*graph, low, high), row_blocks(rows.row_offsets))
-    return sum(map(int, sums)) % (1 << 64) == 0
+    if rows.symmetric is not None:
+        return rows.symmetric
+    keys = rows.weights.view(numpy.uint32)
+    return bool(_each_has_one_back(rows.row_offsets, rows.column_indices, keys, place))
 
 
 @serial
-def _antisymmetric(
-    row_offsets: NDArray[Any], columns: NDArray[Any], keys: NDArray[Any], low: int, high: int
-) -> Any:
-    total, one = numpy.uint64(0), numpy.uint64(1)
-    for u in range(low, high):
-        mine = mix(numpy.uint64(u)) | one
+def _each_has_one_back(
+    row_offsets: NDArray[Any], columns: NDArray[Any], keys: NDArray[Any], place: NDArray[Any]
+) -> bool:
+    n = len(row_offsets) - 1
+    place[:] = row_offsets[:n]
+    for u in range(n):
         for k in range(row_offsets[u], row_offsets[u + 1]):
-            other = mix(numpy.uint64(columns[k])) | one
-            total += mine * other * (other - mine) * mix(numpy.uint64(keys[k]))
-    return total
+            v = numpy.int64(columns[k])
+            back = place[v]
+            if back == row_offsets[v + 1] or numpy.int64(columns[back]) != u or keys[back] != keys[k]:
+                return False
+            place[v] = back + 1
+    return True
 
 
 def order_by_weight(rows: WeightedRows, *, symmetric: bool) -> RowsByWeight:

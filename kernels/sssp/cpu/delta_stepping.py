@@ -84,7 +84,7 @@ class DeltaStepping:
 
     def _order(self, *, directed: bool) -> None:
         started = time.perf_counter()
-        symmetric = is_symmetric(self._rows)
+        symmetric = is_symmetric(self._rows, self._queues.of_vertices[0])
         self._undecided = self._pays = False
         if symmetric or directed:
             ordered = order_by_weight(self._rows, symmetric=symmetric)

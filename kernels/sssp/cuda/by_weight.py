@@ -24,7 +24,7 @@ of 2^20 vertices and degree 32."""
 
 
 class ByWeight:
-    """Rows in the order of weights, with what a search takes; only `symmetric` ones may be searched."""
+    """Symmetric rows in the order of weights, with what a search takes."""
 
     def __init__(self, rows: WeightedRows, width: float, block: int) -> None:
         import cupy
@@ -54,12 +54,10 @@ class ByWeight:
         self._offsets = cupy.ascontiguousarray(rows.row_offsets)
         columns = cupy.ascontiguousarray(rows.column_indices)
         self._columns, ordered = cupy.empty(rows.arcs, index), cupy.empty(rows.arcs, numpy.uint32)
-        total = cupy.zeros(1, numpy.uint64)
         order = module.get_function("order_rows")
         numbers = numpy.uint64(n), numpy.uint32(least >> shift), numpy.uint32(shift)
-        arrays = self._offsets, columns, keys, *numbers, self._columns, ordered, total
+        arrays = self._offsets, columns, keys, *numbers, self._columns, ordered
         order((resident_blocks(order, ORDERING),), (ORDERING,), arrays)
-        self.symmetric = int(total[0]) == 0
         self._weights = ordered.view(rows.weights.dtype)
 
     def launch(self, source: int, words: Any, tree: Any | None, room: tuple[Any, Any, Any, Any]) -> None:

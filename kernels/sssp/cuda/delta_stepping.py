@@ -132,8 +132,9 @@ class DeltaStepping:
         self._state = cupy.empty(STATE, numpy.uint64)
         self._ordered: ByWeight | None = None
         self.decided = {"width": wide, "by_weight": False}
-        self._undecided, self._pays = by_weight is None and rows.arcs > 0, bool(by_weight)
-        if by_weight and rows.arcs:
+        may_order = rows.arcs > 0 and bool(rows.symmetric)
+        self._undecided, self._pays = by_weight is None and may_order, False
+        if by_weight and may_order:
             self._order()
 
     def _order(self) -> None:
@@ -141,10 +142,8 @@ class DeltaStepping:
 
         started = time.perf_counter()
         self._pays = False
-        ordered = ByWeight(self._rows, self._ordered_width, self._block)
-        if ordered.symmetric:
-            self._ordered = ordered
-            self.decided |= {"width": self._ordered_width, "by_weight": True}
+        self._ordered = ByWeight(self._rows, self._ordered_width, self._block)
+        self.decided |= {"width": self._ordered_width, "by_weight": True}
         cupy.cuda.get_current_stream().synchronize()
         self.prepare_milliseconds += (time.perf_counter() - started) * 1e3
 
