@@ -11,15 +11,15 @@ from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
 from gravel.pipeline.store.artifact_transfer import (
     ByteCounter,
-    FaultySource,
     download_artifact,
     upload_artifact,
 )
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import locate_cache
 from gravel.pipeline.store.moved import Moved
-from gravel.pipeline.store.objects import Folder, Source, is_url
+from gravel.pipeline.store.objects import FaultySource, Folder, Source, get_if_sound, is_url
 from gravel.pipeline.store.recipe_transfer import download_run, upload_run
+from gravel.pipeline.store.records import BrokenRecord
 from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import Chosen, Selection, choose
 from gravel.pipeline.store.sharing import is_shared, write_as_in
@@ -67,7 +67,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
         found = cache.files.read(name)
         # What is there unsigned, or signed by a stranger, would be of no use to this user either.
         wanted = found is not None and not (
-            recipe.digest in recipes and signer.counts(target.get(name), recipe.digest)
+            recipe.digest in recipes and signer.counts(get_if_sound(target, name), recipe.digest)
         )
         if found is not None and wanted:
             target.put(name, signer.signed(found[0]))
@@ -77,10 +77,14 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
 
     _go(chosen, moved, send, remember)
     there_runs = set(target.names("runs"))
-    for run in chosen.runs:
-        if run not in there_runs or target.get(f"runs/{run}/run.json") is None:
-            upload_run(cache, run, target)
-            moved.runs += 1
+
+    def send_run(run: str) -> bool:
+        if run in there_runs and get_if_sound(target, f"runs/{run}/run.json") is not None:
+            return False
+        upload_run(cache, run, target)
+        return True
+
+    _go_through(chosen.runs, moved, send_run)
     return moved
 
 
@@ -126,9 +130,17 @@ def _into(
         return incoming.take(recipe, text)
 
     _go(chosen, moved, take, remember)
-    for run in chosen.runs:
-        moved.runs += download_run(cache, run, source)
+    _go_through(chosen.runs, moved, lambda run: download_run(cache, run, source))
     return moved
+
+
+def _go_through(runs: list[str], moved: Moved, copy: Callable[[str], bool]) -> None:
+    """Copy runs, and note those that are damaged."""
+    for run in runs:
+        try:
+            moved.runs += copy(run)
+        except (FaultySource, BrokenRecord) as error:
+            moved.damaged[run] = str(error)
 
 
 def _go(
@@ -150,6 +162,13 @@ def _go(
             moved.damaged[artifact_id] = str(error)
             return None
 
+    def kept(recipe: RecipeRecord) -> bool:
+        try:
+            return remember(recipe)
+        except FaultySource as error:
+            moved.damaged[recipe.digest] = str(error)
+            return False
+
     def several(ids: list[str]) -> None:
         for artifact_id, size in zip(ids, pool.map(one, ids), strict=True):
             if size is not None:
@@ -167,7 +186,7 @@ def _go(
                 several([output for output in fresh if output not in seen])
                 seen.update(fresh)
                 whole = [recipe for recipe in batch if not moved.damaged.keys() & set(recipe.outputs)]
-                moved.recipes += sum(pool.map(remember, whole))
+                moved.recipes += sum(pool.map(kept, whole))
             several(chosen.artifacts)
         except BaseException:
             pool.shutdown(cancel_futures=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.artifact_transfer import check_name
+from gravel.pipeline.store.objects import FaultySource
 from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Chosen:
     runs: list[str] = field(default_factory=list)
     artifacts: list[str] = field(default_factory=list)
     not_written: int = 0  # recipes that stay, since the data of their results were never written
-    damaged: dict[str, str] = field(default_factory=dict)  # recipe -> what is wrong with its record
+    damaged: dict[str, str] = field(default_factory=dict)  # recipe or run -> what is wrong with its record
 
 
 def read_recipe(text: bytes, digest: str) -> RecipeRecord:
@@ -76,7 +77,7 @@ def choose(source: Source, selection: Selection) -> Chosen:
 def _choose(source: Source, selection: Selection) -> Chosen:
     chosen = Chosen()
     known = _recipes(source, chosen)
-    runs = _runs(source)
+    runs = _runs(source, chosen)
     if selection.everything:
         chosen.recipes = sorted(known.values(), key=lambda recipe: recipe.created)
         chosen.runs = sorted(runs)
@@ -98,7 +99,7 @@ def _choose(source: Source, selection: Selection) -> Chosen:
                 hint=f"it holds results of: {', '.join(names) or 'none'}",
             )
         digests |= set(fitting)
-        chosen.runs += [run for run, record in runs.items() if record.get("workflow", {}).get("name") == name]
+        chosen.runs += [run for run, record in runs.items() if record["workflow"].get("name") == name]
     for name in selection.recipes:
         digests.add(_only(name, known, "recipe", source, str.startswith))
 
@@ -122,13 +123,9 @@ def _only(
 
 
 def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
-    digests = [name.removesuffix(".json") for name in source.names("recipes") if name.endswith(".json")]
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        texts = list(pool.map(lambda digest: source.get(f"recipes/{digest}.json"), digests))
     known = {}
-    for digest, text in zip(digests, texts, strict=True):
-        if text is None:
-            continue  # it went meanwhile
+    digests = [name.removesuffix(".json") for name in _names(source, "recipes", chosen)]
+    for digest, text in _texts(source, digests, "recipes/{}.json", chosen):
         try:
             known[digest] = read_recipe(text, digest)
         except BrokenRecord as error:
@@ -136,20 +133,56 @@ def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
     return known
 
 
-def _runs(source: Source) -> dict[str, dict[str, Any]]:
+def _runs(source: Source, chosen: Chosen) -> dict[str, dict[str, Any]]:
     """Return the records of the runs that have ended."""
-    names = [name for name in source.names("runs") if not name.startswith(".")]
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        texts = list(pool.map(lambda name: source.get(f"runs/{name}/run.json"), names))
     runs = {}
-    for name, text in zip(names, texts, strict=True):
+    for name, text in _texts(source, _names(source, "runs", chosen), "runs/{}/run.json", chosen):
         try:
-            record = json.loads(text) if text is not None else None
-        except ValueError:
+            check_name(name)
+            record = json.loads(text)
+        except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict) and record.get("state") not in (None, "running"):
+        if _is_run(record) and record.get("state") not in (None, "running"):
             runs[name] = record
     return runs
+
+
+def _is_run(record: Any) -> bool:
+    """Say whether of a run's record can be read what is asked of it here."""
+    return (
+        isinstance(record, dict)
+        and isinstance(record.setdefault("workflow", {}), dict)
+        and all(
+            isinstance(record.setdefault(part, []), list)
+            and all(isinstance(each, str) for each in record[part])
+            for part in ("recipes", "artifacts")
+        )
+    )
+
+
+def _names(source: Source, folder: str, chosen: Chosen) -> list[str]:
+    try:
+        return [name for name in source.names(folder) if not name.startswith(".")]
+    except FaultySource as error:
+        chosen.damaged[folder] = str(error)
+        return []
+
+
+def _texts(source: Source, names: Sequence[str], place: str, chosen: Chosen) -> Iterator[tuple[str, bytes]]:
+    """Read small objects, a few at once; pass over those that went, note what is not to be read."""
+
+    def one(name: str) -> bytes | FaultySource | None:
+        try:
+            return source.get(place.format(name))
+        except FaultySource as error:
+            return error
+
+    with ThreadPoolExecutor(READ_THREADS) as pool:
+        for name, found in zip(names, pool.map(one, names), strict=True):
+            if isinstance(found, FaultySource):
+                chosen.damaged[name] = str(found)
+            elif found is not None:
+                yield name, found
 
 
 def _closure(digests: set[str], known: dict[str, RecipeRecord]) -> set[str]:

@@ -47,7 +47,7 @@ def assert_whole(url: str) -> None:
     for name in target.names("artifacts"):
         text = target.get(f"artifacts/{name}")
         assert text is not None
-        record = read_artifact_record(text, name.removesuffix(".json"), Path("data"))
+        record = read_artifact_record(text, name.removesuffix(".json"))
         for file in record.files:
             pieces = target.read(f"data/{record.path.name}/{file.path}")
             assert pieces is not None
