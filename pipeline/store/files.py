@@ -146,7 +146,7 @@ class LocalFiles:
 
                 shutil.rmtree(last, dir_fd=folder)
             else:
-                os.unlink(last, dir_fd=folder)  # noqa: PTH108
+                os.unlink(last, dir_fd=folder)
 
     def move(self, name: str, to: str) -> bool:
         """Move a file or folder to another name; says whether there was one."""

@@ -25,7 +25,9 @@ from gravel.pipeline.store.signing import Signer
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
 
-NAMES = frozenset({"run.json", "events.jsonl", "report.html", "report.json", "profile.json"})
+NAMES = frozenset(
+    {"run.json", "events.jsonl", "report.html", "report.json", "report-static.html", "profile.json"}
+)
 """Of the files of a run; below `logs/` each stage run may have one. No other is copied."""
 
 

@@ -113,7 +113,7 @@ def is_own(root: Path, path: Path) -> bool:
     if not is_shared(root):
         return True
     try:
-        found = path.stat()
+        found = path.lstat()
     except OSError:
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
