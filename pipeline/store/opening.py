@@ -40,7 +40,7 @@ def open_file(root: str | Path, name: str, most: int | None = None) -> BinaryIO:
         if found.st_uid not in (os.geteuid(), ROOT) and not _belongs(Path(root), found):
             raise Foreign(f"{root}/{name}", user_name(found.st_uid))
         if most is not None and found.st_size > most:
-            raise Obstacle(f"{root}/{name}", f"a file of {found.st_size:,} bytes", f"of at most {most:,}")
+            raise Obstacle(f"{root}/{name}", f"a file of {found.st_size:,} bytes", f"one of at most {most:,}")
     except BaseException:
         os.close(handle)
         raise

@@ -66,10 +66,10 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
     aside = f"scratch/{uuid.uuid4().hex}"  # what is left there goes with the next run
     with storage_errors(cache.root):
         try:
-            make_folder(cache.root, f"{aside}/logs")
             for name in _names_of(source, run):
                 data = _data(source, f"{target}/{name}")
                 if data is not None:
+                    make_folder(cache.root, f"{aside}/{name}".rpartition("/")[0])
                     with os.fdopen(create(cache.root, f"{aside}/{name}"), "wb") as file:
                         file.write(data)
             make_folder(cache.root, "runs")

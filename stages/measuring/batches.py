@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
+from gravel.stages.checkpoints import differs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 Arrays = Mapping[str, "NDArray[Any]"]
+
+COLUMNS = ("ends", "began", "milliseconds", "workers")
+"""Of a checkpoint: what it says of the batches that were done."""
 
 
 class Clock:
@@ -75,12 +79,12 @@ class Batches:
         self._since = time.time()
         checkpoint = self.context.checkpoint()
         found = checkpoint.load()
-        if found is not None and bytes(found["form"]).decode() == form:
-            columns = (found[name].tolist() for name in ("ends", "began", "milliseconds", "workers"))
+        if found is not None and (misfit := self._misfit(found, sources, state, form)) is not None:
+            checkpoint.drop(misfit)
+        elif found is not None:
+            columns = (found[name].tolist() for name in COLUMNS)
             self.begin([Batch(*row) for row in zip(*columns, strict=True)])
             restore(self.done, found)
-        elif found is not None:
-            self.context.log("an earlier run searched in another form, so this one starts anew")
 
         def kept() -> Arrays:
             return {
@@ -96,6 +100,23 @@ class Batches:
             self.note(batch)
             if self.done < sources:
                 checkpoint.save(kept)
+
+    @staticmethod
+    def _misfit(found: Arrays, sources: int, state: Callable[[int], Arrays], form: str) -> str | None:
+        """Say what of a checkpoint does not belong to these sources and this graph, or None."""
+        import numpy
+
+        ends = found.get("ends", numpy.empty(0))
+        if "form" not in found or found["form"].tobytes() != form.encode():
+            return "it was searched in another form"
+        if ends.dtype != numpy.int64 or ends.ndim != 1 or not len(ends):
+            return "it has no batches"
+        if ends[0] < 1 or ends[-1] > sources or not (ends[1:] > ends[:-1]).all():
+            return f"its batches are not of {sources:,} sources"
+        times = numpy.empty(len(ends))
+        batches = {"ends": ends, "began": times, "milliseconds": times, "workers": ends}
+        name = differs(found, {**state(int(ends[-1])), "form": found["form"], **batches})
+        return None if name is None else f"its array {name!r} has not the size of this graph"
 
     def note(self, batch: Batch) -> None:
         """Count a batch that is done."""

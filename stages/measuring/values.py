@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.checkpoints import differs
 from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
 from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
 
@@ -131,7 +132,10 @@ def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> F
         checkpoint.save(lambda: {"lower": on_host(lower), "upper": on_host(upper)})
 
     known = None
-    if found is not None:
+    bounds = dict.fromkeys(("lower", "upper"), numpy.empty(graph.vertex_count, numpy.int64))
+    if found is not None and (name := differs(found, bounds)) is not None:
+        checkpoint.drop(f"its array {name!r} has not the size of this graph")
+    elif found is not None:
         known = found["lower"], found["upper"]
         batches.begin([Batch(int(numpy.count_nonzero(known[0] == known[1])), 0.0, 0.0)])
     values = eccentricities_of_rows(

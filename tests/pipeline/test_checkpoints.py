@@ -66,6 +66,9 @@ ARRAYS = {
 }
 
 
+ANEW = "what an earlier run left of this stage does not fit, so the stage starts anew: "
+
+
 def saved(cache: Cache, name: str, log: list[str] | None = None) -> StoredCheckpoint:
     found = StoredCheckpoint(cache.files, name, ([] if log is None else log).append)
     found.save(lambda: ARRAYS)
@@ -91,7 +94,7 @@ def test_a_damaged_checkpoint_counts_as_none(cache: Cache, place: int) -> None:
     text[place] ^= 1
     path.write_bytes(text)
     assert made.load() is None
-    assert log == ["what an earlier run left of this stage is damaged, so the stage starts anew"]
+    assert log == [ANEW + "it is damaged"]
     assert not path.exists()
 
 
