@@ -59,20 +59,21 @@ class CacheFolder:
         for folder, counts in ((RECIPES, self.acceptance.still_counts), (UNTRUSTED, self._counts_by_now)):
             found = self._recipe(folder, recipe_digest)
             try:
-                if found is not None and counts(recipe_digest, found[1]):
-                    return found[0]
+                if found is not None and (body := counts(recipe_digest, found[1])) is not None:
+                    return found[0] if body is found[1] else RecipeRecord.from_json(body)
             except BrokenRecord as error:
                 self._set_aside(f"{folder}/{recipe_digest}.json", _broken("recipe", recipe_digest, error))
         return None
 
-    def _counts_by_now(self, digest: str, body: dict[str, Any]) -> bool:
-        """Say whether a record in `untrusted/` counts; move it to the others if its key is trusted by now."""
-        if not self.acceptance.trusts(body):
-            return self.acceptance.counts_anyway(digest, body)
+    def _counts_by_now(self, digest: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the record in `untrusted/` if it counts; move it to the others if it is trusted by now."""
+        trusted = self.acceptance.trusted(body)
+        if trusted is None:
+            return body if self.acceptance.counts_anyway(digest, body) else None
         self.acceptance.refused.pop(digest, None)
         with suppress(GravelError, OSError):  # a cache that cannot be written
-            self.adopt(digest, seal(body), trusted=True)
-        return True
+            self.adopt(digest, seal(trusted), trusted=True)
+        return trusted
 
     def _recipe(self, folder: str, digest: str) -> tuple[RecipeRecord, dict[str, Any]] | None:
         """Read a recipe's record, and its body with the signature; a damaged one is set aside."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
@@ -23,6 +23,7 @@ from gravel.pipeline.store.records import BrokenRecord
 from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import Chosen, Selection, choose
 from gravel.pipeline.store.sharing import is_shared, write_as_in
+from gravel.pipeline.store.signatures import OTHERS
 from gravel.pipeline.store.signing import Incoming, Signer
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     if other is not None:
         if is_shared(other.root):
             write_as_in(other.root)
-        moved = _into(other, Folder(cache.root), chosen, progress, signer.signed)
+        moved = _into(other, Folder(cache.root), chosen, progress, signer)
         return replace(moved, where=str(other.root))
     assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged, not_written=chosen.not_written)
@@ -66,11 +67,10 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
         name = f"{RECIPES}/{recipe.digest}.json"
         found = cache.files.read(name)
         # What is there unsigned, or signed by a stranger, would be of no use to this user either.
-        wanted = found is not None and not (
-            recipe.digest in recipes and signer.counts(get_if_sound(target, name), recipe.digest)
-        )
+        there = get_if_sound(target, name) if recipe.digest in recipes else None
+        wanted = found is not None and not signer.counts(there, recipe.digest)
         if found is not None and wanted:
-            target.put(name, signer.signed(found[0]))
+            target.put(name, signer.signed(found[0], there))
         if own:
             cache.files.remove(f"pending/{recipe.digest}")
         return wanted
@@ -97,7 +97,11 @@ def pull(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     if isinstance(source, Folder) and not source.root.is_dir():
         raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
     cache.acceptance.prepare()
-    return _into(cache, source, choose(source, selection), progress, None)
+
+    def pick(body: dict[str, Any]) -> dict[str, Any]:
+        return body if OTHERS not in body else cache.acceptance.trusted(body) or body
+
+    return _into(cache, source, choose(source, selection, pick), progress, None)
 
 
 def _into(
@@ -105,9 +109,9 @@ def _into(
     source: Source,
     chosen: Chosen,
     progress: ByteCounter | None,
-    signed: Callable[[bytes], bytes] | None,
+    signer: Signer | None,
 ) -> Moved:
-    """Copy what was chosen into a cache: with `signed` this user's own, else what others offer."""
+    """Copy what was chosen into a cache: with a `signer` this user's own, else what others offer."""
     moved = Moved(source.where, damaged=chosen.damaged, not_written=chosen.not_written)
     incoming = Incoming(cache, moved)
 
@@ -125,8 +129,8 @@ def _into(
         text = source.get(f"{RECIPES}/{recipe.digest}.json")
         if text is None:
             return False
-        if signed is not None:
-            return incoming.take_own(recipe, signed(text))
+        if signer is not None:
+            return incoming.take_own(recipe, text, signer)
         return incoming.take(recipe, text)
 
     _go(chosen, moved, take, remember)

@@ -16,7 +16,7 @@ from gravel.pipeline.store.acceptance import RECIPES
 from gravel.pipeline.store.artifact_transfer import check_name, upload_artifact
 from gravel.pipeline.store.descriptors import create
 from gravel.pipeline.store.files import storage_errors
-from gravel.pipeline.store.objects import FaultySource, Folder, Source, Target
+from gravel.pipeline.store.objects import FaultySource, Folder, Source, Target, get_if_sound
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.opening import stated
 from gravel.pipeline.store.record_types import MAX_LOG_BYTES, MAX_RECORD_BYTES
@@ -42,7 +42,8 @@ def upload_recipe(cache: CacheFolder, digest: str, target: Target, is_bad: Calla
         if not cache.is_here(output):
             continue  # it lies there, and only there
         sent += upload_artifact(cache, output, target, is_bad=is_bad)
-    target.put(f"{RECIPES}/{digest}.json", Signer(cache).signed(found[0]))
+    name = f"{RECIPES}/{digest}.json"
+    target.put(name, Signer(cache).signed(found[0], get_if_sound(target, name)))
     return sent
 
 

@@ -86,8 +86,8 @@ class Remote:
             found = read_recipe(text, digest)
             body = unseal(text)
             acceptance = self._cache.acceptance
-            trusted = acceptance.trusts(body)
-            if not trusted and (here is not None or not acceptance.counts_anyway(digest, body)):
+            trusted = acceptance.trusted(body)
+            if trusted is None and (here is not None or not acceptance.counts_anyway(digest, body)):
                 return here
             if not all(self._fetch_record(output, target) for output in found.outputs):
                 return here
@@ -98,8 +98,11 @@ class Remote:
             self.failed(error)
             return here
         acceptance.refused.pop(digest, None)
-        self._cache.adopt(digest, text, trusted=trusted)
-        return found
+        if trusted is None:
+            self._cache.adopt(digest, text, trusted=False)
+            return found
+        self._cache.adopt(digest, seal(trusted), trusted=True)
+        return RecipeRecord.from_json(trusted)
 
     def _recipe(self, digest: str, target: Target) -> bytes | None:
         """Ask for a recipe; after many that the store did not have, look at the list of those that it has."""

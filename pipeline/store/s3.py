@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.layout import MAX_SHARD_BYTES
 from gravel.pipeline.store.objects import READ_BYTES, FaultySource, RemoteError, Target, check_url
 from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
 
@@ -85,7 +86,7 @@ class Bucket:
             raise FaultySource(f"{self.where}/{name} has {size:,} bytes, and at most {most:,} are read")
         return found
 
-    def read(self, name: str, most: int) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
         found = self._sized(self._data, name, most)
         if found is None:

@@ -16,6 +16,9 @@ from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 if TYPE_CHECKING:
     from gravel.pipeline.store.objects import Source
 
+Pick = Callable[[dict[str, Any]], dict[str, Any]]
+"""Says which of the records that several users signed counts: the one given, or one that is kept in it."""
+
 READ_THREADS = 16
 """Records asked for at once; each is one round trip to a store."""
 
@@ -50,10 +53,13 @@ class Chosen:
     damaged: dict[str, str] = field(default_factory=dict)  # recipe or run -> what is wrong with its record
 
 
-def read_recipe(text: bytes, digest: str) -> RecipeRecord:
-    """Read a recipe's record that came from elsewhere; raises `BrokenRecord`."""
+def read_recipe(text: bytes, digest: str, pick: Pick = lambda body: body) -> RecipeRecord:
+    """Read a recipe's record that came from elsewhere, or the one in it that is picked.
+
+    Raises `BrokenRecord`.
+    """
     try:
-        record = RecipeRecord.from_json(unseal(text))
+        record = RecipeRecord.from_json(pick(unseal(text)))
         for output in record.outputs:
             check_name(output)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -63,9 +69,9 @@ def read_recipe(text: bytes, digest: str) -> RecipeRecord:
     return record
 
 
-def choose(source: Source, selection: Selection) -> Chosen:
+def choose(source: Source, selection: Selection, pick: Pick = lambda body: body) -> Chosen:
     """Find what a selection means at a source; raises `RequestError` for a name that fits nothing there."""
-    chosen = _choose(source, selection)
+    chosen = _choose(source, selection, pick)
     for recipe in [each for each in chosen.recipes if each.not_written is not None]:
         # Without data a recipe is of no use elsewhere: who needs its result makes it.
         chosen.recipes.remove(recipe)
@@ -74,9 +80,9 @@ def choose(source: Source, selection: Selection) -> Chosen:
     return chosen
 
 
-def _choose(source: Source, selection: Selection) -> Chosen:
+def _choose(source: Source, selection: Selection, pick: Pick) -> Chosen:
     chosen = Chosen()
-    known = _recipes(source, chosen)
+    known = _recipes(source, chosen, pick)
     runs = _runs(source, chosen)
     if selection.everything:
         chosen.recipes = sorted(known.values(), key=lambda recipe: recipe.created)
@@ -122,12 +128,12 @@ def _only(
     return fitting[0]
 
 
-def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
+def _recipes(source: Source, chosen: Chosen, pick: Pick) -> dict[str, RecipeRecord]:
     known = {}
     digests = [name.removesuffix(".json") for name in _names(source, "recipes", chosen)]
     for digest, text in _texts(source, digests, "recipes/{}.json", chosen):
         try:
-            known[digest] = read_recipe(text, digest)
+            known[digest] = read_recipe(text, digest, pick)
         except BrokenRecord as error:
             chosen.damaged[digest] = f"the record of the recipe is damaged ({error})"
     return known

@@ -9,7 +9,6 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from blake3 import blake3
