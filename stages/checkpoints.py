@@ -19,7 +19,7 @@ class Checkpoint(Protocol):
         ...
 
     def drop(self, reason: str) -> None:
-        """Remove what was saved last, which does not fit."""
+        """Remove what was saved last; `reason` says what is wrong with it, after its name."""
         ...
 
     def save(self, arrays: Callable[[], Arrays]) -> None:

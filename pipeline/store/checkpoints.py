@@ -69,19 +69,19 @@ class StoredCheckpoint:
         except (FileNotFoundError, NoFolder):
             return None
         except Misfit as error:
-            self.drop(f"it is {error}")
+            self.drop(str(error))
         except OSError as error:
-            self.drop(error.strerror or str(error))
+            self.drop(f"cannot be read ({error.strerror})")
         return None
 
     def drop(self, reason: str) -> None:
         """Remove the last checkpoint, which cannot be used."""
-        self._log(f"what an earlier run left of this stage does not fit, so the stage starts anew: {reason}")
+        self._log(f"what an earlier run left of this stage {reason}, so the stage starts anew")
         with suppress(GravelError):
             self._files.remove(self._name)
 
     def _read(self, file: BinaryIO) -> Arrays:
-        """Read a checkpoint; its arrays only if the line before them says that they are wanted."""
+        """Read a checkpoint; more than its line only if the file is as long as that says."""
         from blake3 import blake3
 
         size = os.fstat(file.fileno()).st_size
@@ -92,15 +92,15 @@ class StoredCheckpoint:
             shapes = [(name, dtype, tuple(shape)) for name, (dtype, shape) in head.pop("arrays").items()]
             wanted = end + sum(_bytes_of(dtype, shape) for _, dtype, shape in shapes)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise Misfit("damaged") from error
-        if head != self._of:
-            raise Misfit("one of another recipe, stage or version")
+            raise Misfit("is damaged") from error
         if size != wanted:
-            raise Misfit(f"of {size:,} bytes, and {wanted:,} belong to its arrays")
+            raise Misfit(f"is damaged: it has {size:,} bytes, and its arrays have {wanted:,}")
         file.seek(0)
         text = memoryview(read_whole(file))
         if bytes(text[:64]) != blake3(text[64:]).hexdigest().encode():
-            raise Misfit("damaged")
+            raise Misfit("is damaged")
+        if head != self._of:
+            raise Misfit("is of another recipe, stage or version")
         return _unpacked(text, shapes, end)
 
     def save(self, arrays: Callable[[], Arrays]) -> None:

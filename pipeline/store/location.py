@@ -79,7 +79,7 @@ def _usable(root: Path) -> Path:
     if kinds & {"Cs", "Cc", "Zl", "Zp"}:
         problem = "is not UTF-8" if "Cs" in kinds else "holds control characters"
         raise RequestError(
-            f"the path of the cache {problem}: {ascii(text)}",
+            f"the path of the cache {problem}: {text!a}",
             hint="records and pages name it as text; choose another with --cache or GRAVEL_CACHE",
         )
     if root.is_symlink() and not root.exists():

@@ -108,15 +108,15 @@ class Batches:
 
         ends = found.get("ends", numpy.empty(0))
         if "form" not in found or found["form"].tobytes() != form.encode():
-            return "it was searched in another form"
+            return "was searched in another form"
         if ends.dtype != numpy.int64 or ends.ndim != 1 or not len(ends):
-            return "it has no batches"
+            return "has no batches"
         if ends[0] < 1 or ends[-1] > sources or not (ends[1:] > ends[:-1]).all():
-            return f"its batches are not of {sources:,} sources"
+            return f"has batches of other than {sources:,} sources"
         times = numpy.empty(len(ends))
         batches = {"ends": ends, "began": times, "milliseconds": times, "workers": ends}
         name = differs(found, {**state(int(ends[-1])), "form": found["form"], **batches})
-        return None if name is None else f"its array {name!r} has not the size of this graph"
+        return None if name is None else f"has {name!r} of another size than this graph"
 
     def note(self, batch: Batch) -> None:
         """Count a batch that is done."""

@@ -134,7 +134,7 @@ def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> F
     known = None
     bounds = dict.fromkeys(("lower", "upper"), numpy.empty(graph.vertex_count, numpy.int64))
     if found is not None and (name := differs(found, bounds)) is not None:
-        checkpoint.drop(f"its array {name!r} has not the size of this graph")
+        checkpoint.drop(f"has {name!r} of another size than this graph")
     elif found is not None:
         known = found["lower"], found["upper"]
         batches.begin([Batch(int(numpy.count_nonzero(known[0] == known[1])), 0.0, 0.0)])
