@@ -36,6 +36,11 @@ class Found:
     estimate: dict[str, float | None] | None = None
 
 
+def sizes_of(graph: MeasuredGraph) -> tuple[int, int]:
+    """Return what of a graph a checkpoint states."""
+    return graph.vertex_count, graph.arc_count
+
+
 def of_vertices(
     context: Context,
     parameters: CentralityParameters,
@@ -51,7 +56,7 @@ def of_vertices(
     from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step_of_rows
 
-    found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
+    found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts), sizes=sizes_of(graph))
     form = "none"
     if len(starts):
         order = in_step_of_rows(graph.rows, starts) if graph.symmetric else None
@@ -118,7 +123,10 @@ def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> F
     from gravel.kernels.arrays import on_host
     from gravel.kernels.distances.eccentricity import eccentricities_of_rows
 
-    checkpoint, batches = context.checkpoint(), Batches(context, graph.vertex_count, "vertices")
+    checkpoint, batches = (
+        context.checkpoint(),
+        Batches(context, graph.vertex_count, "vertices", sizes_of(graph)),
+    )
     found = checkpoint.load()
     began = time.time()
 
@@ -129,11 +137,13 @@ def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> F
         began = now
 
     def keep(lower: Any, upper: Any) -> None:
-        checkpoint.save(lambda: {"lower": on_host(lower), "upper": on_host(upper)})
+        checkpoint.save(lambda: {"lower": on_host(lower), "upper": on_host(upper), "sizes": batches.stated()})
 
     known = None
     bounds = dict.fromkeys(("lower", "upper"), numpy.empty(graph.vertex_count, numpy.int64))
-    if found is not None and (name := differs(found, bounds)) is not None:
+    if found is not None and not batches.is_of(found):
+        checkpoint.drop("is of a graph of another size")
+    elif found is not None and (name := differs(found, {**bounds, "sizes": found["sizes"]})) is not None:
         checkpoint.drop(f"has {name!r} of another size than this graph")
     elif found is not None:
         known = found["lower"], found["upper"]
@@ -171,7 +181,7 @@ def all_betweenness(
     from gravel.kernels.betweenness.sums import arranged, scale
 
     of_arcs = parameters.measure == "edge_betweenness"
-    batches, form = Batches(context, len(sources)), "none"
+    batches, form = Batches(context, len(sources), sizes=sizes_of(graph)), "none"
     rows = graph.columns
     total = numpy.zeros(graph.arc_count if of_arcs else graph.vertex_count)
     if len(sources):
