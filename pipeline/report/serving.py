@@ -99,6 +99,8 @@ class Pages:
             return self._file(*parts, form="application/json")
         if parts[1:] == ["run.json"]:
             record = read_run(folder)
+            if record is None:
+                return _missing()
             return HTTPStatus.OK, "application/json", json.dumps(record).encode()
         if len(parts) == 3 and parts[1] == "logs":
             return self._file(*parts, form="text/plain; charset=utf-8")
