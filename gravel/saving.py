@@ -68,6 +68,7 @@ def load_graph(path: str | os.PathLike[str]) -> Graph:
     from gravel.graphs import Graph
     from gravel.memory import refuse, this_machine
     from gravel.pipeline.core.errors import DamagedArtifact
+    from gravel.pipeline.store.opening import read_file
     from gravel.pipeline.store.reader import open_artifact
     from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, unseal
     from gravel.stored import in_memory
@@ -76,8 +77,8 @@ def load_graph(path: str | os.PathLike[str]) -> Graph:
     if not (folder / RECORD).exists():
         raise FileNotFoundError(f"{str(path)!r} holds no graph that was saved: it has no {RECORD}")
     try:
-        body = unseal((folder / RECORD).read_bytes())
-        record = ArtifactRecord.from_json(body["graph"], folder, 0.0)
+        body = unseal(read_file(folder, RECORD))
+        record = ArtifactRecord.from_json(body["graph"], folder, 0.0, ".")
         machine = this_machine()
         refuse(
             "the saved graph", record.bytes, machine, None, "Use a machine with more memory, or a workflow"
@@ -104,16 +105,17 @@ def _write_arrow(ids: Any, file: Path) -> dict[str, Any]:
 
 
 def _ids(folder: Path, body: dict[str, Any]) -> Ids:
+    from gravel.pipeline.store.opening import read_file
     from gravel.pipeline.store.reader import open_artifact
     from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord
     from gravel.stored import ids_of
 
     if body["ids"] is not None:
-        return ids_of(open_artifact(ArtifactRecord.from_json(body["ids"], folder, 0.0)))
+        return ids_of(open_artifact(ArtifactRecord.from_json(body["ids"], folder, 0.0, ".")))
     import pyarrow
     from blake3 import blake3
 
-    content = (folder / body["arrow"]["file"]).read_bytes()
+    content = read_file(folder, body["arrow"]["file"], None)
     if blake3(content).hexdigest() != body["arrow"]["blake3"]:
         raise BrokenRecord("its ids are not those that were saved")
     with pyarrow.ipc.open_file(pyarrow.py_buffer(content)) as reader:

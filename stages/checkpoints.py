@@ -15,7 +15,11 @@ class Checkpoint(Protocol):
     """The place of one recipe."""
 
     def load(self) -> Arrays | None:
-        """Return what was saved last, or None; what is damaged counts as not saved."""
+        """Return what was saved last, or None; what is damaged, or another stage's, counts as not saved."""
+        ...
+
+    def drop(self, reason: str) -> None:
+        """Remove what was saved last; `reason` says what is wrong with it, after its name."""
         ...
 
     def save(self, arrays: Callable[[], Arrays]) -> None:
@@ -32,5 +36,17 @@ class NoCheckpoint:
     def load(self) -> None:
         """There is nothing."""
 
+    def drop(self, reason: str) -> None:
+        """There is nothing."""
+
     def save(self, arrays: Callable[[], Arrays]) -> None:
         """Keep nothing."""
+
+
+def differs(found: Arrays, expected: Arrays) -> str | None:
+    """Say which of the arrays has another name, dtype or shape than is expected; None if none has."""
+    for name in sorted({*found, *expected}):
+        forms = [(each[name].dtype, each[name].shape) for each in (found, expected) if name in each]
+        if len(forms) != 2 or forms[0] != forms[1]:
+            return name
+    return None

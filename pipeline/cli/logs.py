@@ -11,6 +11,7 @@ from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.reading import find_run, read_run, stage_log
 from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.store.opening import open_file, stated
 
 POLL = 0.3
 """Seconds between two looks at a log that is followed."""
@@ -32,15 +33,16 @@ def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: s
         raise RequestError("name a stage of the run, or --dask", hint=f"its stage runs are: {keys}")
     else:
         path = stage_log(folder, record, stage)
-    if not path.exists() and not follow:
+    root, name = folder.parents[1], f"runs/{folder.name}/logs/{path.name}"
+    if not follow and stated(root, name) is None:
         state = next((entry["state"] for entry in record["stages"] if entry["key"] == stage), "")
         click.echo(f"nothing was logged{f'; it is {state}' if state else ''}", err=True)
         return
     place = 0
     while True:
         now = read_run(folder) if follow else None
-        if path.exists():
-            with path.open("rb") as file:
+        if stated(root, name) is not None:
+            with open_file(root, name) as file:
                 file.seek(place)
                 text = file.read()
                 place = file.tell()

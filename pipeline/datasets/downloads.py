@@ -24,8 +24,10 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_state import state_of
 from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, Watch, fetch, remote_facts
 from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
-from gravel.pipeline.datasets.records import UrlRecord, UrlRecords
+from gravel.pipeline.datasets.records import DOWNLOADS, UrlRecord, UrlRecords
+from gravel.pipeline.store.descriptors import Obstacle
 from gravel.pipeline.store.files import LocalFiles, storage_errors
+from gravel.pipeline.store.opening import names_in, open_file, stated
 from gravel.stages.addresses import Address, address_of
 from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url, shown
@@ -61,9 +63,9 @@ class Downloads:
     """The downloads of one cache; safe to use from many processes at once."""
 
     def __init__(self, cache_root: Path) -> None:
-        self.root = Path(cache_root) / "downloads"
-        self.records = UrlRecords(self.root)
-        self._files = LocalFiles(self.root)
+        self.root = Path(cache_root) / DOWNLOADS
+        self.records = UrlRecords(self.root.parent)
+        self._files = LocalFiles(self.root.parent)
 
     def find(self, url: str, sha256: str | None = None) -> Download | None:
         """Return what a URL led to last, or any file with the checksum; None if there is none."""
@@ -215,15 +217,20 @@ class Downloads:
         if not _SHA256.fullmatch(sha256):
             return None
         try:
-            return next((path for path in (self.root / "files" / sha256).iterdir() if path.is_file()), None)
+            names = names_in(self.root.parent, folder := f"{DOWNLOADS}/files/{sha256}")
         except OSError:
             return None
+        files = (name for name in names if stated(self.root.parent, f"{folder}/{name}") is not None)
+        return next((self.root / "files" / sha256 / name for name in files), None)
 
     def _take_by_hand(self, url: str, sha256: str | None, log: Callable[[str], None]) -> Download | None:
         path = self.by_hand(url)
-        if not path.is_file():
+        try:
+            found, content = digests_of(path)
+        except FileNotFoundError:
             return None
-        found, content = digests_of(path)
+        except Obstacle as obstacle:
+            raise StageError(obstacle.problem, hint="put the file itself there") from None
         if sha256 is not None and found != sha256.lower():
             raise StageError(
                 f"{path} has the sha256 {found}, and {sha256.lower()} is expected of {shown(url)}",
@@ -268,7 +275,7 @@ class Downloads:
         ):
             return 0
         size = path.stat().st_size
-        self._files.remove(f"files/{record.sha256}")
+        self._files.remove(f"{DOWNLOADS}/files/{record.sha256}")
         return size
 
 
@@ -285,7 +292,7 @@ def _is_http(address: Address) -> bool:
 def digests_of(path: Path) -> tuple[str, str]:
     """Return the sha256 and the BLAKE3 of a file."""
     sha256, content = hashlib.sha256(), blake3()
-    with path.open("rb", buffering=0) as file:
+    with open_file(path.parent, path.name) as file:
         while block := file.read(READ_BYTES):
             sha256.update(block)
             content.update(block)

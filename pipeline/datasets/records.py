@@ -21,14 +21,16 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_modes import written_aside
 from gravel.pipeline.datasets.fetching import Facts
 from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.opening import read_file
 from gravel.stages.addresses import address_of
 from gravel.stages.urls import has_secrets, shown, variables
 
 __all__ = ["UrlRecord", "UrlRecords"]
 
 FORMAT = 2
-FOLDER = "addresses"
-OLD_FOLDER = "urls"
+DOWNLOADS = "downloads"
+FOLDER = f"{DOWNLOADS}/addresses"
+OLD_FOLDER = f"{DOWNLOADS}/urls"
 """Where older versions kept whole URLs, with what was secret in them."""
 
 KEY_BYTES = 32
@@ -65,9 +67,9 @@ class UrlRecord:
 class UrlRecords:
     """The records of one cache."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._files = LocalFiles(root)
+    def __init__(self, cache_root: Path) -> None:
+        self._root = cache_root / DOWNLOADS
+        self._files = LocalFiles(cache_root)
 
     def name(self, url: str) -> str:
         """Name what belongs to a URL, in 64 hexadecimal digits; raises StageError for a URL that is none."""
@@ -97,7 +99,7 @@ class UrlRecords:
     @staticmethod
     def _read_key(path: Path) -> bytes | None:
         try:
-            found = path.read_bytes()
+            found = read_file(path.parents[1], f"{path.parent.name}/{path.name}", KEY_BYTES)
         except OSError:
             return None
         return found if len(found) == KEY_BYTES else None

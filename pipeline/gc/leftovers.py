@@ -86,7 +86,7 @@ def _unlink_free(path: Path) -> None:
 def _with_lock(path: Path, action: Callable[[int], bool]) -> bool:
     """Do something with a lock file while nobody else can hold it; False if somebody does."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return False
     try:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.checking import is_record, is_stage
-from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.descriptors import Obstacle
+from gravel.pipeline.store.opening import read_file
+from gravel.pipeline.store.record_types import MAX_LOG_BYTES
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Json
@@ -32,7 +34,9 @@ class EventLog:
     def append(self, lines: Iterable[str]) -> None:
         """Append lines in one write."""
         text = "".join(f"{line}\n" for line in lines).encode()
-        handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(
+            self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666
+        )
         try:
             os.write(handle, text)
         finally:
@@ -40,10 +44,11 @@ class EventLog:
 
 
 def read_log(folder: Path) -> bytes:
-    """Return the log of a run, empty if it has none that can be read."""
+    """Return the log of a run, empty if it has none; one that is not to be read has one unreadable line."""
     try:
-        with open_regular(folder / LOG) as file:
-            return file.read()
+        return read_file(folder.parents[1], f"{folder.parent.name}/{folder.name}/{LOG}", MAX_LOG_BYTES)
+    except Obstacle:
+        return b"?\n"
     except OSError:
         return b""
 

@@ -6,13 +6,14 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.checking import is_record
 from gravel.pipeline.records.event_log import follow, read_log
 from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
-from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.opening import open_file, read_whole, stated
+from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     lines of its log that cannot be read, if there are any.
     """
     try:
-        with open_regular(folder / "run.json") as file:
-            record: dict[str, Json] = json.loads(file.read().decode())
-    except (OSError, ValueError, RecursionError):
+        with _open_record(folder) as file:
+            record: dict[str, Json] = json.loads(read_whole(file).decode())
+    except (GravelError, OSError, ValueError, RecursionError):
         return None
     if not is_record(record) or is_newer(record):
         return None
@@ -53,7 +54,7 @@ def read_run(folder: Path) -> dict[str, Json] | None:
 def read_head(folder: Path) -> dict[str, Json] | None:
     """Return the record of a run that has ended, without its stage runs, or None if that cannot be had."""
     try:
-        with open_regular(folder / "run.json") as file:
+        with _open_record(folder) as file:
             text = b""
             while BEFORE_STAGES not in text:
                 more = file.read(HEAD_BYTES)
@@ -61,7 +62,7 @@ def read_head(folder: Path) -> dict[str, Json] | None:
                     return None
                 text += more
         head = json.loads(text[: text.index(BEFORE_STAGES)] + b"}")
-    except (OSError, ValueError, RecursionError):
+    except (GravelError, OSError, ValueError, RecursionError):
         return None
     head["stages"] = []
     return head if is_record(head) and head["state"] != "running" else None
@@ -70,11 +71,15 @@ def read_head(folder: Path) -> dict[str, Json] | None:
 def format_of(folder: Path) -> int:
     """Return the format that a run's record states, 0 if there is none that says so."""
     try:
-        with open_regular(folder / "run.json") as file:
-            stated = json.loads(file.read().decode()).get("format")
-    except (OSError, ValueError, RecursionError, AttributeError):
+        with _open_record(folder) as file:
+            found = json.loads(read_whole(file).decode()).get("format")
+    except (GravelError, OSError, ValueError, RecursionError, AttributeError):
         return 0
-    return stated if isinstance(stated, int) else 0
+    return found if isinstance(found, int) else 0
+
+
+def _open_record(folder: Path) -> BinaryIO:
+    return open_file(folder.parents[1], f"{folder.parent.name}/{folder.name}/run.json", MAX_RECORD_BYTES)
 
 
 def still_runs(record: dict[str, Json]) -> bool:
@@ -168,7 +173,11 @@ def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str
     """Return the newest report of a workflow file's run of the same recipes that is still there."""
     for folder in run_folders(root):
         page = folder / "report.html"
-        if not page.exists() or not is_own(root, folder) or not is_own(root, page):
+        if (
+            stated(root, f"runs/{folder.name}/{page.name}") is None
+            or not is_own(root, folder)
+            or not is_own(root, page)
+        ):
             continue
         record = read_head(folder) or read_run(folder)
         if record is None or record["workflow"].get("path") != workflow_path:

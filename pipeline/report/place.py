@@ -12,7 +12,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.policy import META
+from gravel.pipeline.store.opening import open_file
 from gravel.pipeline.store.sharing import is_own, keep_own
 
 
@@ -30,9 +32,10 @@ def find_page(folder: Path) -> Path | None:
     page = page_path(folder)
     try:
         if is_own(folder.parents[1], page):
-            with page.open(encoding="utf-8") as file:
-                return page if META in file.read(1024) else None
-    except (OSError, ValueError):
+            root = page.parents[2]
+            with open_file(root, page.relative_to(root).as_posix()) as file:
+                return page if META.encode() in file.read(1024) else None
+    except (OSError, RequestError):
         pass
     return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ from gravel.pipeline.records.reading import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
+from gravel.pipeline.store.opening import read_file, stated
+from gravel.pipeline.store.record_types import MAX_LOG_BYTES
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -85,7 +88,7 @@ class Pages:
         if any(part in (".", "..") or "/" in part or "\\" in part or "\0" in part for part in parts):
             return _missing()
         folder = runs / parts[0]
-        if not (folder / "run.json").is_file():
+        if stated(self._cache.root, f"runs/{parts[0]}/run.json") is None:
             return _missing()
         if parts[1:] == ["version"]:
             return HTTPStatus.OK, "text/plain", self.version(folder).encode()
@@ -93,13 +96,21 @@ class Pages:
             page = self.page(folder)
             return _missing() if page is None else _html(page)
         if parts[1:] == ["report.json"]:
-            return _file(folder / "report.json", "application/json")
+            return self._file(*parts, form="application/json")
         if parts[1:] == ["run.json"]:
             record = read_run(folder)
+            if record is None:
+                return _missing()
             return HTTPStatus.OK, "application/json", json.dumps(record).encode()
         if len(parts) == 3 and parts[1] == "logs":
-            return _file(folder / "logs" / parts[2], "text/plain; charset=utf-8")
+            return self._file(*parts, form="text/plain; charset=utf-8")
         return _missing()
+
+    def _file(self, *parts: str, form: str) -> Answer:
+        try:
+            return HTTPStatus.OK, form, read_file(self._cache.root, "/".join(("runs", *parts)), MAX_LOG_BYTES)
+        except (OSError, RequestError):
+            return _missing()
 
     def _list(self) -> bytes:
         lines = []
@@ -118,13 +129,6 @@ class Pages:
         ).encode()
 
 
-def _file(path: Path, form: str) -> Answer:
-    try:
-        return HTTPStatus.OK, form, path.read_bytes()
-    except OSError:
-        return _missing()
-
-
 def _html(page: bytes) -> Answer:
     return HTTPStatus.OK, "text/html; charset=utf-8", page
 
@@ -138,6 +142,12 @@ class ReportServer(ThreadingHTTPServer):
 
     daemon_threads = True
     token = ""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say in a line what could not be answered; that a browser went elsewhere is not said."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            print(f"a page could not be served: {type(error).__name__}: {error}", file=sys.stderr)
 
     @property
     def address(self) -> str:
@@ -165,7 +175,10 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
 
         def _answer(self, write: Callable[[bytes], object]) -> None:
             name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-            given, slash, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
+            try:
+                given, slash, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
+            except ValueError:  # http://[::1/
+                given, slash, rest = "", "", ""
             if name not in NAMES:
                 status, form, body = HTTPStatus.FORBIDDEN, "text/plain", b"ask by the name 127.0.0.1\n"
             elif not secrets.compare_digest(given.encode("utf-8", "replace"), token.encode()):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gravel.pipeline.core.file_modes import given_mask
 from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.store.opening import names_in, read_file
 
 STOP_GRACE = 30.0
 """Seconds that a run has to end after it was interrupted; the stage at work ends or is given up within."""
@@ -125,7 +126,7 @@ def _end(child: subprocess.Popen[bytes], grace: float) -> None:
 
 def _run_names(root: Path) -> set[str]:
     try:
-        return {entry.name for entry in (root / "runs").iterdir()}
+        return set(names_in(root, "runs"))
     except OSError:
         return set()
 
@@ -134,8 +135,8 @@ def _find_run(root: Path, before: set[str], pid: int) -> str | None:
     """Return the run that a process made, among those that were not there before it."""
     for name in _run_names(root) - before:
         try:
-            record = json.loads((root / "runs" / name / "run.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            record = json.loads(read_file(root, f"runs/{name}/run.json"))
+        except (OSError, ValueError, RecursionError):
             continue
         if record.get("pid") == pid and record.get("host") == os.uname().nodename:
             return name

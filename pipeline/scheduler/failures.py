@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.store.opening import open_file
 from gravel.pipeline.workers.failure import Failure
 
 Open = Callable[[str], Any]
@@ -65,7 +66,7 @@ def _text_of(artifact: Any, vertex: int) -> str:
 def log_tail(path: Path, lines: int = TAIL_LINES) -> str:
     """Return the last lines of a log, or nothing."""
     try:
-        with path.open("rb") as file:
+        with open_file(path.parents[1], f"{path.parent.name}/{path.name}") as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - 8192))
             text = file.read().decode("utf-8", "replace")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from gravel.pipeline.records.reading import last_report, list_runs, still_runs
@@ -121,13 +121,14 @@ def machine_record(facts: Mapping[str, Json], environment: RunEnvironment) -> di
 
 def sweep(cache: Cache) -> None:
     """Remove what runs and writers that were killed left."""
-    folder = cache.root / "scratch"
-    if folder.is_dir() and any(folder.iterdir()):
+    cache.sweep()  # first, since it refuses links to folders that are not to be followed
+    left = cache.files.names("scratch")
+    if left:
         alive = {record["run"] for record in list_runs(cache.root) if still_runs(record)}
-        for entry in folder.iterdir():
-            if entry.is_dir() and entry.name not in alive:
-                _remove(entry)
-    cache.sweep()
+        for name in left:
+            if name not in alive:
+                with suppress(OSError):
+                    cache.files.remove(f"scratch/{name}")
 
 
 def _remove(folder: Path) -> None:

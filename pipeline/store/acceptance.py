@@ -6,6 +6,7 @@ A recipe that was made in this cache has no signature and counts. One that came 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,24 +39,34 @@ class Acceptance:
         """Read the user's keys; raises `RequestError` for files that cannot be relied on."""
         self._trusted  # noqa: B018 (kept for later)
 
-    def trusts(self, body: dict[str, Any]) -> bool:
-        """Check the signature of a record from elsewhere; say whether a trusted key made it.
+    def trusted(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the record from elsewhere that a trusted key signed: this one or one that is kept in it.
 
         Raises `BrokenRecord` for a signature that does not fit, `RequestError` for keys that cannot be read.
         """
         from gravel.pipeline.store.signatures import check_signature
 
-        key = check_signature(body)
-        return key is not None and key.raw in self._trusted
+        return self._first(body, check_signature)
 
-    def still_counts(self, digest: str, body: dict[str, Any]) -> bool:
-        """Say whether a record in `recipes/` counts, whose signature was checked when it came."""
+    def _first(
+        self, body: dict[str, Any], signer: Callable[[dict[str, Any]], PublicKey | None]
+    ) -> dict[str, Any] | None:
+        from gravel.pipeline.store.signatures import signed_bodies
+
+        for each in signed_bodies(body):
+            key = signer(each)
+            if key is not None and key.raw in self._trusted:
+                return each
+        return None
+
+    def still_counts(self, digest: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the record in `recipes/` that counts, whose signature was checked when it came."""
         if "signature" not in body:
-            return True  # it was made here
+            return body  # it was made here
         from gravel.pipeline.store.signatures import signer_of
 
-        key = signer_of(body)
-        return (key is not None and key.raw in self._trusted) or self.counts_anyway(digest, body)
+        found = self._first(body, signer_of)
+        return body if found is None and self.counts_anyway(digest, body) else found
 
     def counts_anyway(self, digest: str, body: dict[str, Any]) -> bool:
         """Say whether a record that nobody trusted signed counts, and remember that."""

@@ -7,6 +7,7 @@ that is there already is sent again, and a copy that was cut short goes on.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
@@ -20,9 +21,13 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.descriptors import create
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
 from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
 from gravel.pipeline.store.leases import Lease
+from gravel.pipeline.store.objects import FaultySource, get_if_sound
+from gravel.pipeline.store.obstacles import make_folder
+from gravel.pipeline.store.opening import read_file
 from gravel.pipeline.store.record_types import StoredFile
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
 
@@ -41,15 +46,13 @@ MOVE_THREADS = 4
 _SLOTS = threading.BoundedSemaphore(MOVE_THREADS)
 
 
-class FaultySource(GravelError):
-    """An artifact that the place it is copied from does not hold whole."""
-
-
-def read_artifact_record(text: bytes, artifact_id: str, data: Path) -> ArtifactRecord:
+def read_artifact_record(
+    text: bytes, artifact_id: str, root: Path = Path(), data: str = "data"
+) -> ArtifactRecord:
     """Read a record that came from elsewhere; raises `BrokenRecord`, also for names that lead outside."""
     try:
-        record = ArtifactRecord.from_json(unseal(text), data, time.time())
-        check_name(record.path.relative_to(data).as_posix())
+        record = ArtifactRecord.from_json(unseal(text), root, time.time(), data)
+        check_name(record.path.name)
         for file in record.files:
             if PurePosixPath(file.path).as_posix() != file.path:
                 raise BrokenRecord(f"it names {file.path!r}, which is no path")
@@ -64,7 +67,7 @@ def read_artifact_record(text: bytes, artifact_id: str, data: Path) -> ArtifactR
 
 def check_name(name: str) -> str:
     """Return a single name that came from elsewhere; raises `BrokenRecord` if it may lead outside."""
-    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
+    if not name or name.startswith(".") or "/" in name or "\\" in name or not name.isprintable():
         raise BrokenRecord(f"it names {name!r}, which is no name of a file")
     return name
 
@@ -79,7 +82,7 @@ def download_artifact(
     says, `RemoteError` for a source that fails, `GravelError` for a full disk; nothing is left behind then.
     """
     try:
-        incoming = read_artifact_record(text, artifact_id, Path("data"))
+        incoming = read_artifact_record(text, artifact_id)
     except BrokenRecord as error:
         raise FaultySource(
             f"the record of artifact {artifact_id[:12]} at {source.where} is damaged ({error})"
@@ -90,7 +93,6 @@ def download_artifact(
         lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
         kept = False
         try:
-            folder.mkdir()
             content = _checked(
                 incoming,
                 lambda file, identity: _download(incoming, file, folder, source, progress, identity),
@@ -146,11 +148,11 @@ def _download(
     identity: Identity,
 ) -> None:
     name = f"data/{record.path.name}/{file.path}"
-    target = folder / file.path
-    target.parent.mkdir(parents=True, exist_ok=True)
+    root, target = folder.parents[1], f"data/{folder.name}/{file.path}"
+    make_folder(root, target.rpartition("/")[0])
     # The slot is held until the shard is decoded, so that few of them are in memory at once.
     with _SLOTS:
-        with target.open("wb") as handle:
+        with os.fdopen(create(root, target), "wb") as handle:
             data = b"".join(_pieces(record, name, file.size, handle, source, progress))
             sync_file(handle)
         if blake3(data).hexdigest() != file.blake3:
@@ -169,7 +171,7 @@ def _pieces(
     progress: ByteCounter | None,
 ) -> Iterator[bytes]:
     """Write the pieces of an object as they come, and pass them on."""
-    pieces = source.read(name)
+    pieces = source.read(name, size)
     if pieces is None:
         raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
     for piece in pieces:
@@ -197,7 +199,7 @@ def upload_artifact(
     fails.
     """
     name = f"artifacts/{artifact_id}.json"
-    there = _whole_there(target.get(name), artifact_id, is_bad)
+    there = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
     if there is not None:
         return 0
     if not cache.is_here(artifact_id):
@@ -214,7 +216,7 @@ def upload_artifact(
     )
     text = seal(content.to_json())
     if not target.create(name, text):
-        other = _whole_there(target.get(name), artifact_id, is_bad)
+        other = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
         if other is None:
             target.put(name, text)
         elif other != record.path.name:
@@ -228,7 +230,7 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, st
     if text is None:
         return None
     try:
-        place = read_artifact_record(text, artifact_id, Path("data")).path.name
+        place = read_artifact_record(text, artifact_id).path.name
     except BrokenRecord:
         return None
     return None if is_bad(artifact_id, place) else place
@@ -244,7 +246,7 @@ def _upload(
     """Check a file, and send it if there is a target: else it is there already."""
     with _SLOTS:
         try:
-            data = (record.path / file.path).read_bytes()
+            data = read_file(record.root, f"{record.inside}/{file.path}", file.size)
         except OSError as error:
             raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
         if blake3(data).hexdigest() != file.blake3:

@@ -21,7 +21,7 @@ from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.layout import Layout, read_layout
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.metadata import METADATA, read_metadata
-from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.opening import open_file
 from gravel.pipeline.store.records import ArtifactRecord, seal
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def _keep(cache: CacheFolder, bound: ArtifactRecord) -> None:
 def _checksums(record: ArtifactRecord, name: str) -> bytes:
     """Collect the last bytes of each chunk, in C order."""
     try:
-        layout = read_layout(read_metadata(record.path, record.id, record.files, f"{name}/{METADATA}"))
+        text = read_metadata(record.root, record.inside, record.id, record.files, f"{name}/{METADATA}")
+        layout = read_layout(text)
         found = bytearray()
         shards: dict[str, list[int]] = {}
         for coordinates in itertools.product(*(range(count) for count in layout.grid)):
@@ -81,7 +82,7 @@ def _checksums(record: ArtifactRecord, name: str) -> bytes:
 
 def _of_shard(record: ArtifactRecord, name: str, path: str, layout: Layout, indices: list[int]) -> bytes:
     found = bytearray()
-    with open_regular(record.path / name / path) as file:
+    with open_file(record.root, f"{record.inside}/{name}/{path}") as file:
         handle = file.fileno()
         count = math.prod(layout.per_shard)
         size = count * INDEX_ENTRY.size + CHECKSUM_BYTES

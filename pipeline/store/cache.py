@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.descriptors import NoFolder, enter
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft, sync_folder
 from gravel.pipeline.store.folder import CacheFolder
@@ -156,15 +157,19 @@ class Cache(CacheFolder):
     def sweep(self) -> int:
         """Remove what dead writers left; returns the bytes freed. Cheap when nothing was left.
 
-        What lies where one of the cache's folders should be and is none is moved aside. Nothing is done in a
-        cache that cannot be written.
+        What lies where one of the cache's folders should be and is none is moved aside; a link that is not to
+        be followed is refused. Nothing is done in a cache that cannot be written.
         """
         from gravel.pipeline.store.sweeping import sweep
 
         try:
             for folder in FOLDERS:
-                if os.path.lexists(f"{self.root}/{folder}") and not os.path.isdir(f"{self.root}/{folder}"):  # noqa: PTH112
+                try:
+                    os.close(enter(self.root, folder))
+                except NoFolder:
                     self.files.folder(folder)
+                except OSError:
+                    continue  # it is made when something is written to it
             return sweep(self)
         except ReadOnly:
             return 0

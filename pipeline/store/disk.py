@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.file_systems import IN_MEMORY, file_system
+from gravel.pipeline.store.opening import read_file
 from gravel.pipeline.store.write_threads import thread_count
 
 REPORTING_KERNEL = (5, 8)
@@ -76,7 +77,7 @@ def read_rate(root: Path) -> float:
 
 def _known(root: Path, name: str) -> float | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
-        return max(1.0, float(json.loads((root / "disk.json").read_text())[name]))
+        return max(1.0, float(json.loads(read_file(root, "disk.json", 4096))[name]))
     return None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.opening import open_file, read_whole
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.identity import Identity
@@ -60,11 +60,11 @@ def _fault(record: ArtifactRecord, file: StoredFile, identity: Identity) -> str 
     from gravel.pipeline.store.identity import WrongContent
 
     try:
-        with open_regular(record.path / file.path) as handle:
+        with open_file(record.root, f"{record.inside}/{file.path}") as handle:
             size = os.fstat(handle.fileno()).st_size
             if size != file.size:
                 return f"{file.path} has {size:,} bytes and should have {file.size:,}"
-            data = handle.read()  # 64 MiB at most
+            data = read_whole(handle)
     except OSError as error:
         return f"{file.path} cannot be read ({error.strerror})"
     if blake3(data).hexdigest() != file.blake3:

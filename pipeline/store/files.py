@@ -11,14 +11,20 @@ import os
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.descriptors import NoFolder, Obstacle, create, enter, kind_at
 from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
-from gravel.pipeline.store.obstacles import Obstacle, make_folder, open_regular, set_aside, what_is
+from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
+from gravel.pipeline.store.opening import Foreign, entered, names_in, open_file, read_whole
+from gravel.pipeline.store.ownership import user_name
+from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
 from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own
+from gravel.pipeline.store.trusted import VARIABLE
 
 __all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
 
@@ -42,27 +48,33 @@ class LocalFiles:
         self._say = say
         self._obstructed = obstructed or self._clear
 
-    def read(self, name: str) -> tuple[bytes, float] | None:
+    def read(self, name: str, most: int | None = MAX_RECORD_BYTES) -> tuple[bytes, float] | None:
         """Return a whole file and when it was last touched, or None if there is none.
 
-        Raises `GravelError` for a file that is there and cannot be read, or that another user put there.
+        `most` are the bytes that it may have. Raises `GravelError` for a file that is there and cannot be
+        read, or that another user put there.
         """
-        path = f"{self.root}/{name}"
         try:
-            with open_regular(path) as file:
-                found = os.fstat(file.fileno())
-                if found.st_uid not in (os.geteuid(), 0):
-                    self._check_owner(name, found)
-                return file.read(), found.st_mtime
+            with open_file(self.root, name, most) as file:
+                return read_whole(file), os.fstat(file.fileno()).st_mtime
+        except Foreign as foreign:
+            raise RequestError(
+                f"{self.root / name} belongs to {foreign.owner}, and the cache to "
+                f"{user_name(self.root.stat().st_uid)}: it is not used",
+                hint="remove it; or, if you trust what is there: "
+                f"gravel cache trust {self.root} (or {VARIABLE})",
+            ) from None
+        except NoFolder:
+            return None  # a folder on the way is no folder, and is moved when something is written
         except Obstacle as obstacle:
-            self._obstructed(name, f"{path} is {obstacle.found}, and a file is needed")
+            self._obstructed(name, obstacle.problem)
             return None
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             if error.errno == errno.ELOOP:
-                return None  # a folder on the way is no folder, and is moved when something is written
-            raise explain_read(error, Path(path)) from error
+                return None  # the root is no folder
+            raise explain_read(error, self.root / name) from error
 
     def _clear(self, name: str, problem: str) -> None:
         try:
@@ -80,24 +92,6 @@ class LocalFiles:
     def _make_folder(self, name: str) -> None:
         for part, found in make_folder(self.root, name):
             self._say(f"{self.root / part} was {found}; it is moved to quarantine, and a folder made there")
-
-    def _check_owner(self, name: str, found: os.stat_result) -> None:
-        """Refuse a file that is neither of whom the folder belongs to nor of the group that shares it."""
-        from gravel.pipeline.store.ownership import user_name
-        from gravel.pipeline.store.sharing import sharing_of
-        from gravel.pipeline.store.trusted import VARIABLE, is_trusted
-
-        folder = self.root.stat()
-        if found.st_uid == folder.st_uid:
-            return
-        shared = sharing_of(self.root)
-        if (shared is not None and found.st_gid == shared.group) or is_trusted(self.root):
-            return
-        raise RequestError(
-            f"{self.root / name} belongs to {user_name(found.st_uid)}, and the cache to "
-            f"{user_name(folder.st_uid)}: it is not used",
-            hint=f"remove it; or, if you trust what is there: gravel cache trust {self.root} (or {VARIABLE})",
-        )
 
     def create(self, name: str, text: bytes) -> bool:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
@@ -121,7 +115,8 @@ class LocalFiles:
         with storage_errors(self.root, len(text)):
             self._make_folder(Path(name).parent.as_posix())
             try:
-                with temporary.open("wb") as file:
+                beside = f"{Path(name).parent.as_posix()}/{temporary.name}"
+                with os.fdopen(create(self.root, beside), "wb") as file:
                     if name.startswith(OWN_PREFIXES):
                         keep_own(self.root, temporary)
                     file.write(text)
@@ -135,20 +130,23 @@ class LocalFiles:
     def touch(self, name: str) -> None:
         """Mark a file as used now; a cache that cannot be written keeps its old mark."""
         try:
-            os.utime(self.root / name)
+            os.utime(self.root / name, follow_symlinks=False)
         except OSError:
             return
 
     def remove(self, name: str) -> None:
         """Remove a file or a whole folder, if it is there."""
-        target = self.root / name
-        with storage_errors(self.root):
-            if target.is_dir() and not target.is_symlink():
+        before, _, last = name.rpartition("/")
+        if last in ("", ".", ".."):
+            return
+        gone = (FileNotFoundError, NoFolder)
+        with storage_errors(self.root), suppress(*gone), entered(self.root, before) as folder:
+            if kind_at(folder, last) == "a folder":
                 import shutil
 
-                shutil.rmtree(target)
+                shutil.rmtree(last, dir_fd=folder)
             else:
-                target.unlink(missing_ok=True)
+                os.unlink(last, dir_fd=folder)
 
     def move(self, name: str, to: str) -> bool:
         """Move a file or folder to another name; says whether there was one."""
@@ -156,31 +154,37 @@ class LocalFiles:
         with storage_errors(self.root):
             self._make_folder(Path(to).parent.as_posix())
             try:
+                os.close(enter(self.root, name.rpartition("/")[0]))
                 (self.root / name).rename(target)
-            except FileNotFoundError:
+            except (FileNotFoundError, NoFolder):
                 return False
         return True
 
     def leavings(self, folder: str, age: float) -> list[str]:
         """List the temporary files of a folder that are older than `age` seconds."""
+        limit = time.time() - age
         try:
-            with os.scandir(self.root / folder) as entries:
-                old = [entry for entry in entries if entry.name.startswith(".") and entry.is_file()]
-                limit = time.time() - age
-                return [f"{folder}/{entry.name}" for entry in old if entry.stat().st_mtime < limit]
+            with entered(self.root, folder, listed=True) as opened, os.scandir(opened) as entries:
+                return [
+                    f"{folder}/{entry.name}"
+                    for entry in entries
+                    if entry.name.startswith(".")
+                    and entry.is_file(follow_symlinks=False)
+                    and entry.stat(follow_symlinks=False).st_mtime < limit
+                ]
         except OSError as error:
             return self._listless(folder, error)
 
     def names(self, folder: str, suffix: str = "") -> list[str]:
         """List the entries of a folder that end so, without temporary ones, in order; empty without it."""
         try:
-            entries = os.listdir(self.root / folder)  # noqa: PTH208 (names are all that is wanted)
+            found = names_in(self.root, folder)
         except OSError as error:
             return self._listless(folder, error)
-        return sorted(name for name in entries if name.endswith(suffix) and not name.startswith("."))
+        return [name for name in found if name.endswith(suffix) and not name.startswith(".")]
 
     def _listless(self, folder: str, error: OSError) -> list[str]:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+        if isinstance(error, NoFolder) or error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             return []
         raise explain_read(error, self.root / folder) from error
 

@@ -11,7 +11,6 @@ whatever dies, a record never leads to half an artifact.
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.opening import find_missing
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 from gravel.pipeline.store.removal import retire
 
@@ -59,20 +59,21 @@ class CacheFolder:
         for folder, counts in ((RECIPES, self.acceptance.still_counts), (UNTRUSTED, self._counts_by_now)):
             found = self._recipe(folder, recipe_digest)
             try:
-                if found is not None and counts(recipe_digest, found[1]):
-                    return found[0]
+                if found is not None and (body := counts(recipe_digest, found[1])) is not None:
+                    return found[0] if body is found[1] else RecipeRecord.from_json(body)
             except BrokenRecord as error:
                 self._set_aside(f"{folder}/{recipe_digest}.json", _broken("recipe", recipe_digest, error))
         return None
 
-    def _counts_by_now(self, digest: str, body: dict[str, Any]) -> bool:
-        """Say whether a record in `untrusted/` counts; move it to the others if its key is trusted by now."""
-        if not self.acceptance.trusts(body):
-            return self.acceptance.counts_anyway(digest, body)
+    def _counts_by_now(self, digest: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the record in `untrusted/` if it counts; move it to the others if it is trusted by now."""
+        trusted = self.acceptance.trusted(body)
+        if trusted is None:
+            return body if self.acceptance.counts_anyway(digest, body) else None
         self.acceptance.refused.pop(digest, None)
         with suppress(GravelError, OSError):  # a cache that cannot be written
-            self.adopt(digest, seal(body), trusted=True)
-        return True
+            self.adopt(digest, seal(trusted), trusted=True)
+        return trusted
 
     def _recipe(self, folder: str, digest: str) -> tuple[RecipeRecord, dict[str, Any]] | None:
         """Read a recipe's record, and its body with the signature; a damaged one is set aside."""
@@ -124,15 +125,9 @@ class CacheFolder:
         record = self.find(artifact_id)
         if record is None:
             return "it has no record in the cache"
-        for file in record.files:
-            try:
-                found = os.stat(f"{record.path}/{file.path}")  # noqa: PTH116 (hundreds of files)
-            except OSError as error:
-                return f"{file.path} cannot be read ({error.strerror})"
-            if found.st_size != file.size:
-                return f"{file.path} has {found.st_size:,} bytes and should have {file.size:,}"
-            if not stat.S_ISREG(found.st_mode):
-                return f"{file.path} is no file"
+        missing = find_missing(self.root, record.inside, ((file.path, file.size) for file in record.files))
+        if missing is not None:
+            return missing
         self.files.touch(f"artifacts/{artifact_id}.json")
         return None
 
@@ -150,7 +145,7 @@ class CacheFolder:
         if found is None:
             return None
         try:
-            record = ArtifactRecord.from_json(unseal(found[0]), self.root / "data", found[1])
+            record = ArtifactRecord.from_json(unseal(found[0]), self.root, found[1])
             if record.id != artifact_id:
                 raise BrokenRecord("it is the record of another artifact")
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.store.content import ArrayContent, artifact_id
 from gravel.pipeline.store.layout import ITEMSIZE, Layout, read_layout
-from gravel.pipeline.store.leaves import Root, check_layout, shard_leaves, shard_paths
+from gravel.pipeline.store.leaves import Root, check_layout, shard_count, shard_leaves, shard_paths
 from gravel.pipeline.store.metadata import METADATA, extent_of
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Identity:
             check_layout(layout)
             if (layout.dtype, layout.shape) != self._record.arrays[name]:
                 raise ValueError(f"it is {layout.dtype} {layout.shape}, unlike its record")
+            if (count := shard_count(layout)) > len(self._record.files):  # before they are listed
+                raise ValueError(f"it has {count:,} shards, and its manifest does not name them")
             self._layouts[name], self._roots[name] = layout, Root(layout)
 
     def finish(self) -> ArtifactRecord:

@@ -20,6 +20,9 @@ CHUNK_BYTES = 1 << 20
 SHARD_BYTES = 64 << 20
 """The unit of writing: few enough files for a terabyte, many enough to copy and check them in parallel."""
 
+MAX_SHARD_BYTES = 256 << 20
+"""Of any shard that is read, as it is stored and decoded; filled up it has twice the above at most."""
+
 PLAIN, ZSTD = "plain", "zstd"
 ZSTD_FRAME = "zstd-frame"
 """As `zstd`, with a checksum in the frame in place of a crc32c behind it; read, no longer written."""

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gravel.pipeline.store.descriptors import Obstacle, create, open_regular
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
 from gravel.pipeline.store.sharing import mask_for
@@ -87,7 +88,7 @@ class Lease:
         make_folder(path.parent.parent, path.parent.name)
         # Under its name the file appears locked and written, so that nobody takes it for a dead one's.
         aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        self._handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        self._handle = create(path.parents[1], f"{path.parent.name}/{aside.name}")
         try:
             os.pwrite(self._handle, json.dumps(_identity(purpose, under)).encode(), 0)
             try:
@@ -119,11 +120,9 @@ class Lease:
 
 def holder(path: Path) -> dict[str, Any] | None:
     """Return who holds a lease, or None if nobody does any more, or it is no file."""
-    if what_is(path) is not None:
-        return None
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
+        handle = open_regular(path.parents[1], f"{path.parent.name}/{path.name}")
+    except (FileNotFoundError, Obstacle):
         return None
     except OSError:
         return {"purpose": "unknown", "since": 0.0}

@@ -12,7 +12,7 @@ from blake3 import blake3
 
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
 from gravel.pipeline.store.content import LEAF_BYTES
-from gravel.pipeline.store.layout import Layout
+from gravel.pipeline.store.layout import MAX_SHARD_BYTES, Layout
 
 MAX_CHUNK_BYTES = 64 << 20
 MAX_CHUNKS = 1 << 20
@@ -77,6 +77,7 @@ def check_layout(layout: Layout) -> None:
         and min(*layout.chunk, *layout.shard) >= 1
         and layout.chunk_bytes <= MAX_CHUNK_BYTES
         and math.prod(layout.per_shard) <= MAX_CHUNKS
+        and layout.itemsize * math.prod(layout.shard) <= MAX_SHARD_BYTES
         and all(shard % chunk == 0 for shard, chunk in zip(layout.shard, layout.chunk, strict=True))
         and _is_consecutive(layout.chunk, layout.shape)
         and _is_consecutive(layout.shard, padded)
@@ -89,6 +90,11 @@ def _is_consecutive(piece: tuple[int, ...], whole: tuple[int, ...] | list[int]) 
     """Say whether a piece takes everything along the last axes and one unit along the first."""
     partial = [axis for axis, length in enumerate(whole) if piece[axis] < length]
     return all(piece[axis] == 1 for axis in range(partial[-1])) if partial else True
+
+
+def shard_count(layout: Layout) -> int:
+    """Return how many shards an array has."""
+    return math.prod(-(-length // size) for length, size in zip(layout.shape, layout.shard, strict=True))
 
 
 def shard_paths(layout: Layout) -> Iterator[str]:

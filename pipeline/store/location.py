@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import unicodedata
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
@@ -73,6 +74,14 @@ def _tier(url: str) -> Path:
 
 
 def _usable(root: Path) -> Path:
+    text = os.fspath(root)
+    kinds = {unicodedata.category(letter) for letter in text}
+    if kinds & {"Cs", "Cc", "Zl", "Zp"}:
+        problem = "is not UTF-8" if "Cs" in kinds else "holds control characters"
+        raise RequestError(
+            f"the path of the cache {problem}: {text!a}",
+            hint="records and pages name it as text; choose another with --cache or GRAVEL_CACHE",
+        )
     if root.is_symlink() and not root.exists():
         raise RequestError(
             f"the cache {root} is a link to {os.readlink(root)}, which is not there",  # noqa: PTH115 (a text)

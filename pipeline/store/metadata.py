@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.opening import read_file
+from gravel.pipeline.store.record_types import METADATA as METADATA
 from gravel.stages.artifact import Array, ArrayGroup, Artifact
 from gravel.stages.stage import Extent
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.store.record_types import StoredFile
 
-METADATA = "zarr.json"
 ARRAY, GROUP, ATTRIBUTE = "array", "group", "attribute"
 
 
@@ -71,29 +71,27 @@ def group_metadata(attributes: dict[str, Any]) -> bytes:
     return json.dumps(body, indent=1, allow_nan=False).encode()
 
 
-def read_metadata(folder: Path, artifact_id: str, files: Sequence[StoredFile], name: str) -> bytes:
-    """Read a metadata file of an artifact; raises `DamagedArtifact` unless it is what was written."""
+def read_metadata(root: Path, inside: str, artifact_id: str, files: Sequence[StoredFile], name: str) -> bytes:
+    """Read a metadata file of the artifact in a folder below a root.
+
+    Raises `DamagedArtifact` unless it is what was written.
+    """
     expected = next((file for file in files if file.path == name), None)
     if expected is None:
         raise DamagedArtifact(artifact_id, f"its manifest does not name {name}")
-    text = read_or_damaged(folder / name, artifact_id)
+    try:
+        text = read_file(root, f"{inside}/{name}")
+    except OSError as error:
+        raise DamagedArtifact(artifact_id, f"{name} cannot be read ({error.strerror})") from error
     if blake3(text).hexdigest() != expected.blake3:
         raise DamagedArtifact(artifact_id, f"{name} is not what was written")
     return text
 
 
-def read_or_damaged(path: Path, artifact_id: str) -> bytes:
-    """Read a small file of an artifact; raises `DamagedArtifact` if it cannot be read."""
-    try:
-        with open_regular(path) as file:
-            return file.read()
-    except OSError as error:
-        raise DamagedArtifact(artifact_id, f"{path.name} cannot be read ({error.strerror})") from error
-
-
-def read_attributes(folder: Path, artifact_id: str, files: Sequence[StoredFile]) -> dict[str, Any]:
+def read_attributes(root: Path, inside: str, artifact_id: str, files: Sequence[StoredFile]) -> dict[str, Any]:
     """Return the fields that are not arrays; raises `DamagedArtifact`."""
-    attributes: dict[str, Any] = json.loads(read_metadata(folder, artifact_id, files, METADATA))["attributes"]
+    text = read_metadata(root, inside, artifact_id, files, METADATA)
+    attributes: dict[str, Any] = json.loads(text)["attributes"]
     return {name: value for name, value in attributes.items() if name != "gravel"}
 
 

@@ -7,12 +7,16 @@ that fails at any moment leaves only whole results. Importing this costs no obje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol, TypeVar
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.descriptors import ForeignLink, Obstacle
+from gravel.pipeline.store.layout import MAX_SHARD_BYTES
+from gravel.pipeline.store.opening import names_in, open_file, read_file
+
+T = TypeVar("T")
 
 SCHEMES = ("s3",)
 READ_BYTES = 8 << 20
@@ -22,26 +26,34 @@ class RemoteError(GravelError):
     """A remote store that cannot be reached or does not do what was asked of it."""
 
 
+class FaultySource(GravelError):
+    """Something that the place it is copied from does not hold whole, or not as a thing to be read."""
+
+
 class Source(Protocol):
-    """What results can be copied from. Every method raises `RemoteError` for a store that fails."""
+    """What results can be copied from.
+
+    Every method raises `RemoteError` for a store that fails, and `FaultySource` for a thing that is not to
+    be read: of another kind than a file, or larger than it may be.
+    """
 
     where: str  # as a person names it
 
     def get(self, name: str) -> bytes | None:
-        """Return a small object whole, or None if there is none."""
+        """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
 
-    def read(self, name: str) -> Iterator[bytes] | None:
-        """Return the pieces of an object, or None if there is none."""
+    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+        """Return the pieces of an object of at most so many bytes, or None if there is none."""
 
     def names(self, folder: str) -> list[str]:
         """List the entries directly below a folder, in order."""
 
-    def below(self, folder: str) -> dict[str, int]:
-        """Return the bytes of each object below a folder, by its path from there."""
-
 
 class Target(Source, Protocol):
     """An object store that can be written."""
+
+    def below(self, folder: str) -> dict[str, int]:
+        """Return the bytes of each object below a folder, by its path from there."""
 
     def put(self, name: str, data: bytes) -> None:
         """Write an object whole, in place of an older one."""
@@ -59,51 +71,47 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.where = str(root)
-        self._files = LocalFiles(root)
 
     def get(self, name: str) -> bytes | None:
-        """Return a file whole, or None if there is none."""
-        try:
-            found = self._files.read(name)
-        except OSError as error:
-            raise _unreadable(self.root, error) from error
-        return None if found is None else found[0]
+        """Return a small file whole, or None if there is none."""
+        return self._ask(lambda: read_file(self.root, name))
 
-    def read(self, name: str) -> Iterator[bytes] | None:
-        """Return the pieces of a file, or None if there is none."""
-        try:
-            file = (self.root / name).open("rb", buffering=0)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise _unreadable(self.root, error) from error
+    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+        """Return the pieces of a file of at most so many bytes, or None if there is none."""
+        file = self._ask(lambda: open_file(self.root, name, most))
+        return None if file is None else self._pieces(file)
 
-        def pieces() -> Iterator[bytes]:
-            with file:
-                while True:
-                    try:
-                        piece = file.read(READ_BYTES)
-                    except OSError as error:
-                        raise _unreadable(self.root, error) from error
-                    if not piece:
-                        return
-                    yield piece
-
-        return pieces()
+    def _pieces(self, file: BinaryIO) -> Iterator[bytes]:
+        with file:
+            while piece := self._ask(lambda: file.read(READ_BYTES)):
+                yield piece
 
     def names(self, folder: str) -> list[str]:
         """List the entries of a folder, without temporary ones."""
-        return self._files.names(folder)
+        found = self._ask(lambda: names_in(self.root, folder)) or []
+        return [name for name in found if not name.startswith(".")]
 
-    def below(self, folder: str) -> dict[str, int]:
-        """Return the size of each file below a folder."""
-        top = self.root / folder
-        files = [path for path in sorted(top.rglob("*")) if path.is_file()]
-        return {path.relative_to(top).as_posix(): path.stat().st_size for path in files}
+    def _ask(self, action: Callable[[], T]) -> T | None:
+        """Do something with a file; None if there is none."""
+        try:
+            return action()
+        except FileNotFoundError:
+            return None
+        except ForeignLink as error:
+            raise FaultySource(str(error)) from error
+        except Obstacle as error:
+            raise FaultySource(error.problem) from error
+        except OSError as error:
+            kind = FaultySource if isinstance(error, PermissionError) else RemoteError
+            raise kind(f"cannot read {error.filename or self.root}: {error.strerror}") from error
 
 
-def _unreadable(root: Path, error: OSError) -> RemoteError:
-    return RemoteError(f"cannot read {error.filename or root}: {error.strerror}")
+def get_if_sound(target: Target, name: str) -> bytes | None:
+    """Return a small object that may be replaced: one that is not to be read counts as none."""
+    try:
+        return target.get(name)
+    except FaultySource:
+        return None
 
 
 def is_url(text: str) -> bool:

@@ -91,7 +91,7 @@ def _writers(found: os.stat_result, groups: Collection[int]) -> str:
     """Say who else may write, or return an empty text."""
     if found.st_mode & WRITABLE_BY_ALL:
         return "every user"
-    if found.st_mode & WRITABLE_BY_GROUP and found.st_gid not in groups and not _is_own_group(found.st_gid):
+    if found.st_mode & WRITABLE_BY_GROUP and found.st_gid not in groups and not is_own_group(found.st_gid):
         return f"the group {group_name(found.st_gid)}"
     return ""
 
@@ -121,7 +121,7 @@ def _stat(path: str) -> os.stat_result | None:
 
 
 @lru_cache(maxsize=64)
-def _is_own_group(group: int) -> bool:
+def is_own_group(group: int) -> bool:
     """Say whether a group is that of the user alone: it has the user's name, and nobody else in it."""
     import grp
     import pwd

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
 from gravel.pipeline.store.artifact_transfer import (
     ByteCounter,
-    FaultySource,
     download_artifact,
     upload_artifact,
 )
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import locate_cache
 from gravel.pipeline.store.moved import Moved
-from gravel.pipeline.store.objects import Folder, Source, is_url
+from gravel.pipeline.store.objects import FaultySource, Folder, Source, get_if_sound, is_url
 from gravel.pipeline.store.recipe_transfer import download_run, upload_run
+from gravel.pipeline.store.records import BrokenRecord
 from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import Chosen, Selection, choose
 from gravel.pipeline.store.sharing import is_shared, write_as_in
+from gravel.pipeline.store.signatures import OTHERS
 from gravel.pipeline.store.signing import Incoming, Signer
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     if other is not None:
         if is_shared(other.root):
             write_as_in(other.root)
-        moved = _into(other, Folder(cache.root), chosen, progress, signer.signed)
+        moved = _into(other, Folder(cache.root), chosen, progress, signer)
         return replace(moved, where=str(other.root))
     assert target is not None
     moved = Moved(target.where, damaged=chosen.damaged, not_written=chosen.not_written)
@@ -66,21 +67,24 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
         name = f"{RECIPES}/{recipe.digest}.json"
         found = cache.files.read(name)
         # What is there unsigned, or signed by a stranger, would be of no use to this user either.
-        wanted = found is not None and not (
-            recipe.digest in recipes and signer.counts(target.get(name), recipe.digest)
-        )
+        there = get_if_sound(target, name) if recipe.digest in recipes else None
+        wanted = found is not None and not signer.counts(there, recipe.digest)
         if found is not None and wanted:
-            target.put(name, signer.signed(found[0]))
+            target.put(name, signer.signed(found[0], there))
         if own:
             cache.files.remove(f"pending/{recipe.digest}")
         return wanted
 
     _go(chosen, moved, send, remember)
     there_runs = set(target.names("runs"))
-    for run in chosen.runs:
-        if run not in there_runs or target.get(f"runs/{run}/run.json") is None:
-            upload_run(cache, run, target)
-            moved.runs += 1
+
+    def send_run(run: str) -> bool:
+        if run in there_runs and get_if_sound(target, f"runs/{run}/run.json") is not None:
+            return False
+        upload_run(cache, run, target)
+        return True
+
+    _go_through(chosen.runs, moved, send_run)
     return moved
 
 
@@ -93,7 +97,11 @@ def pull(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     if isinstance(source, Folder) and not source.root.is_dir():
         raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
     cache.acceptance.prepare()
-    return _into(cache, source, choose(source, selection), progress, None)
+
+    def pick(body: dict[str, Any]) -> dict[str, Any]:
+        return body if OTHERS not in body else cache.acceptance.trusted(body) or body
+
+    return _into(cache, source, choose(source, selection, pick), progress, None)
 
 
 def _into(
@@ -101,9 +109,9 @@ def _into(
     source: Source,
     chosen: Chosen,
     progress: ByteCounter | None,
-    signed: Callable[[bytes], bytes] | None,
+    signer: Signer | None,
 ) -> Moved:
-    """Copy what was chosen into a cache: with `signed` this user's own, else what others offer."""
+    """Copy what was chosen into a cache: with a `signer` this user's own, else what others offer."""
     moved = Moved(source.where, damaged=chosen.damaged, not_written=chosen.not_written)
     incoming = Incoming(cache, moved)
 
@@ -121,14 +129,22 @@ def _into(
         text = source.get(f"{RECIPES}/{recipe.digest}.json")
         if text is None:
             return False
-        if signed is not None:
-            return incoming.take_own(recipe, signed(text))
+        if signer is not None:
+            return incoming.take_own(recipe, text, signer)
         return incoming.take(recipe, text)
 
     _go(chosen, moved, take, remember)
-    for run in chosen.runs:
-        moved.runs += download_run(cache, run, source)
+    _go_through(chosen.runs, moved, lambda run: download_run(cache, run, source))
     return moved
+
+
+def _go_through(runs: list[str], moved: Moved, copy: Callable[[str], bool]) -> None:
+    """Copy runs, and note those that are damaged."""
+    for run in runs:
+        try:
+            moved.runs += copy(run)
+        except (FaultySource, BrokenRecord) as error:
+            moved.damaged[run] = str(error)
 
 
 def _go(
@@ -150,6 +166,13 @@ def _go(
             moved.damaged[artifact_id] = str(error)
             return None
 
+    def kept(recipe: RecipeRecord) -> bool:
+        try:
+            return remember(recipe)
+        except FaultySource as error:
+            moved.damaged[recipe.digest] = str(error)
+            return False
+
     def several(ids: list[str]) -> None:
         for artifact_id, size in zip(ids, pool.map(one, ids), strict=True):
             if size is not None:
@@ -167,7 +190,7 @@ def _go(
                 several([output for output in fresh if output not in seen])
                 seen.update(fresh)
                 whole = [recipe for recipe in batch if not moved.damaged.keys() & set(recipe.outputs)]
-                moved.recipes += sum(pool.map(remember, whole))
+                moved.recipes += sum(pool.map(kept, whole))
             several(chosen.artifacts)
         except BaseException:
             pool.shutdown(cancel_futures=True)

@@ -58,12 +58,15 @@ def open_array(record: ArtifactRecord, name: str) -> StoredArray:
     from gravel.pipeline.store.stored import StoredArray
 
     try:
-        layout = read_layout(read_metadata(record.path, record.id, record.files, f"{name}/{METADATA}"))
+        text = read_metadata(record.root, record.inside, record.id, record.files, f"{name}/{METADATA}")
+        layout = read_layout(text)
     except ValueError as error:
         raise DamagedArtifact(record.id, f"{name}: {error}") from error
     if (layout.dtype, layout.shape) != record.arrays.get(name):
         raise DamagedArtifact(record.id, f"{name} is {layout.dtype} {layout.shape}, unlike its record")
-    return StoredArray(record.path / name, layout, record.id, _checksums(record, name, layout))
+    return StoredArray(
+        record.root, f"{record.inside}/{name}", layout, record.id, _checksums(record, name, layout)
+    )
 
 
 def _checksums(record: ArtifactRecord, name: str, layout: Layout) -> bytes:

@@ -8,6 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gravel.pipeline.store.layout import CHUNK_BYTES, ITEMSIZE, MAX_SHARD_BYTES
+
+METADATA = "zarr.json"
+
+MAX_RECORD_BYTES = 64 << 20
+"""Of a record, and of all metadata of an artifact: enough for the checksums of some TiB."""
+
+MAX_LOG_BYTES = 256 << 20
+"""Of the log of a run, of a stage run, and of a page."""
+
+MAX_AXES = 32
+
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 _HEX = frozenset("0123456789abcdef")
 
@@ -117,7 +129,8 @@ def _is_array(value: Any) -> bool:
         and len(value) == 2
         and isinstance(value[0], str)
         and isinstance(value[1], list)
-        and all(map(_is_count, value[1]))
+        and len(value[1]) <= MAX_AXES
+        and all(_is_count(length) and length < 1 << 63 for length in value[1])
     )
 
 
@@ -125,6 +138,34 @@ def _is_file(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
         return False
     return _is_count(value[1]) and _is_digest(value[2])
+
+
+def why_too_large(body: Mapping[str, Any]) -> str | None:
+    """Say which files in an artifact's record have more bytes than its arrays and metadata can have.
+
+    So that no more of them is read than that, however large the files are.
+    """
+    left = {name: _stored_most(dtype, shape) for name, (dtype, shape) in body["arrays"].items()}
+    metadata, names = MAX_RECORD_BYTES, set()
+    for path, size, _ in body["files"]:
+        name, inside, _ = path.partition("/c/")
+        if path in names:
+            return f"it names {path!r} twice"
+        names.add(path)
+        if path.rpartition("/")[2] == METADATA:
+            metadata -= size
+        elif not inside or name not in left:
+            return f"it names {path!r}, which belongs to none of its arrays"
+        else:
+            left[name] -= size
+            if left[name] < 0 or size > MAX_SHARD_BYTES:
+                return f"it says that {path} has {size:,} bytes, which is more than its shape and dtype allow"
+    return f"its metadata have more than {MAX_RECORD_BYTES:,} bytes" if metadata < 0 else None
+
+
+def _stored_most(dtype: str, shape: list[int]) -> int:
+    """Return the bytes that an array's shards have at most: the last chunk of a line is filled up."""
+    return 2 * ITEMSIZE.get(dtype, 0) * math.prod(shape) + CHUNK_BYTES
 
 
 def leads_outside(body: Mapping[str, Any]) -> str | None:

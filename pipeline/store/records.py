@@ -13,7 +13,13 @@ from blake3 import blake3
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.not_written import NotWritten
-from gravel.pipeline.store.record_types import StoredFile, is_artifact, is_recipe, leads_outside
+from gravel.pipeline.store.record_types import (
+    StoredFile,
+    is_artifact,
+    is_recipe,
+    leads_outside,
+    why_too_large,
+)
 from gravel.stages.sizes import Extent
 
 Json: TypeAlias = Any
@@ -44,7 +50,10 @@ def unseal(text: bytes) -> dict[str, Json]:
     expected = f'{_SEAL}{blake3(head).hexdigest()}"}}'.encode()
     if tail != expected:
         raise BrokenRecord("its seal does not fit its text")
-    record: dict[str, Json] = json.loads(head + b"}")
+    try:
+        record: dict[str, Json] = json.loads(head + b"}")
+    except RecursionError:
+        raise BrokenRecord("it is nested too deep") from None
     stated = record.get("format")
     if isinstance(stated, int) and stated > NEWEST_FORMAT:
         # It is whole, and setting it aside would lose what the newer one computed.
@@ -115,12 +124,14 @@ class ArtifactRecord:
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
     shape, `roots` to the root of its digest (empty in records that older versions wrote); `absent` lists the
     array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
-    the Zarr group's folder. `used` is when a run last relied on it. `checksums` has those of each array's
-    chunks (`gravel.pipeline.store.codecs`), in C order and base64; None in a record of format 1.
+    the Zarr group's folder, below the cache's `root`. `used` is when a run last relied on it. `checksums` has
+    those of each array's chunks (`gravel.pipeline.store.codecs`), in C order and base64; None in a record of
+    format 1.
     """
 
     id: str
     kind: str
+    root: Path = field(repr=False, compare=False)
     path: Path
     arrays: dict[str, tuple[str, tuple[int, ...]]]
     absent: tuple[str, ...]
@@ -134,11 +145,16 @@ class ArtifactRecord:
     roots: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
+    def inside(self) -> str:
+        """The Zarr group's folder, named from the root."""
+        return self.path.relative_to(self.root).as_posix()
+
+    @cached_property
     def attributes(self) -> dict[str, Json]:
         """The fields that are not arrays, read from the group's metadata; raises `DamagedArtifact`."""
         from gravel.pipeline.store.metadata import read_attributes
 
-        return read_attributes(self.path, self.id, self.files)
+        return read_attributes(self.root, self.inside, self.id, self.files)
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
@@ -160,17 +176,23 @@ class ArtifactRecord:
         return body
 
     @staticmethod
-    def from_json(body: dict[str, Json], data: Path, used: float) -> ArtifactRecord:
-        """Read the body back; `data` is the folder of all artifacts. Raises `BrokenRecord` as above."""
+    def from_json(body: dict[str, Json], root: Path, used: float, data: str = "data") -> ArtifactRecord:
+        """Read the body back; `data` is the folder of all artifacts below the root.
+
+        Raises `BrokenRecord` as above.
+        """
         if not is_artifact(body):
             raise BrokenRecord("its values are not those of an artifact's record")
         if (part := leads_outside(body)) is not None:
             raise BrokenRecord(f"it names {part!r}, which is no name of a file")
+        if (problem := why_too_large(body)) is not None:
+            raise BrokenRecord(problem)
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
             id=body["id"],
             kind=body["kind"],
-            path=data / body["data"],
+            root=root,
+            path=root / data / body["data"],
             arrays={name: (dtype, tuple(shape)) for name, (dtype, shape) in body["arrays"].items()},
             absent=tuple(body["absent"]),
             bytes=body["bytes"],

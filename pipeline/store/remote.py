@@ -14,8 +14,6 @@ import json
 import queue
 import threading
 import time
-from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from blake3 import blake3
@@ -39,6 +37,9 @@ LISTED_SECONDS = 30.0
 
 REPORT_SECONDS = 2.0
 """Of waiting for the store at the end of a run until that is reported."""
+
+AWAY_DATA = "away/data"
+"""Where the attributes of artifacts lie that are known to be in the store."""
 
 UNWRITTEN_SECONDS = 3600.0
 """From when a pending recipe that has no record belongs to no living run."""
@@ -69,6 +70,7 @@ class Remote:
         if here is not None and here.not_written is not None:
             return here  # no store holds what was never written
         from gravel.pipeline.store.identity import WrongContent
+        from gravel.pipeline.store.objects import FaultySource
         from gravel.pipeline.store.selecting import read_recipe
 
         try:
@@ -84,20 +86,23 @@ class Remote:
             found = read_recipe(text, digest)
             body = unseal(text)
             acceptance = self._cache.acceptance
-            trusted = acceptance.trusts(body)
-            if not trusted and (here is not None or not acceptance.counts_anyway(digest, body)):
+            trusted = acceptance.trusted(body)
+            if trusted is None and (here is not None or not acceptance.counts_anyway(digest, body)):
                 return here
             if not all(self._fetch_record(output, target) for output in found.outputs):
                 return here
-        except (BrokenRecord, WrongContent) as error:
+        except (BrokenRecord, WrongContent, FaultySource) as error:
             self._cache.say(f"a record of recipe {digest[:12]} in {self.url} is damaged ({error})")
             return here
         except GravelError as error:
             self.failed(error)
             return here
         acceptance.refused.pop(digest, None)
-        self._cache.adopt(digest, text, trusted=trusted)
-        return found
+        if trusted is None:
+            self._cache.adopt(digest, text, trusted=False)
+            return found
+        self._cache.adopt(digest, seal(trusted), trusted=True)
+        return RecipeRecord.from_json(trusted)
 
     def _recipe(self, digest: str, target: Target) -> bytes | None:
         """Ask for a recipe; after many that the store did not have, look at the list of those that it has."""
@@ -121,7 +126,7 @@ class Remote:
         text = target.get(f"artifacts/{artifact_id}.json")
         if text is None:
             return False
-        record = read_artifact_record(text, artifact_id, self._remote_path("data"))
+        record = read_artifact_record(text, artifact_id, self._cache.root, AWAY_DATA)
         if self._is_quarantined(artifact_id, record.path.name):
             return False
         attributes = target.get(f"data/{record.path.name}/{METADATA}")
@@ -142,7 +147,7 @@ class Remote:
             self._set_aside(artifact_id, record.path.name)
             return False
         text = seal(record.to_json())
-        self._cache.files.replace(f"away/data/{record.path.name}/{METADATA}", attributes, durable=False)
+        self._cache.files.replace(f"{AWAY_DATA}/{record.path.name}/{METADATA}", attributes, durable=False)
         self._cache.files.replace(f"away/artifacts/{artifact_id}.json", text, durable=False)
         if not record.roots:
             # Without roots only the data can tell whether the attributes belong to this id.
@@ -154,9 +159,6 @@ class Remote:
                 return False
         return True
 
-    def _remote_path(self, folder: str) -> Path:
-        return self._cache.root / "away" / folder
-
     def _is_quarantined(self, artifact_id: str, place: str) -> bool:
         # Data that are wrong for one artifact may be right for another.
         return self._cache.files.read(f"away/bad/{artifact_id}-{place}") is not None
@@ -167,7 +169,7 @@ class Remote:
         if found is None:
             return None
         try:
-            return ArtifactRecord.from_json(unseal(found[0]), self._remote_path("data"), found[1])
+            return ArtifactRecord.from_json(unseal(found[0]), self._cache.root, found[1], AWAY_DATA)
         except (KeyError, TypeError, ValueError):
             self.invalidate(artifact_id)
             return None
@@ -179,8 +181,8 @@ class Remote:
 
     def fetch(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
-        from gravel.pipeline.store.artifact_transfer import FaultySource, download_artifact
-        from gravel.pipeline.store.objects import RemoteError
+        from gravel.pipeline.store.artifact_transfer import download_artifact
+        from gravel.pipeline.store.objects import FaultySource, RemoteError
 
         known = self.record(artifact_id)
         if known is None or self._cache.is_here(artifact_id):
@@ -229,7 +231,7 @@ class Remote:
         except (ValueError, KeyError):
             return
         if isinstance(place, str) and "/" not in place:
-            rmtree(self._remote_path("data") / place, ignore_errors=True)
+            self._cache.files.remove(f"{AWAY_DATA}/{place}")
 
     def mark(self, digest: str) -> None:
         """Say on disk that a recipe is to be pushed; called before it is recorded."""

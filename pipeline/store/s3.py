@@ -14,9 +14,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.objects import READ_BYTES, RemoteError, Target, check_url
+from gravel.pipeline.store.layout import MAX_SHARD_BYTES
+from gravel.pipeline.store.objects import READ_BYTES, FaultySource, RemoteError, Target, check_url
+from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
+    from obstore import GetResult
     from obstore.store import S3Store
 
 T = TypeVar("T")
@@ -70,16 +73,22 @@ class Bucket:
         self._records, self._data = store(RECORD_SECONDS), store(DATA_SECONDS)
 
     def get(self, name: str) -> bytes | None:
-        """Return a small object whole, or None if there is none."""
+        """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
+        found = self._sized(self._records, name, MAX_RECORD_BYTES)
+        return None if found is None else self._ask(lambda: bytes(found.bytes()))
+
+    def _sized(self, store: S3Store, name: str, most: int) -> GetResult | None:
+        """Ask for an object, of which nothing is read; raises `FaultySource` if it has more bytes."""
         import obstore
 
-        return self._found(lambda: bytes(obstore.get(self._records, name).bytes()))
+        found = self._found(lambda: obstore.get(store, name))
+        if found is not None and (size := found.meta["size"]) > most:
+            raise FaultySource(f"{self.where}/{name} has {size:,} bytes, and at most {most:,} are read")
+        return found
 
-    def read(self, name: str) -> Iterator[bytes] | None:
-        """Return the pieces of an object, or None if there is none."""
-        import obstore
-
-        found = self._found(lambda: obstore.get(self._data, name))
+    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+        """Return the pieces of an object of at most so many bytes, or None if there is none."""
+        found = self._sized(self._data, name, most)
         if found is None:
             return None
         stream = iter(found.stream(min_chunk_size=READ_BYTES))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.artifact_transfer import check_name
+from gravel.pipeline.store.objects import FaultySource
 from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.objects import Source
+
+Pick = Callable[[dict[str, Any]], dict[str, Any]]
+"""Says which of the records that several users signed counts: the one given, or one that is kept in it."""
 
 READ_THREADS = 16
 """Records asked for at once; each is one round trip to a store."""
@@ -46,13 +50,16 @@ class Chosen:
     runs: list[str] = field(default_factory=list)
     artifacts: list[str] = field(default_factory=list)
     not_written: int = 0  # recipes that stay, since the data of their results were never written
-    damaged: dict[str, str] = field(default_factory=dict)  # recipe -> what is wrong with its record
+    damaged: dict[str, str] = field(default_factory=dict)  # recipe or run -> what is wrong with its record
 
 
-def read_recipe(text: bytes, digest: str) -> RecipeRecord:
-    """Read a recipe's record that came from elsewhere; raises `BrokenRecord`."""
+def read_recipe(text: bytes, digest: str, pick: Pick = lambda body: body) -> RecipeRecord:
+    """Read a recipe's record that came from elsewhere, or the one in it that is picked.
+
+    Raises `BrokenRecord`.
+    """
     try:
-        record = RecipeRecord.from_json(unseal(text))
+        record = RecipeRecord.from_json(pick(unseal(text)))
         for output in record.outputs:
             check_name(output)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -62,9 +69,9 @@ def read_recipe(text: bytes, digest: str) -> RecipeRecord:
     return record
 
 
-def choose(source: Source, selection: Selection) -> Chosen:
+def choose(source: Source, selection: Selection, pick: Pick = lambda body: body) -> Chosen:
     """Find what a selection means at a source; raises `RequestError` for a name that fits nothing there."""
-    chosen = _choose(source, selection)
+    chosen = _choose(source, selection, pick)
     for recipe in [each for each in chosen.recipes if each.not_written is not None]:
         # Without data a recipe is of no use elsewhere: who needs its result makes it.
         chosen.recipes.remove(recipe)
@@ -73,10 +80,10 @@ def choose(source: Source, selection: Selection) -> Chosen:
     return chosen
 
 
-def _choose(source: Source, selection: Selection) -> Chosen:
+def _choose(source: Source, selection: Selection, pick: Pick) -> Chosen:
     chosen = Chosen()
-    known = _recipes(source, chosen)
-    runs = _runs(source)
+    known = _recipes(source, chosen, pick)
+    runs = _runs(source, chosen)
     if selection.everything:
         chosen.recipes = sorted(known.values(), key=lambda recipe: recipe.created)
         chosen.runs = sorted(runs)
@@ -98,7 +105,7 @@ def _choose(source: Source, selection: Selection) -> Chosen:
                 hint=f"it holds results of: {', '.join(names) or 'none'}",
             )
         digests |= set(fitting)
-        chosen.runs += [run for run, record in runs.items() if record.get("workflow", {}).get("name") == name]
+        chosen.runs += [run for run, record in runs.items() if record["workflow"].get("name") == name]
     for name in selection.recipes:
         digests.add(_only(name, known, "recipe", source, str.startswith))
 
@@ -121,35 +128,67 @@ def _only(
     return fitting[0]
 
 
-def _recipes(source: Source, chosen: Chosen) -> dict[str, RecipeRecord]:
-    digests = [name.removesuffix(".json") for name in source.names("recipes") if name.endswith(".json")]
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        texts = list(pool.map(lambda digest: source.get(f"recipes/{digest}.json"), digests))
+def _recipes(source: Source, chosen: Chosen, pick: Pick) -> dict[str, RecipeRecord]:
     known = {}
-    for digest, text in zip(digests, texts, strict=True):
-        if text is None:
-            continue  # it went meanwhile
+    digests = [name.removesuffix(".json") for name in _names(source, "recipes", chosen)]
+    for digest, text in _texts(source, digests, "recipes/{}.json", chosen):
         try:
-            known[digest] = read_recipe(text, digest)
+            known[digest] = read_recipe(text, digest, pick)
         except BrokenRecord as error:
             chosen.damaged[digest] = f"the record of the recipe is damaged ({error})"
     return known
 
 
-def _runs(source: Source) -> dict[str, dict[str, Any]]:
+def _runs(source: Source, chosen: Chosen) -> dict[str, dict[str, Any]]:
     """Return the records of the runs that have ended."""
-    names = [name for name in source.names("runs") if not name.startswith(".")]
-    with ThreadPoolExecutor(READ_THREADS) as pool:
-        texts = list(pool.map(lambda name: source.get(f"runs/{name}/run.json"), names))
     runs = {}
-    for name, text in zip(names, texts, strict=True):
+    for name, text in _texts(source, _names(source, "runs", chosen), "runs/{}/run.json", chosen):
         try:
-            record = json.loads(text) if text is not None else None
-        except ValueError:
+            check_name(name)
+            record = json.loads(text)
+        except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict) and record.get("state") not in (None, "running"):
+        if _is_run(record) and record.get("state") not in (None, "running"):
             runs[name] = record
     return runs
+
+
+def _is_run(record: Any) -> bool:
+    """Say whether of a run's record can be read what is asked of it here."""
+    return (
+        isinstance(record, dict)
+        and isinstance(record.setdefault("workflow", {}), dict)
+        and all(
+            isinstance(record.setdefault(part, []), list)
+            and all(isinstance(each, str) for each in record[part])
+            for part in ("recipes", "artifacts")
+        )
+    )
+
+
+def _names(source: Source, folder: str, chosen: Chosen) -> list[str]:
+    try:
+        return [name for name in source.names(folder) if not name.startswith(".")]
+    except FaultySource as error:
+        chosen.damaged[folder] = str(error)
+        return []
+
+
+def _texts(source: Source, names: Sequence[str], place: str, chosen: Chosen) -> Iterator[tuple[str, bytes]]:
+    """Read small objects, a few at once; pass over those that went, note what is not to be read."""
+
+    def one(name: str) -> bytes | FaultySource | None:
+        try:
+            return source.get(place.format(name))
+        except FaultySource as error:
+            return error
+
+    with ThreadPoolExecutor(READ_THREADS) as pool:
+        for name, found in zip(names, pool.map(one, names), strict=True):
+            if isinstance(found, FaultySource):
+                chosen.damaged[name] = str(found)
+            elif found is not None:
+                yield name, found
 
 
 def _closure(digests: set[str], known: dict[str, RecipeRecord]) -> set[str]:

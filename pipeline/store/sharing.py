@@ -18,6 +18,7 @@ from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.file_modes import GROUP, OTHERS_READ, PRIVATE, given_mask
+from gravel.pipeline.store.descriptors import open_regular
 from gravel.pipeline.store.ownership import group_name, user_name
 
 MARK = "shared.json"
@@ -39,7 +40,7 @@ def sharing_of(root: Path) -> Sharing | None:
     """Return how a cache is shared, None if it is not; raises RequestError for a mark to distrust."""
     mark = f"{root}/{MARK}"
     try:
-        with open(mark, "rb") as file:  # noqa: PTH123 (at each start)
+        with os.fdopen(open_regular(root, MARK), "rb") as file:
             found, text = os.fstat(file.fileno()), file.read(4096)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -112,7 +113,7 @@ def is_own(root: Path, path: Path) -> bool:
     if not is_shared(root):
         return True
     try:
-        found = path.stat()
+        found = path.lstat()
     except OSError:
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -198,7 +198,8 @@ class ArraySink:
                     sync_file(file)
         self.manifest.append(StoredFile(METADATA, len(text), blake3(text).hexdigest()))
         self.content = ArrayContent(self._layout.dtype, self._layout.shape, self._leaves.finish())
-        self.closed = StoredArray(self.folder, self._layout, None, bytes(self.checksums))
+        inside = self.folder.relative_to(self._root).as_posix()
+        self.closed = StoredArray(self._root, inside, self._layout, None, bytes(self.checksums))
         return self.closed
 
     def _final_layout(self) -> Layout:

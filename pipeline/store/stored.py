@@ -23,7 +23,7 @@ from gravel.pipeline.store.codecs import (
     decode_index,
 )
 from gravel.pipeline.store.layout import PLAIN, Layout
-from gravel.pipeline.store.obstacles import open_regular
+from gravel.pipeline.store.opening import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,12 +44,15 @@ class StoredArray:
 
     An index may hold integers, slices, an ellipsis and integer or boolean arrays; what is read is the
     smallest box of whole chunks around it. Raises `DamagedArtifact` where a chunk is missing or fails its
-    checks. May be pickled, and read from many threads. `checksums` are those of the chunks, joined in C
+    checks. May be pickled, and read from many threads. It lies in the folder `inside` of a cache's `root`.
+    `checksums` are those of the chunks, joined in C
     order: the artifact's record has them.
     """
 
-    def __init__(self, folder: Path, layout: Layout, artifact_id: str | None, checksums: bytes) -> None:
-        self.folder = folder
+    def __init__(
+        self, root: Path, inside: str, layout: Layout, artifact_id: str | None, checksums: bytes
+    ) -> None:
+        self.root, self.inside = root, inside
         self.layout = layout
         self.checksums = checksums
         self.artifact_id = artifact_id
@@ -64,6 +67,11 @@ class StoredArray:
 
     def __repr__(self) -> str:
         return f"<StoredArray {self.layout.dtype} {self.shape} at {self.folder}>"
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self.root / self.inside
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -159,7 +167,7 @@ class StoredArray:
         self, out: NDArray[Any], box: Box, path: str, places: list[tuple[int, tuple[int, ...]]]
     ) -> None:
         try:
-            with open_regular(self.folder / path) as file:
+            with open_file(self.root, f"{self.inside}/{path}") as file:
                 handle = file.fileno()
                 entries = self._index(path, handle)
                 for index, coordinates in places:

@@ -142,7 +142,8 @@ class WholeArray:
         self.manifest = [file for file, _ in shards]
         self.manifest.append(StoredFile(METADATA, len(text), blake3(text).hexdigest()))
         self.content = ArrayContent(self._layout.dtype, self._layout.shape, self._digest.finish())
-        self.closed = StoredArray(self.folder, self._layout, None, self.checksums)
+        inside = self.folder.relative_to(self._root).as_posix()
+        self.closed = StoredArray(self._root, inside, self._layout, None, self.checksums)
         return self.closed
 
     def _chunks(self) -> Iterator[Chunk]:

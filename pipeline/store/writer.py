@@ -176,6 +176,7 @@ class ArtifactWriter:
         record = ArtifactRecord(
             id=identity,
             kind=kind,
+            root=self._cache.root,
             path=folder,
             arrays=shapes,
             absent=tuple(name for name in fields_of(kind) if getattr(artifact, name) is None),

@@ -125,7 +125,9 @@ def _compute(
             loaded = tuple(_input(task, name, hand_over) for name in ids)
             inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
         downloaded = _download(task, services, log)
-    checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write)
+    stage = f"{task.stage.name} {task.stage.version}"
+    most = task.machine.host_memory
+    checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write, stage, most)
     if task.in_memory or not task.keep:
         context = WorkerContext(
             task.machine,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
+from gravel.stages.checkpoints import differs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 Arrays = Mapping[str, "NDArray[Any]"]
+
+COLUMNS = ("ends", "began", "milliseconds", "workers")
+"""Of a checkpoint: what it says of the batches that were done."""
 
 
 class Clock:
@@ -45,12 +49,13 @@ class Batches:
     """The batches that are done, of sources or another `unit`.
 
     An earlier run searched from the first `resumed` of the sources. `names` are those of the workers of this
-    run, where several searched.
+    run, where several searched. A checkpoint is of a graph of these `sizes`.
     """
 
     context: Context
     total: int
     unit: str = "sources"
+    sizes: tuple[int, ...] = ()
     resumed: int = 0
     done: int = 0
     names: list[str] = field(default_factory=list)
@@ -75,17 +80,18 @@ class Batches:
         self._since = time.time()
         checkpoint = self.context.checkpoint()
         found = checkpoint.load()
-        if found is not None and bytes(found["form"]).decode() == form:
-            columns = (found[name].tolist() for name in ("ends", "began", "milliseconds", "workers"))
+        if found is not None and (misfit := self._misfit(found, state, form)) is not None:
+            checkpoint.drop(misfit)
+        elif found is not None:
+            columns = (found[name].tolist() for name in COLUMNS)
             self.begin([Batch(*row) for row in zip(*columns, strict=True)])
             restore(self.done, found)
-        elif found is not None:
-            self.context.log("an earlier run searched in another form, so this one starts anew")
 
         def kept() -> Arrays:
             return {
                 **state(self.done),
                 "form": numpy.frombuffer(form.encode(), numpy.uint8),
+                "sizes": self.stated(),
                 "ends": numpy.array([each.end for each in self._all], numpy.int64),
                 "began": numpy.array([each.began - self._since for each in self._all]),
                 "milliseconds": numpy.array([each.milliseconds for each in self._all]),
@@ -96,6 +102,37 @@ class Batches:
             self.note(batch)
             if self.done < sources:
                 checkpoint.save(kept)
+
+    def stated(self) -> NDArray[Any]:
+        """Return what a checkpoint says of the graph and its sources."""
+        import numpy
+
+        return numpy.array([self.total, *self.sizes], numpy.int64)
+
+    def is_of(self, found: Arrays) -> bool:
+        """Say whether a checkpoint is of such a graph and as many sources."""
+        sizes = self.stated()
+        return "sizes" in found and found["sizes"].tobytes() == sizes.tobytes()
+
+    def _misfit(self, found: Arrays, state: Callable[[int], Arrays], form: str) -> str | None:
+        """Say what of a checkpoint does not belong to these sources and this graph, or None."""
+        import numpy
+
+        ends = found.get("ends", numpy.empty(0))
+        if "form" not in found or found["form"].tobytes() != form.encode():
+            return "was searched in another form"
+        if not self.is_of(found):
+            return "is of a graph of another size"
+        if ends.dtype != numpy.int64 or ends.ndim != 1 or not len(ends):
+            return "has no batches"
+        if ends[0] < 1 or ends[-1] > self.total or not (ends[1:] > ends[:-1]).all():
+            return f"has batches of other than {self.total:,} sources"
+        times = numpy.empty(len(ends))
+        batches = {"ends": ends, "began": times, "milliseconds": times, "workers": ends}
+        name = differs(
+            found, {**state(int(ends[-1])), "form": found["form"], "sizes": found["sizes"], **batches}
+        )
+        return None if name is None else f"has {name!r} of another size than this graph"
 
     def note(self, batch: Batch) -> None:
         """Count a batch that is done."""

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.checkpoints import differs
 from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
 from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
 
@@ -35,6 +36,11 @@ class Found:
     estimate: dict[str, float | None] | None = None
 
 
+def sizes_of(graph: MeasuredGraph) -> tuple[int, int]:
+    """Return what of a graph a checkpoint states."""
+    return graph.vertex_count, graph.arc_count
+
+
 def of_vertices(
     context: Context,
     parameters: CentralityParameters,
@@ -50,7 +56,7 @@ def of_vertices(
     from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step_of_rows
 
-    found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts))
+    found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts), sizes=sizes_of(graph))
     form = "none"
     if len(starts):
         order = in_step_of_rows(graph.rows, starts) if graph.symmetric else None
@@ -117,7 +123,10 @@ def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> F
     from gravel.kernels.arrays import on_host
     from gravel.kernels.distances.eccentricity import eccentricities_of_rows
 
-    checkpoint, batches = context.checkpoint(), Batches(context, graph.vertex_count, "vertices")
+    checkpoint, batches = (
+        context.checkpoint(),
+        Batches(context, graph.vertex_count, "vertices", sizes_of(graph)),
+    )
     found = checkpoint.load()
     began = time.time()
 
@@ -128,10 +137,15 @@ def all_eccentricities(context: Context, graph: MeasuredGraph, memory: int) -> F
         began = now
 
     def keep(lower: Any, upper: Any) -> None:
-        checkpoint.save(lambda: {"lower": on_host(lower), "upper": on_host(upper)})
+        checkpoint.save(lambda: {"lower": on_host(lower), "upper": on_host(upper), "sizes": batches.stated()})
 
     known = None
-    if found is not None:
+    bounds = dict.fromkeys(("lower", "upper"), numpy.empty(graph.vertex_count, numpy.int64))
+    if found is not None and not batches.is_of(found):
+        checkpoint.drop("is of a graph of another size")
+    elif found is not None and (name := differs(found, {**bounds, "sizes": found["sizes"]})) is not None:
+        checkpoint.drop(f"has {name!r} of another size than this graph")
+    elif found is not None:
         known = found["lower"], found["upper"]
         batches.begin([Batch(int(numpy.count_nonzero(known[0] == known[1])), 0.0, 0.0)])
     values = eccentricities_of_rows(
@@ -167,7 +181,7 @@ def all_betweenness(
     from gravel.kernels.betweenness.sums import arranged, scale
 
     of_arcs = parameters.measure == "edge_betweenness"
-    batches, form = Batches(context, len(sources)), "none"
+    batches, form = Batches(context, len(sources), sizes=sizes_of(graph)), "none"
     rows = graph.columns
     total = numpy.zeros(graph.arc_count if of_arcs else graph.vertex_count)
     if len(sources):

@@ -9,7 +9,6 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from blake3 import blake3
@@ -47,7 +46,7 @@ def assert_whole(url: str) -> None:
     for name in target.names("artifacts"):
         text = target.get(f"artifacts/{name}")
         assert text is not None
-        record = read_artifact_record(text, name.removesuffix(".json"), Path("data"))
+        record = read_artifact_record(text, name.removesuffix(".json"))
         for file in record.files:
             pieces = target.read(f"data/{record.path.name}/{file.path}")
             assert pieces is not None

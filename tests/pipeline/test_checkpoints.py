@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.gc.collect import collect
@@ -66,6 +67,10 @@ ARRAYS = {
 }
 
 
+def anew(reason: str) -> str:
+    return f"what an earlier run left of this stage {reason}, so the stage starts anew"
+
+
 def saved(cache: Cache, name: str, log: list[str] | None = None) -> StoredCheckpoint:
     found = StoredCheckpoint(cache.files, name, ([] if log is None else log).append)
     found.save(lambda: ARRAYS)
@@ -91,8 +96,100 @@ def test_a_damaged_checkpoint_counts_as_none(cache: Cache, place: int) -> None:
     text[place] ^= 1
     path.write_bytes(text)
     assert made.load() is None
-    assert log == ["what an earlier run left of this stage is damaged, so the stage starts anew"]
+    assert log == [anew("is damaged")]
     assert not path.exists()
+
+
+RECIPE, OTHER = "a" * 64, "b" * 64
+
+
+def of_stage(cache: Cache, recipe: str, log: list[str], stage: str = "centrality 7", **more: Any) -> Any:
+    return StoredCheckpoint(cache.files, recipe, log.append, stage, **more)
+
+
+def test_two_that_were_exchanged_count_as_none(cache: Cache) -> None:
+    log: list[str] = []
+    for name in (RECIPE, OTHER):
+        of_stage(cache, name, log).save(lambda: ARRAYS)
+    folder = cache.root / FOLDER
+    (folder / RECIPE).rename(folder / "aside")
+    (folder / OTHER).rename(folder / RECIPE)
+    (folder / "aside").rename(folder / OTHER)
+    for name in (RECIPE, OTHER):
+        assert of_stage(cache, name, log).load() is None
+    assert log == [anew("is of another recipe, stage or version")] * 2
+    assert cache.files.names(FOLDER) == []
+
+
+@pytest.mark.parametrize("stage", ["centrality 8", "verify 7", ""])
+def test_one_of_another_stage_or_version_counts_as_none(cache: Cache, stage: str) -> None:
+    log: list[str] = []
+    of_stage(cache, RECIPE, log).save(lambda: ARRAYS)
+    assert of_stage(cache, RECIPE, log).load() is not None
+    assert of_stage(cache, RECIPE, log, stage).load() is None
+    assert log == [anew("is of another recipe, stage or version")]
+    assert cache.files.names(FOLDER) == []
+
+
+def test_one_of_an_earlier_form_counts_as_none(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(checkpoints, "FORMAT", checkpoints.FORMAT - 1)
+    of_stage(cache, RECIPE, log).save(lambda: ARRAYS)
+    monkeypatch.undo()
+    assert of_stage(cache, RECIPE, log).load() is None
+    head = json.dumps({"sums": ["<f8", [2]]}).encode() + b"\n" + bytes(16)
+    cache.files.replace(f"{FOLDER}/{RECIPE}", blake3(head).hexdigest().encode() + head)
+    assert of_stage(cache, RECIPE, log).load() is None
+    assert len(log) == 2
+    assert cache.files.names(FOLDER) == []
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        ["<f8", [2**62]],
+        ["<f8", [-1]],
+        ["<f8", ["9"]],
+        ["<f8", 9],
+        ["|O", [1]],
+        ["V9", [1]],
+        ["<f8", [1] * 99],
+        3,
+    ],
+)
+def test_what_its_line_says_is_bounded_before_the_rest_is_read(cache: Cache, shape: Any) -> None:
+    log: list[str] = []
+    head = {"format": checkpoints.FORMAT, "recipe": RECIPE, "stage": "centrality 7", "arrays": {"x": shape}}
+    text = json.dumps(head).encode() + b"\n" + bytes(8)
+    cache.files.replace(f"{FOLDER}/{RECIPE}", blake3(text).hexdigest().encode() + text)
+    assert of_stage(cache, RECIPE, log).load() is None
+    assert len(log) == 1
+    assert cache.files.names(FOLDER) == []
+
+
+def huge(path: Path) -> None:
+    os.truncate(path, 20 << 30)
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def link(path: Path) -> None:
+    path.rename(path.with_name(".other"))
+    path.symlink_to(".other")
+
+
+@pytest.mark.parametrize("harm", [huge, pipe, link])
+@pytest.mark.parametrize("most", [None, 1 << 20])
+def test_one_that_is_no_sound_file_counts_as_none(cache: Cache, harm: Any, most: int | None) -> None:
+    log: list[str] = []
+    of_stage(cache, RECIPE, log).save(lambda: ARRAYS)
+    harm(cache.root / FOLDER / RECIPE)
+    assert of_stage(cache, RECIPE, log, most=most).load() is None
+    assert len(log) == 1
+    assert not os.path.lexists(cache.root / FOLDER / RECIPE)
 
 
 def test_checkpoints_are_seldom(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

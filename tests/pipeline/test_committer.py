@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import os
+import queue
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler import committer
+from gravel.pipeline.scheduler.committer import Committed
+from gravel.pipeline.scheduler.driver import Driver
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
@@ -186,3 +190,17 @@ def test_a_disk_that_fails_at_the_end_is_named(tmp_path: Path, monkeypatch: pyte
     publisher.close()
     assert len(said) == 1
     assert "the disk may lack the last records" in said[0]
+
+
+def test_what_else_happened_while_all_is_published_is_handled_after_it() -> None:
+    events: queue.Queue[object] = queue.Queue()
+    for event in ("first", Committed("a"), "second", Committed("b"), "third"):
+        events.put(event)
+    handled: list[object] = []
+    driver = Driver.__new__(Driver)
+    flushed = SimpleNamespace(committer=SimpleNamespace(flush=lambda: handled.append("flushed")))
+    driver._results = flushed  # type: ignore[assignment]
+    driver._handle = handled.append  # type: ignore[method-assign]
+    driver._publish_all(SimpleNamespace(events=events))  # type: ignore[arg-type]
+    assert handled == ["flushed", Committed("a"), Committed("b")]
+    assert [events.get_nowait() for _ in range(events.qsize())] == ["first", "second", "third"]

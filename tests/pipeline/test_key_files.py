@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.records import unseal
+from gravel.pipeline.trust import keys
+from gravel.pipeline.trust.keys import check_only_mine
+from tests.pipeline.other_user import OTHER, needs_root
 from tests.pipeline.trust_case import ALL, keys_in, names, place, read, world
 
 __all__ = ["place", "world"]
@@ -184,3 +188,33 @@ def test_pushes_at_once_make_one_key(world):
     assert len(keys) == 1
     left = {path.name for path in (world.config("me") / "gravel").iterdir()}
     assert left == {"signing-key", "signing-key.pub"}
+
+
+@pytest.mark.parametrize("me", [0, 1000])
+@pytest.mark.parametrize("owner", [0, 1000, 1001])
+def test_only_files_of_the_user_and_of_root_are_relied_on(monkeypatch, owner, me):
+    """Whoever runs the tests: root owns what it makes, and would not notice."""
+
+    class Owned(type(Path())):  # type: ignore[misc]
+        def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+            return os.stat_result((stat.S_IFREG | 0o600, 1, 1, 1, owner, owner, 1, 0, 0, 0))
+
+    monkeypatch.setattr(keys.os, "geteuid", lambda: me)
+    if owner in (me, 0):
+        check_only_mine(Owned("/key"), 0o077, "it is secret")
+        return
+    with pytest.raises(RequestError, match=f"/key belongs to user {owner}, and it is secret") as refused:
+        check_only_mine(Owned("/key"), 0o077, "it is secret")
+    assert refused.value.problems[0].hint == f"chown {me} /key"
+
+
+@needs_root
+def test_a_key_of_somebody_else_is_refused(world):
+    one = world.cache("one")
+    world.run(one)
+    world.call("trust", "key")
+    os.chown(world.config("me") / "gravel" / "signing-key", OTHER, OTHER)
+    pushed = world.call("cache", "push", world.cache("disk"), "--cache", one)
+    assert pushed.exit_code == 2
+    assert f"signing-key belongs to user {OTHER}" in pushed.output + pushed.stderr
+    assert not list((Path(world.cache("disk"))).rglob("*.json"))

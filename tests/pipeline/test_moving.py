@@ -119,7 +119,7 @@ def test_damage_is_told_and_not_copied(tmp_path, place):
     moved = call("push", place, "--cache", str(gpu.root))
     assert moved["damaged"].keys() == {records[1].id}
     assert moved["artifacts"] == 2
-    assert f"recipes/{recipe('other').digest}.json" not in opened(place).below("")
+    assert f"{recipe('other').digest}.json" not in opened(place).names("recipes")
     assert not opened(place).get(f"recipes/{recipe('other').digest}.json")
 
     held = opened(place).get(f"artifacts/{records[0].id}.json")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -145,3 +148,66 @@ def test_ctrl_c_ends_it(tmp_path: Path):
             served.kill()
     assert served.returncode == 0
     assert told == "ended\n"
+
+
+def ask(port: int, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        line.sendall(request)
+        found = b""
+        while more := line.recv(1 << 16):
+            found += more
+        return found
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("http://[::1/", "http://[/", "http://[::1]x/", "//[::1/"),
+        *("\x00", "*", "http://\xff/", "/%", "/" + "a" * 60_000),
+    ],
+)
+def test_an_odd_request_is_refused_without_a_word_here(tmp_path: Path, capfd: Any, target: str):
+    with running(report_server(Cache(tmp_path))) as address:
+        port = urlsplit(address).port
+        assert port is not None
+        for verb in ("GET", "HEAD"):
+            head = f"{verb} {target} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n"
+            answer = ask(port, head.encode("latin-1"))
+            assert answer.split()[1] in (b"400", b"403", b"414"), answer
+        # Whoever goes away in the middle is not told of either.
+        line = socket.create_connection(("127.0.0.1", port), timeout=10)
+        line.sendall(b"GET / HTT")
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        line.close()
+        assert get(f"{address}/")[0] == 200
+    said = capfd.readouterr()
+    assert said.out + said.err == ""
+
+
+ODD = [(way, name) for way in ("a pipe", "20 GiB") for name in ("run.json", "report.json", "logs/bfs.log")]
+ODD += [("a link", name) for name in ("run.json", "report.json", "logs/bfs.log", "logs", "")]
+
+
+@pytest.mark.parametrize(("way", "name"), ODD)
+def test_links_pipes_and_huge_files_of_a_run_are_not_served(tmp_path: Path, name: str, way: str):
+    folder = write_record(tmp_path, record(FIRST, [stage_run("bfs", log="logs/bfs.log")]))
+    (folder / "logs").mkdir()
+    for each in ("report.json", "logs/bfs.log"):
+        (folder / each).write_text("private")
+    path = folder / name
+    if way == "a link":
+        copy = tmp_path / "elsewhere"
+        path.rename(copy)
+        path.symlink_to(copy)
+    elif way == "a pipe":
+        path.unlink()
+        os.mkfifo(path)
+    else:
+        os.truncate(path, 20 << 30)
+    with running(report_server(Cache(tmp_path))) as address:
+        page = {"": "report.json", "logs": "logs/bfs.log"}.get(name, name)
+        status, text = get(f"{address}/{FIRST}/{page}")
+        assert (status, "private" in text) == (404, False)
+        assert get(f"{address}/")[0] == 200
+        for odd in ("a" * 400, "%00", "..", "%2e%2e", FIRST + "/logs/" + "b" * 400, "%ff"):
+            assert get(f"{address}/{odd}")[0] == 404

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from dataclasses import replace
@@ -12,10 +13,11 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store import write_threads
+from gravel.pipeline.store import sink, whole_array, write_threads
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.store.writer import ArtifactWriter
@@ -148,3 +150,29 @@ def test_the_id_of_an_array_in_memory_does_not_depend_on_its_cut(
     found = cache.open(record.id)
     assert isinstance(found, Traversal)
     assert numpy.array_equal(numpy.asarray(found.distance), distance)
+
+
+@pytest.mark.parametrize("kind", [whole_array, sink])
+def test_what_the_disk_did_not_take_is_not_published(
+    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may be written, and fail when it is waited for."""
+    cache = Cache(tmp_path, pytest.fail)
+
+    def fail(file: Any) -> None:
+        file.close()
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(whole_array, "_sync", fail)
+    monkeypatch.setattr(sink._Shard, "sync", lambda self: fail(self.file))
+    source: Any = numpy.arange(1 << 18, dtype=numpy.uint32)
+    with cache.writer() as writer:
+        if kind is sink:
+            rows = writer.sink(numpy.uint32)
+            rows.append(source)
+            source = rows.close()
+        made = EdgeList(source=source, target=source, vertex_count=1 << 32, undirected=False)
+        with pytest.raises(GravelError, match="input/output error"):
+            writer.publish(made)
+    assert cache.files.names("artifacts") == []
+    assert cache.files.names("data") == []
