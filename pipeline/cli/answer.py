@@ -40,7 +40,7 @@ def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Ite
         rows.append((str(name), share, str(search["depth"]), f"{search['milliseconds']:.3g}"))
     yield from text_table(rows, right=(2, 3))
     checked = [stage for stage in stages if stage["stage"] == "verify"]
-    yield "verified: every check passed" if checked else "not verified"
+    yield "searches verified: every check passed" if checked else "searches not verified"
 
 
 def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int]) -> list[str]:

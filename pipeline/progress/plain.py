@@ -18,7 +18,7 @@ LONG_COMPILATION = 0.5
 """Seconds of compiling from which on a line says so; loading what was compiled takes less."""
 
 
-def sentence(event: Event) -> str | None:
+def sentence(event: Event, *, colored: bool = False) -> str | None:
     """Put an event into words; None for what is not worth a line."""
     data: dict[str, Any] = event.data
     match event.kind:
@@ -61,7 +61,7 @@ def sentence(event: Event) -> str | None:
         case "datasets":
             from gravel.pipeline.progress.data_set_table import data_set_lines
 
-            return "\n".join(data_set_lines(data["datasets"]))
+            return "\n".join(data_set_lines(data["datasets"], colored=colored))
         case "run_finished":
             return summary(data)
     return None
@@ -81,7 +81,7 @@ def named_kernels(names: Sequence[str]) -> str:
 
 def summary(data: dict[str, Any]) -> str:
     """Say in one line how a run ended."""
-    states = ("computed", "cached", "failed", "skipped", "not_run")
+    states = ("failed", "skipped", "computed", "cached", "not_run")
     counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
     text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
     if data.get("report"):
