@@ -105,8 +105,11 @@ def _backend(backend: str, data: Any) -> str:
             demand_gpu()
         return backend
     inner = data[0] if isinstance(data, tuple | list) and len(data) else data
-    if backend_of(inner) == "cuda":
-        return "cuda"
+    return "cuda" if backend_of(inner) == "cuda" else usable_backend()
+
+
+def usable_backend() -> str:
+    """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
     from importlib.util import find_spec
 
     from gravel.pipeline.core.devices import find_devices

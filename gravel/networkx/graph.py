@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy
@@ -40,6 +40,10 @@ class GravelGraph:
         self.weights = weights
         self.kept: dict[Any, Any] = {}  # what `gravel.networkx.device` has on a GPU
         self._is_range = is_range(nodes)
+
+    def __reduce__(self) -> Any:
+        kinds = {"directed": self.directed, "multigraph": self.multigraph, "weights": self.weights}
+        return partial(GravelGraph, **kinds), (self.nodes, self.forward, self.backward)
 
     @classmethod
     def from_networkx(cls, graph: Any, defaults: Mapping[Any, Any] | None = None) -> GravelGraph:
