@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.conversion.converted import Edges, Rows
 from gravel.graphs import Graph
-from gravel.memory import refuse, this_machine
+from gravel.memory import refuse, this_machine, usable_backend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,17 +106,6 @@ def _backend(backend: str, data: Any) -> str:
         return backend
     inner = data[0] if isinstance(data, tuple | list) and len(data) else data
     return "cuda" if backend_of(inner) == "cuda" else usable_backend()
-
-
-def usable_backend() -> str:
-    """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
-    from importlib.util import find_spec
-
-    from gravel.pipeline.core.devices import find_devices
-
-    devices = find_devices()
-    usable = devices and not devices[0].fake and devices[0].refusal is None
-    return "cuda" if usable and find_spec("cupy") else "cpu"
 
 
 def _edge_count(data: Any) -> int:

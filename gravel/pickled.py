@@ -31,9 +31,8 @@ def parts_of_graph(graph: Graph) -> Parts:
 
 def _graph(stored: Any, ids: Ids, host_memory: str | int | None) -> Graph:
     """Make a graph for this machine, as `gravel.graph` places it here."""
-    from gravel.building import usable_backend
     from gravel.graphs import Graph
-    from gravel.memory import this_machine
+    from gravel.memory import this_machine, usable_backend
 
     return Graph(stored, ids, machine=this_machine(usable_backend(), host_memory), host_memory=host_memory)
 

@@ -126,7 +126,7 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
 
 
 def _is_wrong(section: Mapping[str, Json]) -> bool:
-    return section["kind"] == "answer" and section["verdict"] == "FAILED"
+    return bool(section["kind"] == "answer" and section["verdict"] == "FAILED")
 
 
 def _tell_apart(reports: Sequence[dict[str, Json]]) -> None:

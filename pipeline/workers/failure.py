@@ -38,6 +38,20 @@ def _is_of_cache(error: OSError, root: Path) -> bool:
     return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
 
 
+def _out_of_memory(error: BaseException) -> tuple[str, Failure]:
+    """Say which memory ran out; on a GPU that holds nothing of gravel's, the same would happen again."""
+    from gravel.kernels.cuda.room import device_memory, is_device_memory
+    from gravel.kernels.placement.device_copies import COPIES
+
+    hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
+    if not is_device_memory(error):
+        return "out_of_memory", Failure("stage", f"host memory ran out: {error}", hint)
+    there = device_memory()
+    text = f"GPU memory ran out: {error}{f'; {there}' if there else ''}"
+    hint = f"wait until other programs free the GPU, or use --backend cpu; see {PAGE}#out-of-memory"
+    return "out_of_memory" if COPIES.bytes else "failed", Failure("stage", text, hint)
+
+
 def explain_error(
     error: Exception, *, key: str, run: str, root: Path, origin: Origin | None, log: Callable[[str], None]
 ) -> tuple[str, Failure]:
@@ -61,9 +75,7 @@ def explain_error(
         return failed("lost", Failure("bug", str(error)))
     log("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        where = "GPU" if type(error).__module__.startswith("cupy") else "host"
-        hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
-        return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
+        return failed(*_out_of_memory(error))
     if isinstance(error, OSError):
         explained = explain(error, root) if _is_of_cache(error, root) else None
         if explained is not None:
