@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gravel.conversion.converted import Edges, Rows
 from gravel.graphs import Graph
 from gravel.memory import refuse, this_machine, usable_backend
+from gravel.out_of_memory import memory_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SMALLER = "Use a machine with more memory, fewer edges, or a workflow, which builds graphs in parts"
 
 
+@memory_errors
 def graph(
     data: Any,
     *,
@@ -170,6 +172,7 @@ def _built(converted: Edges | Rows, directed: bool, machine: Machine, host_memor
     return Graph(stored, converted.ids, machine=machine, host_memory=host_memory)
 
 
+@memory_errors
 def load(path: str | os.PathLike[str] | Path) -> Graph:
     """Read a graph that `Graph.save` wrote.
 
