@@ -46,8 +46,8 @@ def not_enough(error: BaseException) -> NotEnoughMemory:
             "the data on the host: backend='cpu', or place('host')"
         )
     return NotEnoughMemory(
-        f"host memory ran out: {str(error).rstrip('.')}. Use a machine with more of it, or raise the limit of this process "
-        "(`ulimit -v`)"
+        f"host memory ran out: {str(error).rstrip('.')}. Use a machine with more of it, or raise the "
+        "limit of this process (`ulimit -v`)"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.core.messages import on_one_line
 from gravel.pipeline.progress.events import Event, Reporter
 
 PROBLEMS = ("damaged", "stage_retried", "note")
@@ -42,7 +43,7 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
         case "stage_compiles" if data["kernel"]:
             return f"{data['stage']}: compiling {data['kernel']}, which is done once"
         case "stage_failed":
-            return f"{data['stage']}: failed: {data['message']}"
+            return f"{data['stage']}: failed: {on_one_line(data['message'])}"
         case "stage_skipped":
             because = data["because"]
             return f"{data['stage']}: skipped, " + (

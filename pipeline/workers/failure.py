@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.core.messages import MAX_MESSAGE, shown
 from gravel.pipeline.store.failures import explain
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
@@ -31,6 +32,10 @@ class Failure:
     file: str | None = None
     line: int | None = None
     vertices: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shown(self.message))
+        object.__setattr__(self, "hint", None if self.hint is None else shown(self.hint))
 
 
 def _is_of_cache(error: OSError, root: Path) -> bool:
@@ -67,6 +72,8 @@ def explain_error(
     if isinstance(error, DamagedArtifact):
         return failed("damaged", Failure("stage", error.reason))
     if isinstance(error, StageError):
+        if len(error.message) > MAX_MESSAGE:
+            log(error.message)
         failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
         return failed("failed", failure)
     if isinstance(error, GravelError):

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from gravel.pipeline.core.messages import readable
 from gravel.stages.urls import hidden_in_text
 
 
@@ -28,4 +29,4 @@ class StageLog:
         text = "".join(f"{stamp} {line}\n" for line in hidden_in_text(message).splitlines() or [""])
         # What a full disk loses of a log must not fail a stage, or hide why it failed.
         with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
-            file.write(text)
+            file.write(readable(text))

@@ -106,7 +106,9 @@ def _limit_threads(task: StageTask) -> None:
     from gravel.kernels.threads import set_threads
 
     set_threads(task.machine.threads)
-    if task.stage.origin is not None and (numba := sys.modules.get("numba")) is not None:
+    if task.stage.origin is not None and "numba" in sys.modules:
+        import numba  # another thread may be in the middle of it
+
         numba.set_num_threads(max(1, min(task.machine.threads, numba.config.NUMBA_NUM_THREADS)))
 
 

@@ -58,7 +58,8 @@ def test_a_graph_that_was_searched_goes_on_elsewhere(name: str, way: str) -> Non
         graph.bfs(source, direction="in")
     other = WAYS[way](graph)
     assert other.info() == graph.info()
-    assert not (other._prepared or other._searched)
+    assert not other._prepared
+    assert not other._searched
     assert numpy.array_equal(other.bfs(source).distance.numpy(), found.distance.numpy())
     graph.bfs(first(graph))
     assert numpy.array_equal(other.components().component.array, graph.components().component.array)
