@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gravel.kernels.cuda.room import usable_bytes
+from gravel.kernels.settings import BadSetting, refuse_bad_settings
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import core_count, hardware
@@ -74,6 +75,10 @@ class RunEnvironment:
 
 def decide(options: RunOptions) -> RunEnvironment:
     """Decide backend and cluster; raises RequestError for what this machine cannot do."""
+    try:
+        refuse_bad_settings()
+    except BadSetting as error:
+        raise RequestError(str(error)) from None
     if options.cluster not in KINDS and not is_address(options.cluster):
         raise RequestError(
             f"{options.cluster!r} is not a cluster",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gravel.kernels.settings import setting_at_fault
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.core.messages import MAX_MESSAGE, shown
 from gravel.pipeline.store.failures import explain
@@ -83,6 +84,9 @@ def explain_error(
     log("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return failed(*_out_of_memory(error))
+    setting = setting_at_fault(error)
+    if setting is not None:
+        return failed("failed", Failure("stage", str(setting)))
     if isinstance(error, OSError):
         explained = explain(error, root) if _is_of_cache(error, root) else None
         if explained is not None:
