@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.conversion.converted import Edges, Rows
 from gravel.graphs import Graph
-from gravel.memory import refuse, this_machine
+from gravel.memory import refuse, this_machine, usable_backend
+from gravel.out_of_memory import memory_errors
 from gravel.weighted import MERGES, checked_weights, from_weighted, kept_weights, weighted_edges
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SMALLER = "Use a machine with more memory, fewer edges, or a workflow, which builds graphs in parts"
 
 
+@memory_errors
 def graph(
     data: Any,
     *,
@@ -165,15 +167,7 @@ def _backend(backend: str, data: Any) -> str:
             demand_gpu()
         return backend
     inner = data[0] if isinstance(data, tuple | list) and len(data) else data
-    if backend_of(inner) == "cuda":
-        return "cuda"
-    from importlib.util import find_spec
-
-    from gravel.pipeline.core.devices import find_devices
-
-    devices = find_devices()
-    usable = devices and not devices[0].fake and devices[0].refusal is None
-    return "cuda" if usable and find_spec("cupy") else "cpu"
+    return "cuda" if backend_of(inner) == "cuda" else usable_backend()
 
 
 def _edge_count(data: Any) -> int:
@@ -232,6 +226,7 @@ def _built(converted: Edges | Rows, directed: bool, machine: Machine, host_memor
     return Graph(stored, converted.ids, machine=machine, host_memory=host_memory)
 
 
+@memory_errors
 def load(path: str | os.PathLike[str] | Path) -> Graph:
     """Read a graph that `Graph.save` wrote.
 

@@ -26,6 +26,9 @@ class Integers:
         self.first = first
         self.values = values
 
+    def __reduce__(self) -> Any:
+        return Integers, (self.count, self.first, self.values)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the ids in memory."""
@@ -99,6 +102,9 @@ class Encoded:
         self.dictionary = dictionary
         self.count = len(dictionary)
         self.kind = type_name(dictionary.values.type)
+
+    def __reduce__(self) -> Any:
+        return Encoded, (self.dictionary,)
 
     @property
     def nbytes(self) -> int:

@@ -96,6 +96,11 @@ class Graph(MeasuredGraph):
         except TypeError:
             return False
 
+    def __reduce__(self) -> Any:
+        from gravel.pickled import parts_of_graph
+
+        return parts_of_graph(self)
+
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         info = self.info()

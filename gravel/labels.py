@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
+from gravel.out_of_memory import tell_of_memory
 from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ class Labels:
 class Labelled(ABC):
     """A result as columns: `vertex` and labels, or `source`, `target` and the values of pairs or edges."""
 
+    def __init_subclass__(cls) -> None:
+        tell_of_memory(cls)
+
     @abstractmethod
     def _columns(self) -> dict[str, Labels]:
         """Return the columns by name, `vertex` first."""
@@ -110,6 +114,10 @@ class Labelled(ABC):
         return pandas.DataFrame(
             {name: as_series(each.to_arrow()) for name, each in self._columns().items()}, copy=False
         )
+
+
+tell_of_memory(Labels)
+tell_of_memory(Labelled)
 
 
 def as_series(array: Any) -> Any:

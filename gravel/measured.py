@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from gravel.locked import one_at_a_time
+from gravel.out_of_memory import tell_of_memory
 
 if TYPE_CHECKING:
     from gravel.averages import Estimate
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 class MeasuredGraph:
     """The measures of a `gravel.Graph`."""
+
+    def __init_subclass__(cls) -> None:
+        tell_of_memory(cls)
 
     @property
     def _graph(self) -> Graph:
@@ -194,3 +198,6 @@ class MeasuredGraph:
         from gravel.betweenness import edge_betweenness
 
         return edge_betweenness(self._graph._directed(direction), k, seed, normalized, progress)
+
+
+tell_of_memory(MeasuredGraph)

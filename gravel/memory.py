@@ -13,9 +13,6 @@ from gravel.stages.sizes import Machine
 if TYPE_CHECKING:
     from gravel.stages.sizes import Need
 
-DEVICE_USABLE = 0.95
-"""Share of a GPU's memory for graphs and searches; the CUDA context and the kernels take the rest."""
-
 
 def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> Machine:
     """Return what may be used here: all cores, and the host memory that is given or that there is."""
@@ -25,12 +22,25 @@ def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> 
     return on_gpu(machine) if backend == "cuda" else machine
 
 
+def usable_backend() -> str:
+    """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
+    from importlib.util import find_spec
+
+    from gravel.pipeline.core.devices import find_devices
+
+    devices = find_devices()
+    usable = devices and not devices[0].fake and devices[0].refusal is None
+    return "cuda" if usable and find_spec("cupy") else "cpu"
+
+
 def on_gpu(machine: Machine) -> Machine:
-    """Return the machine with the GPU that CuPy uses now."""
+    """Return the machine with the GPU that CuPy uses now, and what others leave of it to this process."""
     import cupy
 
-    total = int(cupy.cuda.runtime.memGetInfo()[1] * DEVICE_USABLE)
-    return replace(machine, backend="cuda", device_memory=total)
+    from gravel.kernels.cuda.room import MODULE_BYTES, usable_bytes
+
+    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().total_bytes()
+    return replace(machine, backend="cuda", device_memory=usable_bytes(int(free), MODULE_BYTES))
 
 
 def free_host_bytes(machine: Machine, limited: bool) -> tuple[int, str]:
@@ -85,4 +95,5 @@ __all__ = [
     "refuse_device",
     "refuse_need",
     "this_machine",
+    "usable_backend",
 ]

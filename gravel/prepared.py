@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.mapping import LabelMap
 from gravel.memory import refuse_need
+from gravel.out_of_memory import memory_errors, not_enough
 from gravel.rows import called, context_for
 from gravel.searches import Search
 
@@ -42,11 +43,15 @@ class PreparedSearch:
             if last is not None:
                 last._keep()
             start = vertex if self._starts is None else int(self._starts[vertex])
-            found = Search(self, source, vertex, self.search.run(start))
+            try:
+                found = Search(self, source, vertex, self.search.run(start))
+            except MemoryError as error:
+                raise not_enough(error) from error
             self._last = weakref.ref(found)
             return found
 
 
+@memory_errors
 def prepare(
     graph: Graph, output: str, strategy: str, max_depth: int | None, tuning: dict[str, Any]
 ) -> PreparedSearch:

@@ -106,6 +106,15 @@ class Search(Labelled):
         )
         return table("gravel.Search", facts) + picture
 
+    def __reduce__(self) -> Any:
+        from gravel.pickled import labels_read
+
+        self._keep()
+        names = ("milliseconds", "strategy", "reason", "notes")
+        read = labels_read(self._distance, self._predecessor)
+        record = {name: getattr(self, name) for name in names}
+        return StoredSearch, (self._ids, self.source, self._vertex, read, record)
+
     def _columns(self) -> dict[str, Labels]:
         import numpy
 

@@ -69,6 +69,12 @@ class ShortestPaths(Labelled):
         took = f"{self.milliseconds:.3g} ms, {self.strategy}"
         return f"<gravel.ShortestPaths from {self.source!r}: {reached} in {took}>"
 
+    def __reduce__(self) -> Any:
+        from gravel.pickled import labels_read
+
+        record = {"milliseconds": self.milliseconds, "strategy": self.strategy}
+        return ShortestPaths, (self._ids, self.source, self._vertex, labels_read(*self._labels), record)
+
     def _columns(self) -> dict[str, Labels]:
         import numpy
 

@@ -54,6 +54,9 @@ class Objects:
         self.count = len(self.values)
         self._vertex = {value: vertex for vertex, value in enumerate(self.values)}
 
+    def __reduce__(self) -> Any:
+        return Objects, (self.values,)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the list and of the table; the objects themselves are the caller's."""

@@ -22,7 +22,7 @@ def kept_weights(weights: Any, kept: Any) -> Any:
 
     from gravel.kernels.arrays import on_host
 
-    values = numpy.asarray(on_host(weights))
+    values = weights if numpy.ma.isMaskedArray(weights) else numpy.asarray(on_host(weights))
     if values.shape[:1] != kept.shape:
         raise ValueError(f"there are {len(values):,} weights and {len(kept):,} rows")
     return values[kept]

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numba
-from numba.core.dispatcher import Dispatcher
+from gravel.kernels.settings import refuse_bad_settings
 
-from gravel.kernels.compiled.cache import CompiledCache
+refuse_bad_settings()
+
+import numba  # noqa: E402
+from numba.core.dispatcher import Dispatcher  # noqa: E402
+
+from gravel.kernels.compiled.cache import CompiledCache  # noqa: E402
 
 
 def serial(function: Any) -> Any:

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 
-SECTION_BYTES = 12 << 20
-"""Measured: 7 MiB of a suite of 98 runs."""
+SECTION_BYTES = 36 << 20
+"""Measured: 9 MiB of sections and what they import, and 25 MiB of Numba, which another thread may import
+meanwhile."""
 
-MODEL_BYTES = 18 << 20
-"""Measured: `gravel.kernels.partition`, for the cost model of partitions."""
+INPUT_BYTES = 96 << 10
+"""Measured: 80 KiB of an input whose 64 searches have 30 levels each; 4 KiB of one with two searches."""
+
+MODEL_BYTES = 10 << 20
+"""Measured: 9 MiB of `gravel.kernels.partition` beside Numba, for the cost model of partitions."""
 
 
 class ReportParameters(Parameters):
@@ -109,7 +113,7 @@ def _estimate(
     models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
     model = MODEL_BYTES if models else 0
     return Need(
-        host_bytes=SECTION_BYTES + model + 26 * widest,
+        host_bytes=SECTION_BYTES + INPUT_BYTES * len(inputs["inputs"]) + model + 26 * widest,
         device_bytes=0,
         outputs=(Extent(kind="Report", bytes=200_000),),
     )
@@ -117,7 +121,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=19,
+    version=20,
     about="Makes tables and charts from any artifacts, for the report of a run.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -99,7 +99,7 @@ class Spool:
             raise self._failed(error) from None
 
     def blocks(self, index: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Read a range's arcs back, rows and columns, and remove its file at the end."""
+        """Read a range's arcs back, rows and columns."""
         import numpy
 
         file = self._files[index]
@@ -107,7 +107,10 @@ class Spool:
             for count in file.blocks:
                 rows = numpy.fromfile(stream, self._dtype, count)
                 yield rows, numpy.fromfile(stream, self._dtype, count)
-        file.path.unlink()
+
+    def remove(self, index: int) -> None:
+        """Remove the file of a range."""
+        self._files[index].path.unlink()
 
     def _failed(self, error: OSError) -> StageError:
         return StageError(

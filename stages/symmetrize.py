@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY, give_free_blocks_back
+from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY, give_free_blocks_back, is_out_of_memory
 from gravel.stages.artifacts import EdgeList, Graph
+from gravel.stages.device_rows import free_bytes, lacking, refusal
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
@@ -39,6 +41,10 @@ when that is free again."""
 
 DEVICE_BYTES_PER_ROW = 8
 """Its offset."""
+
+
+Blocks = Iterator[tuple["NDArray[Any]", "NDArray[Any]"]]
+"""Parts of the arcs: their rows, and their columns."""
 
 
 class _Output:
@@ -113,7 +119,12 @@ def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: Edg
     keep_duplicates = parameters.duplicates == "keep"
     output = _Output(context, edges.dtype)
     try:
-        if context.machine.backend == "cuda":
+        needed = _least_device_bytes(edges.vertices, edges.count, edges.dtype.itemsize)
+        if context.machine.backend == "cuda" and needed > context.machine.device_memory:
+            told = refusal("building rows", needed, context.machine.device_memory)
+            context.remark(f"built on the CPU: {told}")
+            _on_host(context, edges, output, keep_duplicates)
+        elif context.machine.backend == "cuda":
             _on_device(context, edges, output, keep_duplicates)
         else:
             _on_host(context, edges, output, keep_duplicates)
@@ -148,37 +159,70 @@ def _on_host(context: Context, edges: EdgeParts, output: _Output, keep_duplicate
         output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
         return
     for first, last, blocks in _spooled(context, edges, counts[2:], budget, width, 8):
-        offsets = counts[first : last + 2].copy()
-        offsets[:2] = 0
-        builder = RowBuilder(offsets, edges.dtype, first_vertex=first)
-        for rows, columns in blocks:
-            builder.add(rows, columns)
-        output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
-        # The next range's columns are allocated before the names are bound anew.
-        del builder, offsets
+        _range_on_host(edges, output, keep_duplicates, counts[first : last + 2].copy(), first, blocks())
+
+
+def _range_on_host(
+    edges: EdgeParts,
+    output: _Output,
+    keep_duplicates: bool,
+    offsets: NDArray[numpy.int64],
+    first: int,
+    blocks: Blocks,
+) -> None:
+    from gravel.kernels.csr.rows import RowBuilder
+
+    offsets[:2] = 0
+    builder = RowBuilder(offsets, edges.dtype, first_vertex=first)
+    for rows, columns in blocks:
+        builder.add(rows, columns)
+    output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
 
 
 def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplicates: bool) -> None:
-    from gravel.kernels.csr import build
-
     budget = context.machine.device_memory
     arcs = edges.count * (1 + (edges.direction == "both"))
     if device_bytes(edges.vertices, edges.count, arcs, edges.dtype.itemsize) <= budget:
-        pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
-        rows = build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
-        del pair
-        if context.keeps_device_arrays:
+        rows = _whole_on_device(edges, keep_duplicates)
+        if rows is not None and context.keeps_device_arrays:
             output.whole(rows)
-        else:
+        elif rows is not None:
             _download(rows, output)
-        return
+        if rows is not None:
+            return
+        there = free_bytes()
+        budget = min(budget, there) // 2
+        context.log(f"{lacking(there)}; ranges of {budget:,} bytes are built one after the other")
     counts = _counted(edges)
     # Arcs of a range come as edges of their own.
     per_arc = DEVICE_BYTES_PER_ARC + 2 * edges.dtype.itemsize
     ranges = _spooled(context, edges, counts[2:], budget, per_arc, DEVICE_BYTES_PER_ROW)
     for first, last, blocks in ranges:
+        rows = _range_on_device(edges, counts, first, last, blocks(), keep_duplicates)
+        if rows is not None:
+            _download(rows, output)
+        else:
+            context.log(f"{lacking(free_bytes())}; rows {first:,} to {last:,} are built on the CPU")
+            _range_on_host(edges, output, keep_duplicates, counts[first : last + 2].copy(), first, blocks())
+        del rows
+        # The next range has other sizes.
+        give_free_blocks_back()
+
+
+def _range_on_device(
+    edges: EdgeParts,
+    counts: NDArray[numpy.int64],
+    first: int,
+    last: int,
+    blocks: Blocks,
+    keep_duplicates: bool,
+) -> Any:
+    """Build the rows of a range; None where the device has no room for them."""
+    from gravel.kernels.csr import build
+
+    try:
         pair = _upload(blocks, int(counts[2 + first : 2 + last].sum()), edges.dtype)
-        rows = build(
+        return build(
             *pair,
             edges.vertices,
             direction="as_given",
@@ -187,16 +231,33 @@ def _on_device(context: Context, edges: EdgeParts, output: _Output, keep_duplica
             last_vertex=last,
             keep_duplicates=keep_duplicates,
         )
-        del pair
-        _download(rows, output)
-        del rows
-        # The next range has other sizes.
-        give_free_blocks_back()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    return None
+
+
+def _whole_on_device(edges: EdgeParts, keep_duplicates: bool) -> Any:
+    """Build all rows at once; None where the device has less room than was planned with."""
+    from gravel.kernels.csr import build
+
+    try:
+        pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
+        return build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    return None
 
 
 def device_bytes(vertices: int, edges: int, arcs: int, width: int) -> int:
     """Count what building all rows at once takes on the device: both ends of each edge, arcs and rows."""
     return 2 * width * edges + DEVICE_BYTES_PER_ARC * arcs + DEVICE_BYTES_PER_ROW * vertices
+
+
+def _least_device_bytes(vertices: int, edges: int, width: int) -> int:
+    """Count what a device has to have so that not the CPU builds the rows, in ranges."""
+    return device_bytes(vertices, edges, 2 * edges, width) // FEWEST_SHARES
 
 
 def _upload(parts: Iterator[tuple[NDArray[Any], NDArray[Any]]], count: int, dtype: Any) -> tuple[Any, Any]:
@@ -231,8 +292,8 @@ def _spooled(
     budget: int,
     bytes_per_arc: int,
     bytes_per_row: int,
-) -> Iterator[tuple[int, int, Iterator[tuple[NDArray[Any], NDArray[Any]]]]]:
-    """Deal the arcs to files by ranges that fit, and yield first and last vertex and the arcs of each."""
+) -> Iterator[tuple[int, int, Callable[[], Blocks]]]:
+    """Deal the arcs to files by ranges that fit, and yield first and last vertex and what reads each."""
     import numpy
 
     from gravel.kernels.csr.split import split
@@ -248,7 +309,8 @@ def _spooled(
         for source, target in edges.parts(1):
             spool.add(*split(source, target, numpy.array(bounds), **edges.options))
     for index, (first, last) in enumerate(pairwise(bounds)):
-        yield first, last, spool.blocks(index)
+        yield first, last, partial(spool.blocks, index)
+        spool.remove(index)
         edges.tell(2, last, edges.vertices)
 
 
@@ -269,9 +331,11 @@ def _estimate(
     on_device, on_host = 0, whole
     if WORKING_BYTES + offsets + columns > machine.host_memory:
         on_host = max(WORKING_BYTES + offsets + (offsets + columns) // FEWEST_SHARES, machine.host_memory)
-    if machine.backend == "cuda":
-        rows = device_bytes(n, edges.arcs, arcs, width)
-        on_device = max(rows // FEWEST_SHARES, min(rows, machine.device_memory))
+    note, least = "", _least_device_bytes(n, edges.arcs, width)
+    if machine.backend == "cuda" and least > machine.device_memory:
+        note = f"on the CPU: {refusal('building rows', least, machine.device_memory)}"
+    elif machine.backend == "cuda":
+        on_device = min(device_bytes(n, edges.arcs, arcs, width), machine.device_memory)
         on_host = WORKING_BYTES + offsets + 8 * n
     weights = 0
     if parameters.weights != "leave_out":
@@ -279,10 +343,11 @@ def _estimate(
 
         weights = 4 * arcs
         # What is written comes after the edges are gone.
-        on_host, on_device = COMPILED + BUFFERS + weighted_bytes(n, edges.arcs), 0
+        on_host, on_device, note = COMPILED + BUFFERS + weighted_bytes(n, edges.arcs), 0, ""
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,
+        note=note,
         outputs=(
             Extent(
                 kind="Graph",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy
@@ -41,6 +42,14 @@ class GravelGraph:
         self.lock = threading.RLock()  # of what is kept, and of what uses all cores or the GPU
         self.kept: dict[Any, Any] = {}  # what was found out once, and what is ready to run again
         self._is_range = is_range(nodes)
+
+    def __reduce__(self) -> Any:
+        kinds: dict[str, Any] = {
+            "directed": self.directed,
+            "multigraph": self.multigraph,
+            "weights": self.weights,
+        }
+        return partial(GravelGraph, **kinds), (self.nodes, self.forward, self.backward)
 
     @classmethod
     def from_networkx(cls, graph: Any, defaults: Mapping[Any, Any] | None = None) -> GravelGraph:

@@ -2,9 +2,56 @@
 
 from __future__ import annotations
 
+import traceback
+
+USABLE = 0.95
+"""Share of a device's free memory for arrays: blocks of its pools are larger than what is in them."""
+
+CONTEXT_BYTES = 768 << 20
+"""What a process takes of a device beside arrays: CUDA's context, modules that are compiled and loaded, and
+what libraries keep for themselves (`tests/benchmarks/crowded.py` measures it)."""
+
+MODULE_BYTES = 256 << 20
+"""The same where the context is there already."""
+
 SORT_BYTES_PER_KEY = 9
 """What CuPy's sort takes beside 64-bit keys: a copy of each, and counters of CUB's radix sort, 256 words of
 32 bits for a tile. On an H100 a tile has 5,760 keys, and the counters take 0.18 bytes of a key."""
+
+
+HOST_LIBRARIES = ("numpy", "pyarrow")
+
+DEVICE_LIBRARIES = ("cupy", "cupy_backends")
+"""CuPy and what it is linked with: a sort of Thrust that finds no room raises MemoryError with the words
+`std::bad_alloc`, as host libraries do."""
+
+
+def usable_bytes(free: int, reserve: int = CONTEXT_BYTES) -> int:
+    """Return how much of what is free arrays may take: the least of a share and all but a reserve."""
+    return max(0, min(int(free * USABLE), free - reserve))
+
+
+def is_device_memory(error: BaseException) -> bool:
+    """Say whether it was the device's memory that ran out, not the host's."""
+    module = type(error).__module__.partition(".")[0]
+    if module in HOST_LIBRARIES or not is_out_of_memory(error):
+        return False
+    if module in DEVICE_LIBRARIES:
+        return True
+    frames = traceback.walk_tb(error.__traceback__)
+    names = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in frames]
+    return bool(names) and names[-1] in DEVICE_LIBRARIES
+
+
+def device_memory() -> str:
+    """Say how much of the device is free, with how much there is; nothing where it does not answer."""
+    try:
+        import cupy
+
+        free, total = cupy.cuda.runtime.memGetInfo()
+    except Exception:  # it is a help: that it cannot be said must not hide what failed
+        return ""
+    return f"{free / (1 << 30):.3g} GiB of its {total / (1 << 30):.3g} GiB are free"
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -118,6 +118,13 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
         echo(render(shown), err=True)
         sys.exit(shown.exit_code)
     except Exception as error:
+        from gravel.kernels.settings import setting_at_fault
+
+        setting = setting_at_fault(error)
+        if setting is not None:
+            shown = RequestError(str(setting))
+            echo(render(shown), err=True)
+            sys.exit(shown.exit_code)
         _report_defect(error)
         sys.exit(1)
     sys.exit(result if isinstance(result, int) else 0)

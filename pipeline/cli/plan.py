@@ -130,6 +130,8 @@ def _summary(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[
             line += f"; {format_bytes(device)} of GPU memory, of {format_bytes(capacity.device_bytes)}"
             line += f" ({capacity.device_source})"
         yield line
+        if not device and listing["backend"] == "cuda":
+            yield f"GPU memory: {format_bytes(capacity.device_bytes)} ({capacity.device_source})"
     hardware = [stage["key"] for stage in stages if stage["only_hardware"]]
     if hardware:
         yield f"only the hardware differs for: {_names(hardware)}"
@@ -145,6 +147,7 @@ def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[
         "capacity": {
             "host_bytes": found.environment.capacity.host_bytes,
             "device_bytes": found.environment.capacity.device_bytes,
+            "device_source": found.environment.capacity.device_source,
         },
         "fits": refusal is None,
         "problem": None if refusal is None else str(refusal),

@@ -6,23 +6,40 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import click
+
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.text_table import text_table
 
-__all__ = ["counts_by_state", "data_set_lines"]
+__all__ = ["NOT_WELL", "counts_by_state", "data_set_lines", "severity"]
 
 MAX_LINES = 40  # of the table in a terminal; what went as before is left out first
 
+NOT_WELL = ("failed", "interrupted", "skipped")
+"""States that stand before all others, the worst first."""
 
-def data_set_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write the rows for a terminal, what is not as before first where there are many."""
-    shown = [row for row in rows if row["state"] != "left out"]
+
+def severity(state: str) -> int:
+    """Return the place of a state among others: what failed first, all that went well last."""
+    return NOT_WELL.index(state) if state in NOT_WELL else len(NOT_WELL)
+
+
+def data_set_lines(rows: Sequence[Mapping[str, Any]], *, colored: bool = False) -> list[str]:
+    """Write the rows for a terminal: what failed first, and of many only some of what went as before."""
+    there = [row for row in rows if row["state"] != "left out"]
+    shown = sorted(there, key=lambda row: severity(row["state"]))
     if len(shown) > MAX_LINES:
         shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MAX_LINES]
     header = ("data set", "state", "stage runs", "vertices", "edges", "time", "")
+    lines = text_table([header, *map(_cells, shown)], right=(3, 4, 5))
+    if colored:
+        failed = sum(row["state"] == "failed" for row in shown)
+        lines[1 : 1 + failed] = [click.style(line, fg="red") for line in lines[1 : 1 + failed]]
+    if len(shown) < len(there):
+        lines.append(f"and {len(there) - len(shown)} more, which run.json has")
     states = Counter(row["state"] for row in rows)
     counted = f"{len(rows)} data set{'' if len(rows) == 1 else 's'}: {counts_by_state(states)}"
-    return [*text_table([header, *map(_cells, shown)], right=(3, 4, 5)), counted]
+    return [*lines, counted]
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -38,5 +55,6 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def counts_by_state(stages: Mapping[str, int]) -> str:
-    """Write how many stage runs are in each state."""
-    return ", ".join(f"{count} {state}" for state, count in stages.items())
+    """Write how many stage runs are in each state, those that failed first."""
+    ordered = sorted(stages.items(), key=lambda item: severity(item[0]))
+    return ", ".join(f"{count} {state}" for state, count in ordered)

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.core.messages import on_one_line
 from gravel.pipeline.progress.events import Event, Reporter
 
 PROBLEMS = ("damaged", "stage_retried", "note")
@@ -18,7 +19,7 @@ LONG_COMPILATION = 0.5
 """Seconds of compiling from which on a line says so; loading what was compiled takes less."""
 
 
-def sentence(event: Event) -> str | None:
+def sentence(event: Event, *, colored: bool = False) -> str | None:
     """Put an event into words; None for what is not worth a line."""
     data: dict[str, Any] = event.data
     match event.kind:
@@ -42,7 +43,7 @@ def sentence(event: Event) -> str | None:
         case "stage_compiles" if data["kernel"]:
             return f"{data['stage']}: compiling {data['kernel']}, which is done once"
         case "stage_failed":
-            return f"{data['stage']}: failed: {data['message']}"
+            return f"{data['stage']}: failed: {on_one_line(data['message'])}"
         case "stage_skipped":
             because = data["because"]
             return f"{data['stage']}: skipped, " + (
@@ -61,7 +62,7 @@ def sentence(event: Event) -> str | None:
         case "datasets":
             from gravel.pipeline.progress.data_set_table import data_set_lines
 
-            return "\n".join(data_set_lines(data["datasets"]))
+            return "\n".join(data_set_lines(data["datasets"], colored=colored))
         case "run_finished":
             return summary(data)
     return None
@@ -81,7 +82,7 @@ def named_kernels(names: Sequence[str]) -> str:
 
 def summary(data: dict[str, Any]) -> str:
     """Say in one line how a run ended."""
-    states = ("computed", "cached", "failed", "skipped", "not_run")
+    states = ("failed", "skipped", "computed", "cached", "not_run")
     counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
     text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
     if data.get("report"):

@@ -68,10 +68,11 @@ class TerminalReporter(Reporter):
                 self._running.pop(key, None)
             case "run_finished":
                 self.close()
-        text = sentence(event)
+        text = sentence(event, colored=True)
         if text is None or (event.kind == "stage_cached" and self._cached > _SHOWN_CACHED):
             return
-        mark, style = _STYLES.get(event.kind, (" ", {}))
+        failed = event.kind == "run_finished" and data["state"] == "failed"
+        mark, style = _STYLES.get("stage_failed" if failed else event.kind, (" ", {}))
         line = click.style(f"{mark} {text}", **style) if style else f"{mark} {text}"
         if self._live is None:
             click.echo(line, err=True, color=False if os.environ.get("NO_COLOR") else None)

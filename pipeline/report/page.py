@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.progress.data_set_table import severity
 from gravel.pipeline.records.reading_notes import reading_notes
 from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
 from gravel.pipeline.report.chart_script import chart_script, chart_style
@@ -45,6 +46,8 @@ ROWS = (1_000, 300, 100)
 """Rows of a table that are shown; fewer where the page would not stay small."""
 MAX_SHOWN = 100
 """Characters of an id in a table."""
+MAX_FAILURES = 10
+"""Failures that a page begins with; the others stand first in the table of stage runs."""
 BAR_WIDTH = 6.0
 """Length in rem of the bar of the slowest stage run."""
 
@@ -121,7 +124,12 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         note_verified_runs(sections, run, record)
         found.append({"key": run["key"], "title": title, "sections": sections})
     _tell_apart(found)
+    found.sort(key=lambda report: not any(map(_is_wrong, report["sections"])))
     return [*found, *profile_report(record, cache)]
+
+
+def _is_wrong(section: Mapping[str, Json]) -> bool:
+    return bool(section["kind"] == "answer" and section["verdict"] == "FAILED")
 
 
 def _tell_apart(reports: Sequence[dict[str, Json]]) -> None:
@@ -192,12 +200,13 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
 def _render(
     record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]], content: Mapping[str, Json], most: int
 ) -> str:
-    # What did not go well is shown first where not all is.
-    chosen = sorted(content["runs"], key=lambda row: row["state"] in DONE)[:most]
+    # What did not go well is shown first.
+    chosen = sorted(content["runs"], key=lambda row: (row["state"] in DONE, severity(row["state"])))[:most]
     keys = {row["key"] for row in chosen}
     charted = content["live"] is not None or any(
         section.get("chart") and not content["static"] for report in reports for section in report["sections"]
     )
+    failures = [run for run in record["stages"] if run.get("error")]
     shown = {
         "policy": page_policy(),
         "script": SCRIPT,
@@ -206,14 +215,16 @@ def _render(
         "chart_style": chart_style() if charted else "",
         "record": record,
         "facts": _facts(record),
-        "failures": [run for run in record["stages"] if run.get("error")],
+        "failures": failures,
+        "most_failures": MAX_FAILURES,
+        "bad": bool(failures) or record.get("state") == "failed",
         "headline": headline(record, [report for report in reports if report["key"] != KEY]),
         "counts": counts_of(record),
         "slowest": _slowest(record),
         "keys": keys,
         "reports": [_parts(report, most, content["static"]) for report in reports],
     }
-    runs = [row for row in content["runs"] if row["key"] in keys]
+    runs = chosen if failures else [row for row in content["runs"] if row["key"] in keys]
     left_out = len(content["runs"]) - len(runs)
     return _template().render(shown | dict(content) | {"runs": runs, "left_out": left_out})
 

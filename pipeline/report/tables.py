@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gravel.pipeline.progress.data_set_table import counts_by_state
+from gravel.pipeline.progress.data_set_table import NOT_WELL, counts_by_state
 
 Json = Any
 
@@ -14,6 +14,8 @@ FEW = 4
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")
+BAD = ("FAILED", *NOT_WELL)
+"""Cells whose rows stand first, and in colour."""
 NAMES = ("source", "largest's name", "vertex with the largest")
 NAMES_OF_A_RUN = (": vertex", ": source", ": target")
 """Columns, and ends of columns, whose numbers are ids of vertices, so that their digits are not grouped."""
@@ -26,6 +28,7 @@ DATA_SET_COLUMNS = {
     "vertices": "vertices",
     "edges": "edges",
     "seconds": "seconds",
+    "error": "error",
     "file": "location",
 }
 """The field of the record that each column shows."""
@@ -51,6 +54,7 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
     shown, constants = _shown(section)
     columns = [section["columns"][place] for place in shown]
     rows = [[row[place] for place in shown] for row in section["rows"]]
+    rows.sort(key=lambda row: min((BAD.index(cell) for cell in row if cell in BAD), default=len(BAD)))
     numeric = [
         place
         for place in range(len(columns))
@@ -62,7 +66,7 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
             {
                 "text": cell_text(cell, columns[place]),
                 "key": place == 0 and isinstance(cell, str),
-                "classes": "number" if place in numeric else cell if cell in VERDICTS else "",
+                "classes": "number" if place in numeric else cell if cell in (*VERDICTS, *BAD) else "",
             }
             for place, cell in enumerate(row)
         ]

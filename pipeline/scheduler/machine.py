@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from gravel.kernels.cuda.room import usable_bytes
+from gravel.kernels.settings import BadSetting, refuse_bad_settings
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import core_count, hardware
-from gravel.pipeline.core.memory import Capacity, host_capacity, parse_bytes
+from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.kinds import KINDS, is_address
 from gravel.stages.sizes import Machine
@@ -19,9 +21,6 @@ from gravel.stages.sizes import Machine
 if TYPE_CHECKING:
     from gravel.pipeline.workers.security import Tls
     from gravel.stages.stage import Stage
-
-DEVICE_USABLE = 0.95
-"""Share of a GPU's memory given to stages; the CUDA context and the kernels take the rest."""
 
 RESIDENT_SHARE = 0.5
 """Default share of the host memory for results that stay in memory between stages, which need the rest."""
@@ -61,12 +60,12 @@ class RunEnvironment:
     def likely_machine(self, stage: Stage) -> Machine:
         """Return what a run of the stage may plan with if nobody else uses a GPU; asks no driver."""
         backend = self.backend_of(stage)
-        device = min((device.total_bytes for device in self.devices), default=0) * DEVICE_USABLE
+        device = usable_bytes(min((device.total_bytes for device in self.devices), default=0))
         return Machine(
             backend=backend,
             threads=self.cores,
             host_memory=self.capacity.host_bytes,
-            device_memory=int(device) if backend == "cuda" else 0,
+            device_memory=device if backend == "cuda" else 0,
         )
 
     def hardware_of(self, stage: Stage) -> str:
@@ -76,6 +75,10 @@ class RunEnvironment:
 
 def decide(options: RunOptions) -> RunEnvironment:
     """Decide backend and cluster; raises RequestError for what this machine cannot do."""
+    try:
+        refuse_bad_settings()
+    except BadSetting as error:
+        raise RequestError(str(error)) from None
     if options.cluster not in KINDS and not is_address(options.cluster):
         raise RequestError(
             f"{options.cluster!r} is not a cluster",
@@ -158,9 +161,11 @@ def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> Callab
         return lambda: (0, "no GPU")
 
     def capacity() -> tuple[int, str]:
-        free = int(min(device.free_bytes for device in devices) * DEVICE_USABLE)
-        if asked is not None:
-            return min(asked, free), "--device-memory" if asked <= free else "free on the smallest GPU"
-        return free, f"{DEVICE_USABLE:.0%} of what is free on the smallest GPU"
+        free, total = min((device.free_bytes, device.total_bytes) for device in devices)
+        usable = usable_bytes(free)
+        if asked is not None and asked <= usable:
+            return asked, "--device-memory"
+        where = "" if len(devices) == 1 else " on the fullest GPU"
+        return usable, f"{format_bytes(free)} of {format_bytes(total)} are free{where}"
 
     return capacity

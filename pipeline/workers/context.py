@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from gravel.pipeline.core.messages import shown
 from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.context import MemorySink, Sink
 from gravel.stages.stage import Machine
-from gravel.stages.urls import hidden_in_text
+from gravel.stages.urls import hidden_in_text, visible
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -118,7 +119,7 @@ class WorkerContext:
         now = time.monotonic()
         if now - self._last_progress >= PROGRESS_INTERVAL or (total is not None and done >= total):
             self._last_progress = now
-            self._services.progress(int(done), None if total is None else int(total), unit)
+            self._services.progress(int(done), None if total is None else int(total), visible(unit))
 
     def checkpoint(self) -> Checkpoint:
         """Return the place where a long stage keeps what it has done."""
@@ -131,7 +132,7 @@ class WorkerContext:
     def note(self, message: str) -> None:
         """Tell what was done, each time that the result is used."""
         self._log.write(message)
-        self.remarks.append(hidden_in_text(message))
+        self.remarks.append(hidden_in_text(shown(message)))
 
     def remark(self, message: str) -> None:
         """Tell of something doubtful about the result, each time that it is used."""

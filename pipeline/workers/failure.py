@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gravel.kernels.settings import setting_at_fault
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.core.messages import MAX_MESSAGE, shown
 from gravel.pipeline.store.failures import explain
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
@@ -32,10 +34,28 @@ class Failure:
     line: int | None = None
     vertices: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shown(self.message))
+        object.__setattr__(self, "hint", None if self.hint is None else shown(self.hint))
+
 
 def _is_of_cache(error: OSError, root: Path) -> bool:
     """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
     return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
+
+
+def _out_of_memory(error: BaseException) -> tuple[str, Failure]:
+    """Say which memory ran out; on a GPU that holds nothing of gravel's, the same would happen again."""
+    from gravel.kernels.cuda.room import device_memory, is_device_memory
+    from gravel.kernels.placement.device_copies import COPIES
+
+    hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
+    if not is_device_memory(error):
+        return "out_of_memory", Failure("stage", f"host memory ran out: {error}", hint)
+    there = device_memory()
+    text = f"GPU memory ran out: {error}{f'; {there}' if there else ''}"
+    hint = f"wait until other programs free the GPU, or use --backend cpu; see {PAGE}#out-of-memory"
+    return "out_of_memory" if COPIES.bytes else "failed", Failure("stage", text, hint)
 
 
 def explain_error(
@@ -53,6 +73,8 @@ def explain_error(
     if isinstance(error, DamagedArtifact):
         return failed("damaged", Failure("stage", error.reason))
     if isinstance(error, StageError):
+        if len(error.message) > MAX_MESSAGE:
+            log(error.message)
         failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
         return failed("failed", failure)
     if isinstance(error, GravelError):
@@ -61,9 +83,10 @@ def explain_error(
         return failed("lost", Failure("bug", str(error)))
     log("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        where = "GPU" if type(error).__module__.startswith("cupy") else "host"
-        hint = f"give it more memory, or lower its parameter `memory`; see {PAGE}#out-of-memory"
-        return failed("out_of_memory", Failure("stage", f"{where} memory ran out: {error}", hint))
+        return failed(*_out_of_memory(error))
+    setting = setting_at_fault(error)
+    if setting is not None:
+        return failed("failed", Failure("stage", str(setting)))
     if isinstance(error, OSError):
         explained = explain(error, root) if _is_of_cache(error, root) else None
         if explained is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -56,7 +57,7 @@ def _make_context(first: Callable[[], object] | None, kernels: Sequence[Kernel])
 
 
 def compile_ahead(kernels: Sequence[Kernel]) -> list[threading.Thread]:
-    """Start compiling on threads that no process waits for: what is needed is loaded."""
+    """Start compiling on threads: a process that ends waits only for the kernels that are begun."""
     waiting: SimpleQueue[Kernel] = SimpleQueue()
     for kernel in {str(each): each for each in kernels}.values():
         waiting.put(kernel)
@@ -65,9 +66,23 @@ def compile_ahead(kernels: Sequence[Kernel]) -> list[threading.Thread]:
         threading.Thread(target=_compile, args=(waiting,), daemon=True, name="gravel-compile")
         for _ in range(count)
     ]
+    if not _compiling:
+        atexit.register(wait_for_compilers)
+    _compiling.extend(threads)
     for thread in threads:
         thread.start()
     return threads
+
+
+_compiling: list[threading.Thread] = []
+_ending = threading.Event()
+
+
+def wait_for_compilers() -> None:
+    """Begin no other kernel, and wait for those that are compiled: NVRTC must not be unloaded under them."""
+    _ending.set()
+    for thread in _compiling:
+        thread.join()
 
 
 def _compile(waiting: SimpleQueue[Kernel]) -> None:
@@ -76,7 +91,7 @@ def _compile(waiting: SimpleQueue[Kernel]) -> None:
     from gravel.stages.cupy_ahead import PREFIX, run
 
     COMPILE_TIME.leave_out_this_thread()
-    while True:
+    while not _ending.is_set():
         try:
             name, macros = waiting.get_nowait()
         except Empty:

@@ -80,6 +80,15 @@ def _device_pool() -> Any | None:
     return cupy.get_default_memory_pool() if cupy.cuda.is_available() else None
 
 
+def free_on_device() -> int | None:
+    """Return the bytes that stages may still take of the GPU of this process; None where none is used."""
+    if _device_pool() is None:
+        return None
+    from gravel.kernels.cuda.room import MODULE_BYTES, free_bytes, usable_bytes
+
+    return usable_bytes(free_bytes(), MODULE_BYTES)
+
+
 class Peak:
     """Samples while a `with` block runs; `host_bytes` and `device_bytes` are the peaks above the start.
 

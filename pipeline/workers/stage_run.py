@@ -21,6 +21,7 @@ from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
+from gravel.pipeline.workers.peak import free_on_device
 from gravel.pipeline.workers.protocol import Made
 from gravel.pipeline.workers.resident import (
     PREFIX,
@@ -105,7 +106,9 @@ def _limit_threads(task: StageTask) -> None:
     from gravel.kernels.threads import set_threads
 
     set_threads(task.machine.threads)
-    if task.stage.origin is not None and (numba := sys.modules.get("numba")) is not None:
+    if task.stage.origin is not None and "numba" in sys.modules:
+        import numba  # another thread may be in the middle of it
+
         numba.set_num_threads(max(1, min(task.machine.threads, numba.config.NUMBA_NUM_THREADS)))
 
 
@@ -118,7 +121,7 @@ def _compute(
     clock: float,
     is_made: Callable[[], None],
 ) -> StageOutcome:
-    task = _with_room_on_device(task)
+    task = _with_room_on_device(task, log.write)
     inputs: dict[str, Any] = {}
     with spans.take("read"):
         for slot, ids in task.inputs.items():
@@ -185,7 +188,7 @@ def _run(
     return artifacts
 
 
-def _with_room_on_device(task: StageTask) -> StageTask:
+def _with_room_on_device(task: StageTask, log: Callable[[str], None]) -> StageTask:
     """Let the GPU keep what the stage leaves room for; returns the task with the memory that is left."""
     if task.machine.backend != "cuda":
         return task
@@ -194,7 +197,12 @@ def _with_room_on_device(task: StageTask) -> StageTask:
     memory = task.machine.device_memory
     COPIES.budget = int(memory * DEVICE_SHARE)
     COPIES.make_room(memory - task.device_bytes)
-    return replace(task, machine=replace(task.machine, device_memory=memory - COPIES.bytes))
+    left = memory - COPIES.bytes
+    if task.device_bytes and (free := free_on_device()) is not None and free < left:
+        # Others may have taken some of it since the run was planned.
+        log(f"{left:,} bytes of GPU memory were planned with, and {free:,} are free now")
+        left = free
+    return replace(task, machine=replace(task.machine, device_memory=left))
 
 
 def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:

@@ -38,7 +38,7 @@ def test_a_data_file_is_searched_and_the_answer_printed(folder: Path) -> None:
     assert rows[1][:6] == ["3", "4", "of", "6", "vertices", "(66.7%)"]
     assert rows[1][6] == "2"
     assert rows[2][:6] == ["10", "2", "of", "6", "vertices", "(33.3%)"]
-    assert told[3] == "verified: every check passed"
+    assert told[3] == "searches verified: every check passed"
     assert list(folder.glob("cache/runs/*/report.html"))
     assert run("data.txt", "--sources", "10", "--sources", "3").splitlines()[1].startswith("10 ")
 

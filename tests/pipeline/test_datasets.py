@@ -260,7 +260,7 @@ def test_one_that_fails_does_not_stop_the_others(home: Path) -> None:
     assert rows(record) == {"a": ("done", ""), "b": ("failed", ""), "c": ("failed", ""), "d": ("failed", "")}
     assert "the graph has 3 edges, and 4 are expected" in told
     assert "w.yaml:1: there is no file" in told
-    assert "4 data sets: 1 done, 3 failed" in told
+    assert "4 data sets: 3 failed, 1 done" in told
     first = record["datasets"][0]
     assert (first["vertices"], first["edges"], first["stages"]) == (3, 2, {"computed": 2})
     report = json.loads((home / "cache/runs" / record["run"] / "report.json").read_text())

@@ -12,6 +12,7 @@ from rich.console import Console
 from gravel.pipeline.core.counts import format_count
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.choosing import make_reporter
+from gravel.pipeline.progress.data_set_table import data_set_lines
 from gravel.pipeline.progress.events import Event, JsonReporter
 from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter, sentence
 from gravel.pipeline.progress.rates import Pace, describe_pace
@@ -68,7 +69,7 @@ def test_plain_lines_are_one_per_step() -> None:
         "c: failed: [no] luck",
         "d: skipped, it depends on c",
         "by the way",
-        "failed in 9.00 s: 1 computed, 1 cached, 1 failed, 1 skipped",
+        "failed in 9.00 s: 1 failed, 1 skipped, 1 computed, 1 cached",
         "report: /r.html",
     ]
 
@@ -206,3 +207,35 @@ def test_a_step_names_what_it_compiled() -> None:
     assert told == (
         "b: done in 2.50 s, 2 KiB; 1.25 s of it compiled kernels (v, w, x and 2 more), which is done once"
     )
+
+
+def data_sets(count: int, failed: str) -> list[dict[str, Any]]:
+    names = [f"g{number:02}" for number in range(count)]
+    return [
+        {
+            "name": name,
+            "state": "failed" if name == failed else "done",
+            "stages": {"skipped": 2, "failed": 1} if name == failed else {"computed": 3},
+            "vertices": None,
+            "edges": 7,
+            "seconds": 1.0,
+            "change": "",
+            "failed": f"edges[dataset={name}]" if name == failed else None,
+        }
+        for name in names
+    ]
+
+
+def test_of_many_data_sets_the_one_that_failed_stands_first_and_in_red() -> None:
+    lines = data_set_lines(data_sets(60, "g50"))
+    assert lines[1].split()[:6] == ["g50", "failed", "1", "failed,", "2", "skipped"]
+    assert len(lines) == 43
+    assert lines[-2:] == ["and 20 more, which run.json has", "60 data sets: 1 failed, 59 done"]
+    red = data_set_lines(data_sets(3, "g02"), colored=True)
+    assert [line.startswith("\x1b[31m") for line in red] == [False, True, False, False, False]
+    stream = io.StringIO()
+    reporter = TerminalReporter(Console(file=stream, force_terminal=True, width=100, color_system="standard"))
+    for event in (STORY[3], Event("datasets", {"datasets": data_sets(3, "g02")})):
+        reporter.handle(event)
+    reporter.close()
+    assert "\x1b[31mg02" in stream.getvalue()

@@ -11,8 +11,11 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.cuda.room import CONTEXT_BYTES
 from gravel.kernels.placement.device_copies import COPIES
-from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.devices import FAKE, Device
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import refuse_what_cannot_fit
 from gravel.pipeline.plan.building import build_plan
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.executing import execute
@@ -22,6 +25,7 @@ from gravel.pipeline.scheduler.small_runs import MAX_GPU_RUNS, MAX_RUNS, without
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.resident import RESIDENT
 from gravel.pipeline.workflow.loading import load_workflow
+from gravel.stages.sizes import Need
 from tests.pipeline.memory_stages import FILL, sized
 from tests.pipeline.tiny_stages import DEVICES, MAKE, plan_of, stage_run
 
@@ -154,11 +158,12 @@ def test_a_gpu_that_is_full_is_emptied_and_tried_again(
     monkeypatch.setenv(FAKE, "1x4GiB")
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
     pinned: list[int] = []
-    pool = SimpleNamespace(free_all_blocks=lambda: None, total_bytes=lambda: 0)
+    pool = SimpleNamespace(free_all_blocks=lambda: None, total_bytes=lambda: 0, free_bytes=lambda: 0)
+    runtime = SimpleNamespace(memGetInfo=lambda: (4 << 30, 4 << 30))
     cupy = SimpleNamespace(
         get_default_memory_pool=lambda: pool,
         get_default_pinned_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: pinned.append(1)),
-        cuda=SimpleNamespace(is_available=lambda: True),
+        cuda=SimpleNamespace(is_available=lambda: True, runtime=runtime),
     )
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     host = numpy.zeros(8)
@@ -182,8 +187,52 @@ def test_a_gpu_that_is_full_is_emptied_and_tried_again(
         assert b["attempts"] == 2
     else:
         assert outcome.state == "failed"
-        assert "GPU memory ran out: out of memory allocating 3 GiB (3 attempts)" in b["error"]
+        assert "out of memory allocating 3 GiB; 4 GiB of its 4 GiB are free (3 attempts)" in b["error"]
         assert "docs/troubleshooting.md#out-of-memory" in b["hint"]
     assert a["state"] == "computed"
     assert RESIDENT == {}
     assert COPIES.bytes == 0
+
+
+def test_a_gpu_that_others_fill_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three attempts of 25 to 33 s each ended as "host memory ran out: std::bad_alloc"."""
+    monkeypatch.setenv(FAKE, "1x4GiB")
+    sort = {"__name__": "cupy.cuda.thrust"}
+    exec("def sort():\n    raise MemoryError('std::bad_alloc')\n", sort)
+    runtime = SimpleNamespace(memGetInfo=lambda: (3 << 30, 141 << 30))
+    pool = SimpleNamespace(
+        free_all_blocks=lambda: None, free_bytes=lambda: 0, total_bytes=lambda: 0, used_bytes=lambda: 0
+    )
+    cupy = SimpleNamespace(
+        get_default_memory_pool=lambda: pool,
+        get_default_pinned_memory_pool=lambda: pool,
+        cuda=SimpleNamespace(is_available=lambda: True, runtime=runtime),
+    )
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+
+    def run(context: Any, parameters: Any, inputs: tuple[Any, ...]) -> Any:
+        sort["sort"]()  # type: ignore[operator]
+
+    plan = plan_of(stage_run("b", replace(DEVICES, run=run), value=2, device=1 << 30))
+    outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache"))
+    (b,) = outcome.record["stages"]
+    assert (b["state"], b["attempts"]) == ("failed", 1)
+    assert b["error"] == "GPU memory ran out: std::bad_alloc; 3 GiB of its 141 GiB are free"
+    assert "--backend cpu" in b["hint"]
+
+
+def test_what_a_gpu_has_free_is_planned_with_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA's context, modules and the pools of libraries come out of what is free, too."""
+    gpu = Device("0", "H200", 141 << 30)
+    monkeypatch.setattr(Device, "free_bytes", property(lambda device: 3 << 30))
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_devices", lambda: (gpu,))
+    monkeypatch.setattr("gravel.pipeline.scheduler.machine.find_spec", lambda name: name)
+    capacity = decide(RunOptions(tmp_path)).capacity
+    assert capacity.device_bytes == (3 << 30) - CONTEXT_BYTES
+    assert capacity.device_source == "3 GiB of 141 GiB are free"
+    with pytest.raises(RequestError, match=r"2\.25 GiB on each GPU \(3 GiB of 141 GiB are free\)") as caught:
+        refuse_what_cannot_fit({"bfs": Need(1, 3 << 30, ())}, capacity)
+    assert "--backend cpu" in str(caught.value.problems[0].hint)
+    assert decide(RunOptions(tmp_path, device_memory="1GiB")).capacity.device_bytes == 1 << 30

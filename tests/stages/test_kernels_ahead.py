@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -287,3 +288,27 @@ def test_what_cupy_compiles_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_cupy_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, compiler: Any) -> None:
     monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
     count_cupy()
+
+
+ENDING = """
+import sys, time
+from gravel.kernels import cuda
+from gravel.pipeline.workers import loading
+
+def slow(name, macros):
+    print("begun", flush=True)
+    time.sleep(0.5)
+    print("compiled", flush=True)
+
+cuda.load_ahead = slow
+loading.compile_ahead([(f"kernels/{number}.cu", ()) for number in range(400)])
+time.sleep(0.2)
+"""
+
+
+def test_a_process_that_ends_waits_for_kernels_that_are_being_compiled() -> None:
+    """One run in 25 ended with signal 11: NVRTC was unloaded under a thread that compiled."""
+    done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=True)
+    told = done.stdout
+    assert told.count("compiled") == told.count("begun")
+    assert 0 < told.count("begun") < 400

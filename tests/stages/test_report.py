@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +24,10 @@ from gravel.stages.artifacts import (
 )
 from gravel.stages.charts import Chart
 from gravel.stages.context import PlainContext
-from gravel.stages.report import ReportParameters, report
+from gravel.stages.report import STAGE, ReportParameters, report
 from gravel.stages.sections.rates import geometric_mean, harmonic_mean, rates
 from gravel.stages.sections.studies import coordinates, studies
+from gravel.stages.stage import Extent
 from tests.stages.measured import searched
 from tests.zoo import zoo
 
@@ -81,7 +84,7 @@ def test_a_suite_is_compared_by_graph():
     assert list(parts) == ["answer", "results", "details", "data"]
     assert parts["answer"] == [
         "BFS in 5 ways over 2 graphs of 31 vertices: medians of 2 to 8 ms, 5.65e-05 to 0.000226 GTEPS "
-        "(harmonic means, distinct edges), not verified.",
+        "(harmonic means, distinct edges), searches not verified.",
         "Strategies side by side",
     ]
     assert parts["results"] == ["Experiments", "auto against the best"]
@@ -325,7 +328,7 @@ def test_an_empty_graph_and_no_searches_are_reported_too():
     nothing = Traversal(algorithm="components", component=numpy.zeros(0, numpy.uint32), vertex_count=0)
     sections = make([empty, nothing, measurement(searches=0)])
     assert {section["title"] for section in sections} == {
-        "BFS: no search was made, not verified.",
+        "BFS: no search was made, searches not verified.",
         "Graphs",
         "Connected components",
         "Traversal times and rates",
@@ -337,3 +340,27 @@ def test_searches_that_reach_nothing_are_drawn_without_a_word(recwarn):
     searches = [{**search, "reached": 1, "arcs": 0, "edges": 0} for search in alone.searches]
     make([replace(alone, searches=searches)])
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(("count", "levels", "times"), [(1, 2, 2), (600, 5, 2), (200, 30, 64)])
+def test_a_statement_holds_whatever_is_reported_on(count: int, levels: int, times: int):
+    """With one data set a report took 14 MiB where 12 were stated; Numba may be imported meanwhile, too."""
+    script = f"""
+import numpy
+from gravel.pipeline.workers.peak import Peak
+with Peak() as peak:
+    import gravel.kernels.jit
+    from gravel.stages.context import PlainContext
+    from gravel.stages.report import STAGE, ReportParameters, report
+    from tests.stages.measured import searched
+    inputs = [
+        searched("serial", 2.0 + i % 7, times=(1.0, 2.0) * {times // 2}, levels={levels}, graph=str(i))
+        for i in range({count})
+    ]
+    report(PlainContext(), ReportParameters(), inputs=tuple(inputs))
+print(peak.host_bytes)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    given = {"inputs": (Extent(kind="Measurement"),) * count}
+    stated = STAGE.estimate(ReportParameters(), given, PlainContext().machine).host_bytes
+    assert int(done.stdout) <= stated

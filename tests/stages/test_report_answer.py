@@ -43,7 +43,7 @@ def test_one_measurement_has_its_figure_its_verdict_and_its_machine():
     title, facts, verdict = answer({"bfs": searched("serial", 2.0), "check": check(PASSED)})
     assert title == (
         "BFS from 2 sources over 31 vertices: median 2 ms, 0.000226 GTEPS (harmonic mean, distinct edges), "
-        "verified."
+        "searches verified."
     )
     assert verdict == "passed"
     assert facts["checked"] == "Passed: 1 check on 2 searches, from the graph alone."
@@ -76,11 +76,11 @@ def test_where_checks_were_made_is_said(places: tuple[str, ...], told: str):
 def test_a_failed_or_missing_verification_is_said():
     wrong = {**PASSED, "passed": False, "detail": "vertex 3 is its own ancestor"}
     title, facts, verdict = answer({"bfs": searched("serial", 2.0), "check": check(wrong)})
-    assert title.endswith("; verification FAILED.")
+    assert title.endswith("; verification of the searches FAILED.")
     assert verdict == "FAILED"
     assert facts["checked"] == "check: tree failed: vertex 3 is its own ancestor."
     title, facts, verdict = answer({"bfs": searched("serial", 2.0)})
-    assert title.endswith(", not verified.")
+    assert title.endswith(", searches not verified.")
     assert verdict == "not verified"
     two = {
         "bfs[a=1]": searched("serial", 2.0),

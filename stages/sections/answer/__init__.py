@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.sections.answer.beside import beside_papers, beside_runs
-from gravel.stages.sections.answer.checks import UNCHECKED, verdict_of
+from gravel.stages.sections.answer.checks import UNCHECKED, subject_of, verdict_of
 from gravel.stages.sections.answer.found import leading, reached
 from gravel.stages.sections.answer.sentences import asked, count, sentence
 from gravel.stages.sections.graph500 import graph500_facts
@@ -70,19 +70,19 @@ def answer_section(
         facts.append(["not run", _not_run(not_run)])
     return {
         "kind": "answer",
-        "title": sentence(by_kind, measured, sections) + _ending(verdict),
+        "title": sentence(by_kind, measured, sections) + _ending(verdict, subject_of(measured)),
         "about": "",
         "verdict": verdict if measured else "",
         "facts": facts,
     }
 
 
-def _ending(verdict: str) -> str:
+def _ending(verdict: str, subject: str) -> str:
     return {
         "": ".",
-        UNCHECKED: ", not verified.",
-        "passed": ", verified.",
-        "FAILED": "; verification FAILED.",
+        UNCHECKED: f", {subject} not verified.",
+        "passed": f", {subject} verified.",
+        "FAILED": f"; verification of the {subject} FAILED.",
     }[verdict]
 
 

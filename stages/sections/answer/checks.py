@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
 
 
+SEARCHES = ("bfs", "sssp")
+"""Algorithms whose results are those of searches; others label vertices."""
+
+
+def subject_of(measured: Sequence[tuple[str, Measurement]]) -> str:
+    """Name what a verification checks: neither how a file was read nor what was timed is meant."""
+    return "searches" if all(one.algorithm in SEARCHES for _, one in measured) else "labels"
+
+
 def verdict_of(
     measured: Sequence[tuple[str, Measurement]], verified: Sequence[tuple[str, Verification]]
 ) -> tuple[str, str]:
@@ -34,7 +43,7 @@ def verdict_of(
     searches = sum(max((check["searches"] for check in one.checks), default=0) for _, one in verified)
     skipped = sum(len(one.skipped) for _, one in verified)
     left_out = f"; {skipped:,} did not apply" if skipped else ""
-    what = "search" if measured[0][1].algorithm == "bfs" else "result"
+    what = "search" if measured[0][1].algorithm in SEARCHES else "result"
     several = "" if searches == 1 else "es" if what == "search" else "s"
     return PASSED, (
         f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} {what}{several}, "

@@ -231,6 +231,31 @@ def test_a_converted_graph_is_searched_for_a_single_path():
     assert backend.should_run("shortest_path", (graph, 0, 1), {}) is True
 
 
+def test_a_conversion_counts_if_it_has_the_weight_or_none_is_asked_for():
+    graph = nx.path_graph(CROSSOVER["pair"])
+    nx.set_edge_attributes(graph, 2, "length")
+
+    def runs(*arguments, **given):
+        return backend.should_run("shortest_path", arguments, given) is True
+
+    def keep(*weights):
+        graph.__networkx_cache__["backends"] = {
+            "gravel": {str(each): GravelGraph.from_networkx(graph, each) for each in weights}
+        }
+
+    keep({})
+    assert runs(graph, 0, 1)
+    assert not runs(graph, 0, 1, weight="length")
+    keep({"length": 1})
+    assert runs(graph, 0, 1)
+    assert runs(graph, 0, 1, weight="length")
+    keep({}, {"length": 1})
+    assert runs(graph, 0, 1, weight="length")
+    keep({}, {"other": 1})
+    assert runs(graph, 0, 1)
+    assert not runs(graph, 0, 1, weight="length")
+
+
 def test_a_graph_that_finds_neighbours_otherwise_is_left_to_networkx():
     class Complement(nx.Graph):
         def __getitem__(self, node):

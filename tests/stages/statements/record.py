@@ -37,6 +37,8 @@ _BITMAP = (80 << 20, "pages of a bitmap of ids, one for each id at worst")
 ANY = 1 << 40
 """More than any case states."""
 
+_NUMBA = (48 << 20, "Numba, which another thread of the process may import meanwhile")
+
 _CHOICE = (ANY, "it may choose any strategy, and states the largest; each has a case of its own")
 _RANGES = (192 << 20, "all rows at once are stated, and ranges are encoded where results do not stay there")
 _LOOPS = (96 << 20, "extra ends of edges, which graphs without loops have none of")
@@ -59,6 +61,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("bfs striped", "host"): (128 << 20, "a level may have all arcs"),
     ("components dense partition", "host"): (64 << 20, "what goes to other ranks, had every arc another end"),
     ("bfs dense partition", "host"): (64 << 20, "what goes to other ranks, had every arc another end"),
+    **{(f"report{kind}", "host"): _NUMBA for kind in ("", " ranks", " with predictions")},
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),
     ("parquet", "host"): (64 << 20, "row groups of files that others wrote"),
     ("components directed partition", "host"): (384 << 20, "ends of arcs, which differ at worst"),
