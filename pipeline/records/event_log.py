@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.checking import is_record, is_stage
 from gravel.pipeline.store.descriptors import Obstacle
-from gravel.pipeline.store.opening import read_file
-from gravel.pipeline.store.record_types import MAX_LOG_BYTES
+from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Json

@@ -12,8 +12,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.checking import is_record
 from gravel.pipeline.records.event_log import follow, read_log
 from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
-from gravel.pipeline.store.opening import open_file, read_whole, stated
-from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
+from gravel.pipeline.store.opening import MAX_RECORD_BYTES, open_file, read_whole, stated
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from gravel.pipeline.records.reading import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
-from gravel.pipeline.store.opening import read_file, stated
-from gravel.pipeline.store.record_types import MAX_LOG_BYTES
+from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file, stated
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

@@ -20,11 +20,9 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.descriptors import NoFolder, Obstacle, create, enter, kind_at
 from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
 from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
-from gravel.pipeline.store.opening import Foreign, entered, names_in, open_file, read_whole
+from gravel.pipeline.store.opening import MAX_RECORD_BYTES, Foreign, entered, names_in, open_file, read_whole
 from gravel.pipeline.store.ownership import user_name
-from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
 from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own
-from gravel.pipeline.store.trusted import VARIABLE
 
 __all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
 
@@ -58,6 +56,8 @@ class LocalFiles:
             with open_file(self.root, name, most) as file:
                 return read_whole(file), os.fstat(file.fileno()).st_mtime
         except Foreign as foreign:
+            from gravel.pipeline.store.trusted import VARIABLE
+
             raise RequestError(
                 f"{self.root / name} belongs to {foreign.owner}, and the cache to "
                 f"{user_name(self.root.stat().st_uid)}: it is not used",

@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.store.content import ArrayContent, artifact_id
-from gravel.pipeline.store.layout import ITEMSIZE, Layout, read_layout
+from gravel.pipeline.store.layout import Layout, read_layout
 from gravel.pipeline.store.leaves import Root, check_layout, shard_count, shard_leaves, shard_paths
 from gravel.pipeline.store.metadata import METADATA, extent_of
+from gravel.pipeline.store.record_types import ITEMSIZE
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.record_types import StoredFile

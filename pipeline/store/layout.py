@@ -14,14 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gravel.pipeline.store.record_types import ITEMSIZE
+
 CHUNK_BYTES = 1 << 20
 """The unit of reading: zstd's level 1 window is 512 KiB, and a few rows should cost one small read."""
 
 SHARD_BYTES = 64 << 20
 """The unit of writing: few enough files for a terabyte, many enough to copy and check them in parallel."""
-
-MAX_SHARD_BYTES = 256 << 20
-"""Of any shard that is read, as it is stored and decoded; filled up it has twice the above at most."""
 
 PLAIN, ZSTD = "plain", "zstd"
 ZSTD_FRAME = "zstd-frame"
@@ -33,11 +32,6 @@ _CODECS: dict[str, list[dict[str, Any]]] = {
     ZSTD_FRAME: [{"name": "zstd", "configuration": {"level": 1, "checksum": True}}],
 }
 _LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-ITEMSIZE = {
-    "bool": 1,
-    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    **{f"float{bits}": bits // 8 for bits in (16, 32, 64)},
-}
 DTYPES = frozenset(ITEMSIZE)
 
 

@@ -12,7 +12,8 @@ from blake3 import blake3
 
 from gravel.pipeline.store.codecs import CHECKSUM_BYTES, INDEX_ENTRY, MISSING, decode, decode_index
 from gravel.pipeline.store.content import LEAF_BYTES
-from gravel.pipeline.store.layout import MAX_SHARD_BYTES, Layout
+from gravel.pipeline.store.layout import Layout
+from gravel.pipeline.store.record_types import MAX_SHARD_BYTES
 
 MAX_CHUNK_BYTES = 64 << 20
 MAX_CHUNKS = 1 << 20

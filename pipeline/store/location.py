@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import unicodedata
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
@@ -73,11 +72,18 @@ def _tier(url: str) -> Path:
     return Path.cwd() / base.expanduser() / name
 
 
+def _unreadable(text: str) -> str | None:
+    import unicodedata
+
+    kinds = {unicodedata.category(letter) for letter in text}
+    if "Cs" in kinds:
+        return "is not UTF-8"
+    return "holds control characters" if kinds & {"Cc", "Zl", "Zp"} else None
+
+
 def _usable(root: Path) -> Path:
     text = os.fspath(root)
-    kinds = {unicodedata.category(letter) for letter in text}
-    if kinds & {"Cs", "Cc", "Zl", "Zp"}:
-        problem = "is not UTF-8" if "Cs" in kinds else "holds control characters"
+    if not text.isprintable() and (problem := _unreadable(text)) is not None:
         raise RequestError(
             f"the path of the cache {problem}: {text!a}",
             hint="records and pages name it as text; choose another with --cache or GRAVEL_CACHE",

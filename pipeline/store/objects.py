@@ -13,8 +13,8 @@ from typing import BinaryIO, Protocol, TypeVar
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.store.descriptors import ForeignLink, Obstacle
-from gravel.pipeline.store.layout import MAX_SHARD_BYTES
 from gravel.pipeline.store.opening import names_in, open_file, read_file
+from gravel.pipeline.store.record_types import MAX_SHARD_BYTES
 
 T = TypeVar("T")
 

@@ -16,9 +16,13 @@ from typing import BinaryIO
 
 from gravel.pipeline.store.descriptors import KINDS, NoFolder, Obstacle, enter, kind_at, open_regular
 from gravel.pipeline.store.ownership import ROOT, user_name
-from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
 from gravel.pipeline.store.sharing import sharing_of
-from gravel.pipeline.store.trusted import is_trusted
+
+MAX_RECORD_BYTES = 64 << 20
+"""Of a record, and of all metadata of an artifact: enough for the checksums of some TiB."""
+
+MAX_LOG_BYTES = 256 << 20
+"""Of the log of a run, of a stage run, and of a page."""
 
 
 class Foreign(Obstacle):
@@ -48,6 +52,8 @@ def open_file(root: str | Path, name: str, most: int | None = None) -> BinaryIO:
 
 
 def _belongs(root: Path, found: os.stat_result) -> bool:
+    from gravel.pipeline.store.trusted import is_trusted  # seldom asked, and not loaded otherwise
+
     if found.st_uid == root.stat().st_uid:
         return True
     shared = sharing_of(root)

@@ -18,8 +18,7 @@ from gravel.pipeline.store.descriptors import create
 from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.objects import FaultySource, Folder, Source, Target, get_if_sound
 from gravel.pipeline.store.obstacles import make_folder
-from gravel.pipeline.store.opening import stated
-from gravel.pipeline.store.record_types import MAX_LOG_BYTES, MAX_RECORD_BYTES
+from gravel.pipeline.store.opening import MAX_LOG_BYTES, MAX_RECORD_BYTES, stated
 from gravel.pipeline.store.signing import Signer
 
 if TYPE_CHECKING:

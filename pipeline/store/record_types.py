@@ -8,17 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.pipeline.store.layout import CHUNK_BYTES, ITEMSIZE, MAX_SHARD_BYTES
+from gravel.pipeline.store.opening import MAX_RECORD_BYTES
 
 METADATA = "zarr.json"
 
-MAX_RECORD_BYTES = 64 << 20
-"""Of a record, and of all metadata of an artifact: enough for the checksums of some TiB."""
-
-MAX_LOG_BYTES = 256 << 20
-"""Of the log of a run, of a stage run, and of a page."""
+ITEMSIZE = {
+    "bool": 1,
+    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": bits // 8 for bits in (16, 32, 64)},
+}
 
 MAX_AXES = 32
+
+MAX_SHARD_BYTES = 256 << 20
+"""Of a shard that is read, stored and decoded; those that gravel writes have at most half of it."""
+
+SLACK_BYTES = 1 << 20
+"""Of an array's shards beyond twice its bytes: their indices."""
 
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 _HEX = frozenset("0123456789abcdef")
@@ -165,7 +171,7 @@ def why_too_large(body: Mapping[str, Any]) -> str | None:
 
 def _stored_most(dtype: str, shape: list[int]) -> int:
     """Return the bytes that an array's shards have at most: the last chunk of a line is filled up."""
-    return 2 * ITEMSIZE.get(dtype, 0) * math.prod(shape) + CHUNK_BYTES
+    return 2 * ITEMSIZE.get(dtype, 0) * math.prod(shape) + SLACK_BYTES
 
 
 def leads_outside(body: Mapping[str, Any]) -> str | None:

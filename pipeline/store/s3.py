@@ -14,9 +14,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.layout import MAX_SHARD_BYTES
 from gravel.pipeline.store.objects import READ_BYTES, FaultySource, RemoteError, Target, check_url
-from gravel.pipeline.store.record_types import MAX_RECORD_BYTES
+from gravel.pipeline.store.opening import MAX_RECORD_BYTES
+from gravel.pipeline.store.record_types import MAX_SHARD_BYTES
 
 if TYPE_CHECKING:
     from obstore import GetResult
