@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow
 from pyarrow import types
 
-from gravel.stages.moments import kind_of
+from gravel.stages.texts.moments import kind_of
 
 
 def type_name(kind: Any) -> str:
