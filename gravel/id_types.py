@@ -8,7 +8,7 @@ import pyarrow
 from pyarrow import types
 
 from gravel.stages.filters.conditions import decoded
-from gravel.stages.moments import kind_of
+from gravel.stages.texts.moments import kind_of
 
 
 def type_name(kind: Any) -> str:

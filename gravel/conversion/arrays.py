@@ -90,7 +90,7 @@ def _column(values: Any, name: str) -> Any:
     import numpy
     import pyarrow
 
-    from gravel.stages.moments import in_single_units
+    from gravel.stages.texts.moments import in_single_units
 
     if isinstance(values, list | tuple | range) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
         refuse_mixed(values, name)

@@ -200,7 +200,7 @@ def _numbers(column: Any, name: str) -> Any:
 
 def exact(values: Any, column: Any, name: Any) -> Any:
     """Return what Arrow made of Python's objects, exactly; raises TypeError for moments that are no ids."""
-    from gravel.stages.moments import exact_column
+    from gravel.stages.texts.moments import exact_column
 
     if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
         return column

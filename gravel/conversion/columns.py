@@ -81,7 +81,7 @@ def _of_one_type(columns: list[Any]) -> list[Any]:
     """Return two columns of one kind in one type, with moments as they were."""
     import pyarrow
 
-    from gravel.stages.moments import kind_of, merged
+    from gravel.stages.texts.moments import kind_of, merged
 
     kinds = [column.type for column in columns]
     if kind_of(kinds[0]) is None:

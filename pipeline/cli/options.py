@@ -285,20 +285,20 @@ def load_plan(
     from gravel.pipeline.workflow.default import load_default
     from gravel.pipeline.workflow.loading import load_workflow
 
-    said = data_settings(columns, delimiter, header, rows)
+    read_as = data_settings(columns, delimiter, header, rows)
     axes: dict[str, list[str]] = {}
     for axis, value in pairs(where, "--where"):
         axes.setdefault(axis, []).append(value)
     overrides = dict(pairs(settings, "--set"))
     if is_data(file):
-        workflow = load_default(file, sources, overrides, said)
+        workflow = load_default(file, sources, overrides, read_as)
     elif sources:
         raise RequestError(
             f"--sources is for a data file, and {file} is a workflow",
             hint="give its own parameter another value with --set, or change its traverse stage",
         )
     else:
-        refuse_settings(said, file)
+        refuse_settings(read_as, file)
         workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
     return build_plan(workflow, where=axes, repeat=repeat, **chosen)

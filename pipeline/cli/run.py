@@ -153,8 +153,8 @@ def _show_workflow(file: str, selection: Mapping[str, Any]) -> None:
         raise RequestError(
             f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
         )
-    said = data_settings(*(selection[name] for name in ("columns", "delimiter", "header", "rows")))
-    echo(workflow_text(file, selection["sources"], said).rstrip())
+    read_as = data_settings(*(selection[name] for name in ("columns", "delimiter", "header", "rows")))
+    echo(workflow_text(file, selection["sources"], read_as).rstrip())
 
 
 def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:

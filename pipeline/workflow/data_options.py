@@ -30,7 +30,7 @@ def data_settings(
 
 
 def refuse_settings(settings: Mapping[str, str], file: str) -> None:
-    """Raise RequestError where something is said of a workflow as if it were data."""
+    """Raise RequestError for options of a data file that are given for a workflow."""
     for name in settings:
         raise RequestError(
             f"--{name} is for a data file, and {file} is a workflow",

@@ -21,23 +21,23 @@ from gravel.stages.urls import is_url, shown
 __all__ = ["load_default", "workflow_text"]
 
 
-def workflow_text(file: str, sources: Sequence[str], said: Mapping[str, str]) -> str:
+def workflow_text(file: str, sources: Sequence[str], given: Mapping[str, str]) -> str:
     """Return the workflow for a data file, whose beginning is read if it lies on this machine.
 
-    `said` are parameters of ingest, as YAML has them.
+    `given` are parameters of ingest, as YAML has them.
     """
     try:
-        settings = dict(said) if is_url(file) else inspect_file(file, split_ids(sources), said).settings
+        settings = dict(given) if is_url(file) else inspect_file(file, split_ids(sources), given).settings
     except (StageError, OSError):
-        settings = said  # `ingest` says what is wrong, when it reads the file
+        settings = given  # `ingest` says what is wrong, when it reads the file
     return default_text(file, sources, settings=settings)
 
 
 def load_default(
-    file: str, sources: Sequence[str], overrides: Mapping[str, str], said: Mapping[str, str] | None = None
+    file: str, sources: Sequence[str], overrides: Mapping[str, str], given: Mapping[str, str] | None = None
 ) -> Workflow:
     """Read the workflow that stands for a data file; raises WorkflowError that names the file."""
-    source = Text(f"{shown(file)} (default workflow)", workflow_text(file, sources, said or {}))
+    source = Text(f"{shown(file)} (default workflow)", workflow_text(file, sources, given or {}))
     path = Path(name_of(file) if is_url(file) else file)
     try:
         workflow = read_workflow(source, path, overrides, known_stages())

@@ -39,19 +39,19 @@ class Inspection:
 
 
 def inspect_file(
-    location: str, sources: Sequence[str] = (), said: Mapping[str, str] | None = None
+    location: str, sources: Sequence[str] = (), given: Mapping[str, str] | None = None
 ) -> Inspection:
     """Read the beginning of a file or URL; raises StageError for what no reader takes.
 
     Lists of texts are recognised where their names do not say so. Where one of `sources` is no number, the
-    ids of a list are texts. `said` are parameters of ingest that are given, as YAML has them.
+    ids of a list are texts. `given` are parameters of ingest that are given, as YAML has them.
     """
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.readers.edge_list import head_layout
     from gravel.stages.readers.numpy import ZIP, check_archive
     from gravel.stages.streams import file_size, open_stream
 
-    settings = dict(said or {})
+    settings = dict(given or {})
     asked = _parameters(location, settings).asked
     with open_stream(location) as stream:
         data = stream.peek(HEAD_BYTES)
@@ -104,20 +104,20 @@ def _choice(name: str, head: Head, location: str, asked: Asked, settings: dict[s
         return Choice(all_readers()["edge_list"], f"each line has {layout.fields} columns")
 
 
-def _parameters(location: str, said: Mapping[str, str]) -> IngestParameters:
-    """Check what is said, as it will be when the workflow is read."""
+def _parameters(location: str, given: Mapping[str, str]) -> IngestParameters:
+    """Check what is given, as reading the workflow will."""
     from pydantic import ValidationError
     from ruamel.yaml import YAML
 
     from gravel.stages.ingest_parameters import IngestParameters
 
     try:
-        given = {key: YAML(typ="safe").load(value) for key, value in said.items()}
+        given = {key: YAML(typ="safe").load(value) for key, value in given.items()}
         return IngestParameters(file=location, **given)
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(
-            str(each) for each in fault["loc"] if each in said or each in ("source", "target", "weight")
+            str(each) for each in fault["loc"] if each in given or each in ("source", "target", "weight")
         )
         raise RequestError(f"--{place}: {fault['msg'].removeprefix('Value error, ')}") from None
 

@@ -72,7 +72,7 @@ def _axis(name: str, node: Node, scope: Scope) -> Axis | None:
     words = getattr(value, "words", {})
     called = hidden(as_data(list(value)))
     if len(set(map(to_text, called))) < len(called):
-        # Ids such as 007 and 7 are told apart by what was written.
+        # The ids 007 and 7 differ in what was written.
         written = as_data(list(value), written=True)
         called = hidden([words.get(place, each) for place, each in enumerate(written)])
     seen: set[str] = set()

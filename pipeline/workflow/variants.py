@@ -82,7 +82,7 @@ def _variant(
     try:
         return Variant(*place_files(draft, checked, data))
     except (ValidationError, ValueError, OSError) as error:
-        told = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
-        message = f"a file of {draft.entry.name!r} cannot be named: {told}"
+        reason = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
+        message = f"a file of {draft.entry.name!r} cannot be named: {reason}"
         draft.scope.fault(draft.entry.location, message)
         return None

@@ -95,7 +95,7 @@ def _texts(column: Any, name: str, row: int, location: str) -> Texts:
 def _refuse_other_moments(source: Any, target: Any, names: tuple[str, str], location: str) -> None:
     from pyarrow import types
 
-    from gravel.stages.moments import kind_of
+    from gravel.stages.texts.moments import kind_of
 
     plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in (source, target)]
     kinds = [kind_of(kind) for kind in plain]

@@ -266,8 +266,8 @@ def _text_chunk(
     import numpy
     import pyarrow
 
-    from gravel.stages.moments import in_single_units
     from gravel.stages.parsing.arrow_texts import text_chunk
+    from gravel.stages.texts.moments import in_single_units
 
     columns = []
     for values, name in zip((source, target), names, strict=True):

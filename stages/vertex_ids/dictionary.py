@@ -22,8 +22,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
-from gravel.stages import moments
-from gravel.stages.texts import Texts, TextSet
+from gravel.stages.texts import Texts, TextSet, moments
 
 ROWS = 1 << 18
 """Rows that one thread encodes at a time."""
