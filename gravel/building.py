@@ -87,7 +87,9 @@ def graph(
         )
     weighted = _weighted(weights, duplicates)
     if isinstance(data, Graph):
-        _refuse(data, of_columns | of_files | _given(directed=directed, weights=weights or None))
+        _refuse(
+            data, of_columns | of_files | _given(directed=directed, weights=weights if weighted else None)
+        )
         return data
     from gravel.conversion import arrow
 

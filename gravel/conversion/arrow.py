@@ -62,13 +62,12 @@ def from_table(
     import pyarrow
 
     from gravel.conversion.columns import numbered
+    from gravel.stages.filters.conditions import decoded
 
-    of_pandas = type(data).__module__.split(".")[0] == "pandas"
-    if type(data).__module__.split(".")[0] == "cudf" and rows is None and not weights:
-        there = _cudf(data, asked, directed)
-        if there is not None:
-            return Table(there)
-    stream = None if of_pandas else _stream(data)
+    library = type(data).__module__.split(".")[0]
+    if library == "cudf" and rows is None and not weights and (there := _cudf(data, asked, directed)):
+        return Table(there)
+    stream = None if library == "pandas" else _stream(data)
     labels = list(data.columns if stream is None else stream.schema.names)
 
     def first_row() -> Sequence[Any]:
@@ -91,7 +90,7 @@ def from_table(
             mask = rows.holds(pyarrow.table({name: columns[place] for name, place in filtered.items()}))
             masks.append(mask)
         for each, place in zip(chunks, places, strict=True):
-            each.append(columns[place] if mask is None else _filtered(columns[place], mask))
+            each.append(columns[place] if mask is None else decoded(columns[place]).filter(mask))
     whole = [_whole(each) for each in chunks]
     names = [str(labels[place]) for place in places]
     kept = None if rows is None else pyarrow.chunked_array(masks, pyarrow.bool_()).to_numpy()
@@ -174,17 +173,7 @@ def _whole(chunks: list[Any]) -> Any:
     import pyarrow
 
     arrays = [part for each in chunks for part in (each.chunks if hasattr(each, "chunks") else [each])]
-    return (
-        pyarrow.chunked_array(arrays)
-        if arrays
-        else pyarrow.chunked_array([pyarrow.array([], pyarrow.int64())])
-    )
-
-
-def _filtered(column: Any, mask: Any) -> Any:
-    from gravel.stages.filters.conditions import decoded
-
-    return decoded(column).filter(mask)
+    return pyarrow.chunked_array(arrays or [pyarrow.nulls(0, pyarrow.int64())])
 
 
 def _numbers(column: Any, name: str) -> Any:

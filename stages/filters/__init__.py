@@ -124,6 +124,8 @@ def parse(text: str) -> Filter:
     """Parse a filter; raises ValueError with the position, what was found and what is expected."""
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a filter has at most {MAX_CHARACTERS:,} characters; found {len(text):,}")
+    if any("\ud800" <= each <= "\udfff" for each in text):
+        raise ValueError("the filter is not in Unicode")
     parser = _Parser(text)
     form = parser.either(0)
     if parser.token.kind != "end":

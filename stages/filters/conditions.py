@@ -85,7 +85,7 @@ def condition(form: Form, values: Any, kind: Any) -> Any:
         if len(held) == 1:
             return first
         # What is in no list is false even where it is null; the first comparison is null there.
-        among = compute.is_in(values, pyarrow.array([each.as_py() for each in held], kind))
+        among = compute.is_in(values, pyarrow.array(held, kind))
         return compute.or_kleene(among, first)
     below, exact = places[0]
     if below is None:

@@ -1,4 +1,7 @@
-"""Arrow IPC: files (Feather is another name for them) and streams, with columns as Parquet has them."""
+"""Arrow IPC: files (Feather is another name for them) and streams, with columns as Parquet has them.
+
+The columns that are read of one batch are in memory at a time.
+"""
 
 from __future__ import annotations
 

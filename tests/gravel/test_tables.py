@@ -15,6 +15,7 @@ from pyarrow import feather, parquet
 from scipy import sparse
 
 import gravel
+from gravel.pipeline.core.errors import RequestError
 
 PAYMENTS = {
     "when": ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"],
@@ -234,7 +235,7 @@ def test_arguments_that_data_cannot_use_are_refused(data, asked, message):
 def test_arguments_of_a_graph_are_refused():
     graph = gravel.graph([(1, 2)])
     assert gravel.graph(graph) is gravel.graph(graph, weights=False) is graph
-    for asked in ({"directed": True}, {"source": "a"}, {"weights": [1.0]}, {"filter": "a > 1"}):
+    for asked in ({"directed": True}, {"source": "a"}, {"weights": SERIES}, {"filter": "a > 1"}):
         with pytest.raises(TypeError, match="a Graph has no use for"):
             gravel.graph(graph, **asked)
 
@@ -366,3 +367,12 @@ def test_a_workflow_and_python_share_what_they_read(folder):
     gravel.graph("p.parquet", **asked, filter="(amount > .2) AND `kind` == 'paid'")
     run = gravel.run("w.yaml", cluster="inline")
     assert {each["state"] for each in run.record["stages"]} == {"cached"}
+
+
+def test_a_wrong_filter_of_a_workflow_is_an_error_with_its_line(folder):
+    Path("w.yaml").write_text(
+        "workflow: w\nstages:\n  edges:\n    stage: ingest\n    file: p.parquet\n"
+        "    filter: amount = 3\n  graph: {stage: symmetrize, input: edges}\n"
+    )
+    with pytest.raises(RequestError, match=r"w.yaml:6:13: .* position 8 of the filter: found =; expected =="):
+        gravel.run("w.yaml", cluster="inline")
