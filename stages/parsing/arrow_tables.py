@@ -33,7 +33,9 @@ class Table(Protocol):
 def read_table(reading: Reading, table: Table, title: str) -> tuple[Header, Iterator[Any]]:
     """Return what a table says of its edges, and their chunks; raises StageError for what is wrong."""
     location, constants, made = reading.stream.location, reading.constants, reading.filter
-    labels, expression = [*table.schema.names, *constants], None
+    expression = None
+    with readable(location, title):  # A name may not be UTF-8.
+        labels = [*table.schema.names, *constants]
     try:
         found = find(table.schema, reading.columns, reading.weights, constants)
     except ColumnsError as error:

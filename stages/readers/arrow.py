@@ -38,6 +38,7 @@ class IpcTable:
             reader = _opened(self._path, sorted(map(self.schema.names.index, columns)))
             count = getattr(reader, "num_record_batches", None)
             for batch in reader if count is None else map(reader.get_batch, range(count)):
+                batch.validate(full=True)  # Arrow itself would follow a damaged offset.
                 yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
     def row_bytes(self, columns: list[str]) -> int:

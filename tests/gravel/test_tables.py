@@ -374,5 +374,8 @@ def test_a_wrong_filter_of_a_workflow_is_an_error_with_its_line(folder):
         "workflow: w\nstages:\n  edges:\n    stage: ingest\n    file: p.parquet\n"
         "    filter: amount = 3\n  graph: {stage: symmetrize, input: edges}\n"
     )
-    with pytest.raises(RequestError, match=r"w.yaml:6:13: .* position 8 of the filter: found =; expected =="):
+    with pytest.raises(RequestError, match="position 8 of the filter: found =; expected ==") as caught:
         gravel.run("w.yaml", cluster="inline")
+    (problem,) = caught.value.problems
+    assert problem.location is not None
+    assert problem.location.line == 6

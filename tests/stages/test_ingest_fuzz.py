@@ -28,6 +28,11 @@ def _binary_samples():
     parquet.write_table(pyarrow.table({"source": [1, 2, 3], "target": [2, 3, 4]}), out)
     yield "parquet", out.getvalue()
     out = io.BytesIO()
+    table = pyarrow.table({"source": ["a", "b", "c"], "target": ["b", "c", "d"], "weight": [1.0, 2.0, 3.0]})
+    with pyarrow.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    yield "arrow", out.getvalue()
+    out = io.BytesIO()
     numpy.savez_compressed(out, source=numpy.arange(9), target=numpy.arange(9))
     yield "numpy", out.getvalue()
 
