@@ -52,6 +52,26 @@ class VertexIds(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EdgePiece(Artifact):
+    """The edges of one of many files, ascending by source and target, whose ids are those of `VertexIds`.
+
+    `digest` is that of edges and ids: pieces are merged in its order. `remarks` are what the reader said.
+    """
+
+    source: Array  # (edges,) position among the ids
+    target: Array  # (edges,) position among the ids
+    weight: Array | None = None  # (edges,) float64
+    ids: Array | None = None
+    first: int = 0
+    vertex_count: int
+    text: Array | None = None
+    offsets: Array | None = None
+    undirected: bool
+    digest: str
+    remarks: Json = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph(Artifact):
     """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]].
 

@@ -17,7 +17,8 @@ from gravel.stages.stage import Machine
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from gravel.stages.artifact import Array
+    from gravel.stages.artifact import Array, Artifact
+    from gravel.stages.stage import Parameters, Stage
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,6 +75,15 @@ class Context(Protocol):
 
     def checkpoint(self) -> Checkpoint:
         """Return the place where a long stage keeps what it has done, and finds what a killed run had."""
+        ...
+
+    def part(
+        self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
+    ) -> Artifact:
+        """Return what a stage without inputs makes: from the cache, or made now and, if `kept`, stored.
+
+        `progress` gets what the stage says it has done.
+        """
         ...
 
     def log(self, message: str) -> None:
@@ -189,6 +199,14 @@ class PlainContext:
     def checkpoint(self) -> Checkpoint:
         """Return a place that keeps nothing."""
         return NoCheckpoint()
+
+    def part(
+        self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
+    ) -> Artifact:
+        """Make it here."""
+        made = stage.run(self, parameters)
+        assert not isinstance(made, tuple)
+        return made
 
     def remark(self, message: str) -> None:
         """Warn, as libraries do."""

@@ -7,21 +7,24 @@ parsed by all cores or by a GPU (`ingest_device`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.errors import StageError
+from gravel.stages.file_lists import NO_VALUE, expanded, path_columns
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import estimate, working_memory
 from gravel.stages.ingest_memory import block_bytes
 from gravel.stages.ingest_parameters import Expected, IngestParameters
 from gravel.stages.ingest_texts import WITH_TEXTS
+from gravel.stages.many_files import are_kept, of_one, read_many
 from gravel.stages.stage import FileInput, Stage
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gravel.stages.context import Context
     from gravel.stages.readers import Chunk, Header, Reading
@@ -36,12 +39,39 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
     """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
+    elif parameters.files is not None:
+        files = expanded(parameters.files)
+        if len(files) > 1:
+            memory = working_memory(parameters, context.machine)
+            made = read_many(context, parameters, PIECE, files, memory)
+        else:
+            made = _read_file(context, parameters, files[0], path_columns(files[0]))
     else:
         assert parameters.file is not None
         made = _read_file(context, parameters, parameters.file)
     if parameters.expect is not None:
         _check_counts(made[0], parameters.expect, parameters.file)
     return made
+
+
+def read_piece(context: Context, parameters: IngestParameters) -> EdgePiece:
+    """Read one of many files."""
+    from gravel.stages.pieces import Heard, piece_of
+    from gravel.stages.streams import file_size
+
+    assert parameters.file is not None
+    memory = working_memory(parameters, context.machine)
+    size = file_size(parameters.file)
+    heard = Heard(context, in_memory=size is not None and 16 * size <= memory)
+    columns = path_columns(parameters.file)
+    if NO_VALUE in columns.values():
+        raise StageError(
+            f"its folder says that a column of its path has no value ({NO_VALUE})",
+            hint="move it to a folder with a value",
+            file=shown(parameters.file),
+        )
+    edges, ids = _read_file(heard, parameters, parameters.file, columns, alone=False)
+    return piece_of(context, edges, ids, heard.remarks, memory)
 
 
 def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
@@ -73,7 +103,15 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
     return edges, VertexIds(vertex_count=vertices)
 
 
-def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
+def _read_file(
+    context: Context,
+    parameters: IngestParameters,
+    location: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    alone: bool = True,
+) -> tuple[EdgeList, VertexIds]:
+    """Read one file; `columns` are those of its path. One of many cannot state the vertices."""
     from gravel.stages.detection import choose_reader
     from gravel.stages.ingest_device import device_text
     from gravel.stages.parsing.head import HEAD_BYTES, Head
@@ -111,8 +149,16 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 columns=parameters.asked_columns,
                 delimiter=parameters.delimiter,
                 comment=parameters.comment,
+                constants=columns or {},
             )
             header, chunks = choice.reader.read(reading)
+            if not alone and header.vertex_count is not None:
+                raise StageError(
+                    f"{choice.reader.title} states the vertices of a whole graph, so it cannot be one of many "
+                    "files",
+                    hint="read it alone with `file`, or convert the files to edge lists",
+                    file=shown(location),
+                )
             watched = _watched(context, stream, chunks, stored)
             edges = _numbered(context, header, watched, reading, memory)
             stream.finish()
@@ -167,7 +213,23 @@ def _watched(
 
 
 def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+    if parameters.files is not None:
+        return tuple(_one_of_many(file) for file in parameters.files)
     return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
+
+
+def _one_of_many(file: str) -> FileInput:
+    return FileInput(file, columns=tuple(path_columns(file).items()), several=True)
+
+
+def _piece_files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+    assert parameters.file is not None
+    return (_one_of_many(parameters.file),)
+
+
+def _pieces(parameters: IngestParameters) -> tuple[tuple[Stage, IngestParameters], ...]:
+    files = parameters.files or ()
+    return tuple((PIECE, of_one(parameters, file)) for file in files) if are_kept(files) else ()
 
 
 STAGE = Stage(
@@ -182,7 +244,19 @@ STAGE = Stage(
     deterministic=True,
     cuda=True,
     files=_files,
+    parts=_pieces,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
-    hidden=frozenset({"file", "memory"}),
-    added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment"}),
+    hidden=frozenset({"file", "files", "memory"}),
+    added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment", "skip_broken"}),
 )
+
+PIECE = replace(
+    STAGE,
+    name="piece",
+    about="Reads one of many files.",
+    outputs=("EdgePiece",),
+    run=read_piece,
+    files=_piece_files,
+    parts=lambda parameters: (),
+)
+"""Not a stage of workflows: what `ingest` asks of its context for each of many files."""

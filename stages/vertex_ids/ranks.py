@@ -16,6 +16,7 @@ from gravel.stages.vertex_ids.ids import IdSet
 from gravel.stages.vertex_ids.spool import Spool
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def ranked(
@@ -42,9 +43,11 @@ def ranked(
     current.close()
 
 
-def side_by_side(function: Callable[[Item], Chunk], chunks: Iterable[Item], threads: int) -> Iterator[Chunk]:
+def side_by_side(
+    function: Callable[[Item], Result], chunks: Iterable[Item], threads: int
+) -> Iterator[Result]:
     """Apply the function on threads, and yield in order."""
-    waiting: deque[Future[Chunk]] = deque()
+    waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(max(1, threads), thread_name_prefix="gravel-rank") as pool:
         for chunk in chunks:
             waiting.append(pool.submit(function, chunk))
