@@ -154,8 +154,7 @@ def _read_file(
             header, chunks = choice.reader.read(reading)
             if not alone and header.vertex_count is not None:
                 raise StageError(
-                    f"{choice.reader.title} states the vertices of a whole graph, so it cannot be one of many "
-                    "files",
+                    f"{choice.reader.title} states the vertices of a whole graph: it is no part of one",
                     hint="read it alone with `file`, or convert the files to edge lists",
                     file=shown(location),
                 )

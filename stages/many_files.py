@@ -127,7 +127,8 @@ def _kind(piece: EdgePiece) -> _Kind:
         match = re.search(r" as: .*?\b(source .*)", remark)
         if match is not None:
             taken, _, left = match[1].partition("; left out: ")
-            columns = f"the columns {'; left out: '.join(filter(None, [taken, ', '.join(sorted(left.split(', ')))]))}"
+            rest = f"; left out: {', '.join(sorted(left.split(', ')))}" if left else ""
+            columns = f"the columns {taken}{rest}"
     return _Kind(
         "ids that are whole numbers" if piece.text is None else "ids that are texts",
         columns,
@@ -137,7 +138,7 @@ def _kind(piece: EdgePiece) -> _Kind:
 
 
 def _of_one_kind(found: list[_Read], broken: list[tuple[str, StageError]], *, skip: bool) -> list[_Read]:
-    """Return the files that are of the kind of most; others are broken. Those without edges are of any kind."""
+    """Return the files that are of the kind of most; others are broken. One without edges is of any kind."""
     kinds = {each.file: _kind(each.piece) for each in found if len(each.piece.source)}
     counts = Counter(kinds.values())
     if len(counts) < 2:

@@ -18,6 +18,7 @@ from gravel.stages.vertex_ids.spool import NARROW, Spool
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from gravel.stages.artifact import Array
     from gravel.stages.context import Context, Sink
 
 ROWS = 1 << 18
@@ -56,24 +57,25 @@ class Heard:
 def piece_of(context: Context, edges: EdgeList, ids: VertexIds, remarks: list[str], memory: int) -> EdgePiece:
     """Sort the edges of a file, in about `memory` bytes, and digest them and their ids."""
     digest = hashlib.blake2b(digest_size=32)
-    names = ("source", "target", "weight")
-    rows, sinks = len(edges.source), {}
-    for name in names:
-        array = getattr(edges, name)
-        sinks[name] = None if array is None else context.sink(array.dtype, rows=rows)
+    columns = _columns(edges)
+    sinks = [context.sink(each.dtype, rows=len(each)) for each in columns if each is not None]
     for chunk in _in_order(edges, context.scratch, memory):
-        for name in names:
-            sink = sinks[name]
-            if sink is not None:
-                array = numpy.ascontiguousarray(getattr(chunk, name), getattr(edges, name).dtype)
-                digest.update(array)
-                sink.append(array, given=True)
-    for ids_array in (ids.ids, ids.offsets, ids.text):
-        for first in range(0, 0 if ids_array is None else len(ids_array), 4 * ROWS):
-            digest.update(numpy.ascontiguousarray(ids_array[first : first + 4 * ROWS]))  # type: ignore[index]
-    digest.update(f"{rows} {ids.first} {ids.vertex_count} {edges.undirected}".encode())
+        arrays = [each for each in chunk[:3] if each is not None]
+        for sink, array, column in zip(sinks, arrays, columns, strict=False):
+            rows: Any = numpy.ascontiguousarray(array, column.dtype)
+            digest.update(rows)
+            sink.append(rows)
+    for each in (ids.ids, ids.offsets, ids.text):
+        for block in () if each is None else _blocks(each):
+            digest.update(block)
+    digest.update(f"{len(edges.source)} {ids.first} {ids.vertex_count} {edges.undirected}".encode())
+    source, target, weight = [*(sink.close() for sink in sinks), None][:3]
+    assert source is not None
+    assert target is not None
     return EdgePiece(
-        **{name: None if sink is None else sink.close() for name, sink in sinks.items()},
+        source=source,
+        target=target,
+        weight=weight,
         ids=ids.ids,
         first=ids.first,
         vertex_count=ids.vertex_count,
@@ -90,7 +92,7 @@ def _in_order(edges: EdgeList, folder: Path, memory: int) -> Iterator[Chunk]:
     count = len(edges.source)
     parts = min(MOST_PARTS, 1 + SORTED_BYTES * count // memory)
     if parts == 1:
-        yield _sorted(Chunk(*(None if each is None else each[:] for each in _columns(edges))))  # type: ignore[arg-type]
+        yield _sorted(_taken(_columns(edges), slice(None)))
         return
     narrow = edges.vertex_count < NARROW
     spools = [Spool(folder, 0, weighted=edges.weight is not None) for _ in range(parts)]
@@ -100,10 +102,7 @@ def _in_order(edges: EdgeList, folder: Path, memory: int) -> Iterator[Chunk]:
     for chunk in _chunks(edges):
         part_of = numpy.searchsorted(bounds, _keys(chunk), side="right")
         for part in numpy.unique(part_of):
-            chosen = part_of == part
-            spools[part].append(
-                Chunk(*(None if each is None else each[chosen] for each in chunk[:3])), narrow=narrow
-            )  # type: ignore[arg-type]
+            spools[part].append(_taken(chunk[:3], part_of == part), narrow=narrow)
     for spool in spools:
         waiting = list(spool)
         if waiting:
@@ -115,9 +114,19 @@ def _columns(edges: EdgeList) -> tuple[Any, Any, Any]:
     return edges.source, edges.target, edges.weight
 
 
+def _taken(columns: tuple[Any, Any, Any], rows: Any) -> Chunk:
+    source, target, weight = columns
+    return Chunk(source[rows], target[rows], None if weight is None else weight[rows])
+
+
 def _chunks(edges: EdgeList) -> Iterator[Chunk]:
     for first in range(0, len(edges.source), ROWS):
-        yield Chunk(*(None if each is None else each[first : first + ROWS] for each in _columns(edges)))  # type: ignore[arg-type]
+        yield _taken(_columns(edges), slice(first, first + ROWS))
+
+
+def _blocks(array: Array) -> Iterator[Any]:
+    for first in range(0, len(array), 4 * ROWS):
+        yield numpy.ascontiguousarray(array[first : first + 4 * ROWS])
 
 
 def _joined(arrays: list[Any]) -> Any:

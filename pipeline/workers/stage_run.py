@@ -21,6 +21,7 @@ from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
+from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.protocol import Made
 from gravel.pipeline.workers.resident import (
     PREFIX,
@@ -126,6 +127,7 @@ def _compute(
             inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
         downloaded = _download(task, services, log)
     checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write)
+    parts = Parts(task, services, log)
     if task.in_memory or not task.keep:
         context = WorkerContext(
             task.machine,
@@ -135,14 +137,17 @@ def _compute(
             log,
             keeps_device_arrays=task.on_device,
             checkpoint=checkpoint,
+            parts=parts,
         )
-        with copies(downloaded.get):
+        with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
         kept = _keep_in_memory(task, artifacts, services, spans, clock, is_made)
-        return replace(kept, remarks=tuple(context.remarks))
+        return replace(kept, remarks=tuple(context.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
-    with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
-        context = WorkerContext(task.machine, task.scratch, writer, services, log, checkpoint=checkpoint)
+    with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
+        context = WorkerContext(
+            task.machine, task.scratch, writer, services, log, checkpoint=checkpoint, parts=parts
+        )
         artifacts = _run(task, context, inputs, spans, hand_over, services)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
@@ -156,6 +161,7 @@ def _compute(
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
         remarks=tuple(context.remarks),
         prepared=prepared,
+        parts=str(parts),
     )
 
 

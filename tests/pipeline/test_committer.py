@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler import committer
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.disk import Disk
 from gravel.pipeline.store.files import Draft
