@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.conversion.converted import Edges, Rows
+from gravel.files import from_path, is_list
 from gravel.graphs import Graph
 from gravel.memory import refuse, this_machine
 
@@ -37,7 +38,8 @@ def graph(
     data : two lists or arrays of ends `(sources, targets)`, an array of two columns or a list of pairs; a
         table of pandas, Polars, DuckDB, cuDF or PyArrow, or anything with the Arrow PyCapsule interface; a
         sparse matrix of SciPy or CuPy; a graph of NetworkX; arrays of CuPy, or any that speak DLPack; or the
-        path or URL of a file that `ingest` reads. Ids are integers, strings, UUIDs, dates or times.
+        path or URL of a file that `ingest` reads, or a list of paths, a folder or a pattern of many files
+        that are one graph. Ids are integers, strings, UUIDs, dates or times.
     directed : whether an edge leads from source to target alone. By default as the data says (NetworkX does),
         else False.
     sources, targets : the columns of a table that hold the ends. Columns with the usual names, such as
@@ -57,13 +59,13 @@ def graph(
     """
     if isinstance(data, Graph):
         return data
-    if isinstance(data, str | os.PathLike):
-        from gravel.files import from_path
+    if isinstance(data, str | os.PathLike) or is_list(data):
+        paths = [os.fspath(each) for each in (data if isinstance(data, list) else [data])]
 
         if weights is not None and weights is not True:
             raise TypeError("a file has its weights in its third column: give weights=True")
         merge = None if weights is None else duplicates
-        return from_path(os.fspath(data), bool(directed), cache, _backend(backend, data), host_memory, merge)
+        return from_path(paths, bool(directed), cache, _backend(backend, data), host_memory, merge)
     machine = this_machine(_backend(backend, data), host_memory)
     count = _edge_count(data)
     if count:

@@ -7,6 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from gravel.stages.errors import StageError
+from gravel.stages.file_lists import expanded, is_several
+
 if TYPE_CHECKING:
     from gravel.graphs import Graph
 
@@ -14,36 +17,57 @@ NAME = "python"
 """What the workflow is called in the list of runs."""
 
 
+def is_list(data: Any) -> bool:
+    """Say whether data is a list of paths and nothing else."""
+    return isinstance(data, list) and bool(data) and all(isinstance(each, str | os.PathLike) for each in data)
+
+
 def from_path(
-    location: str,
+    locations: list[str],
     directed: bool,
     cache: str | os.PathLike[str] | Literal[False] | None,
     backend: str,
     host_memory: str | int | None,
     weights: str | None = None,
 ) -> Graph:
-    """Read a file, with the cache unless that is False; `weights` says how those of duplicates are merged.
+    """Read a file, or files, folders and patterns that are one graph, with the cache unless that is False.
+
+    `weights` says how those of duplicates are merged.
 
     Raises FileNotFoundError for a file that is not there, `RequestError` for what is refused before anything
     is read, and ValueError for a file that holds no graph.
     """
-    if "://" not in location:
-        path = Path(location).expanduser()
-        if path.is_dir() and (path / "graph.json").exists():
-            from gravel.saving import load_graph
+    path = Path(locations[0]).expanduser()
+    if len(locations) == 1 and path.is_dir() and (path / "graph.json").exists():
+        from gravel.saving import load_graph
 
-            return load_graph(path)
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file {location!r} to read a graph from")
-        location = str(path.absolute())
+        return load_graph(path)
+    files = [_placed(each, of=len(locations)) for each in locations]
+    many = len(files) > 1 or is_several(files[0])
     made = (_read if cache is False else _computed)(
-        location,
+        {"files": files} if many else {"file": files[0]},
         {"direction": "as_given" if directed else "both"} | _asked(weights),
         cache,
         backend,
         host_memory,
     )
     return _graph(*made, backend, host_memory)
+
+
+def _placed(location: str, of: int) -> str:
+    """Return a path as an absolute one, or a URL; raises FileNotFoundError for what is not there."""
+    path = Path(location).expanduser()
+    if "://" in location:
+        return location
+    if is_several(location):
+        try:
+            expanded([location])
+        except StageError as error:
+            raise FileNotFoundError(str(error)) from None
+    elif not path.exists():
+        hint = "" if of == 1 else "; a list of texts is a list of files, and edges are a list of pairs"
+        raise FileNotFoundError(f"there is no file {location!r} to read a graph from{hint}")
+    return str(path.absolute())
 
 
 def _asked(weights: str | None) -> dict[str, str]:
@@ -61,7 +85,7 @@ def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -
 
 
 def _read(
-    location: str, asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
+    given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Call the stages here."""
     from gravel.memory import this_machine
@@ -72,13 +96,13 @@ def _read(
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     machine = this_machine(backend, host_memory)
-    edges, ids = called(ingest, context_for(machine), IngestParameters(file=location))
+    edges, ids = called(ingest, context_for(machine), IngestParameters(**given))
     parameters = SymmetrizeParameters(**asked)
     return called(symmetrize, context_for(machine), parameters, input=edges), ids
 
 
 def _computed(
-    location: str, asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
+    given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow of these two does, so that recipes are the same."""
     from gravel.pipeline.plugins.installed import known_stages
@@ -89,7 +113,7 @@ def _computed(
     from gravel.running import RunFailed, carry_out
 
     stages = {
-        "edges": {"stage": "ingest", "file": location},
+        "edges": {"stage": "ingest", **given},
         "graph": {"stage": "symmetrize", "input": "edges", **asked},
     }
     text = json.dumps({"workflow": NAME, "stages": stages})

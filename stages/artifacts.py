@@ -61,7 +61,7 @@ class EdgePiece(Artifact):
     source: Array  # (edges,) position among the ids
     target: Array  # (edges,) position among the ids
     weight: Array | None = None  # (edges,) float64
-    ids: Array | None = None
+    ids: Array | None = None  # uint32 where all are below 2^32
     first: int = 0
     vertex_count: int
     text: Array | None = None

@@ -43,12 +43,12 @@ def _files(item: str) -> list[str]:
         places = [item] if Path(item).is_dir() else glob.glob(os.path.expanduser(item), recursive=True)  # noqa: PTH111, PTH207
         found = [file for place in places for file in _below(place) if not _is_hidden(file)]
     if not found:
-        what = "no file matches this pattern" if glob.has_magic(item) else "this folder has no files"
+        name = shown(item)
+        what = f"no file matches {name!r}" if glob.has_magic(item) else f"the folder {name!r} has no files"
         raise StageError(
             what,
             hint="name a file, a folder with files, or a pattern that some match; names that begin with "
             "`.` or `_` are left out",
-            file=shown(item),
         )
     return sorted(set(found))
 

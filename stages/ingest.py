@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from gravel.stages.streams import ByteStream
 
 
+HEAD_LINES = 100
+"""Lines by which the format of one of many files is told."""
+
+
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
     """Read or generate the edges; raises StageError for any fault of the input.
 
@@ -123,8 +127,13 @@ def _read_file(
     piece = block_bytes(memory, threads)
     with open_stream(location, sha256=parameters.sha256, piece=piece, threads=threads) as stream:
         try:
-            data = stream.peek(HEAD_BYTES)
-            head = Head(data, whole=len(data) < HEAD_BYTES)
+            # Of a small part of a graph its first lines tell as much, and most of the time goes into them.
+            size = HEAD_BYTES if alone else HEAD_BYTES // 8
+            data = stream.peek(size)
+            head = Head(data, whole=len(data) < size)
+            if not (head.whole or alone) and len(head.content(parameters.comment.encode())) < HEAD_LINES:
+                data = stream.peek(HEAD_BYTES)
+                head = Head(data, whole=len(data) < HEAD_BYTES)
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")

@@ -101,7 +101,7 @@ def _integers(pieces: Sequence[EdgePiece], rows: int) -> Iterator[NDArray[numpy.
             if piece.ids is None:
                 block = numpy.arange(piece.first + first, piece.first + last)
             else:
-                block = piece.ids[first:last]
+                block = piece.ids[first:last].astype(numpy.int64, copy=False)
             waiting.append(block)
             count += len(block)
             if count >= rows:

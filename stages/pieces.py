@@ -65,7 +65,13 @@ def piece_of(context: Context, edges: EdgeList, ids: VertexIds, remarks: list[st
             rows: Any = numpy.ascontiguousarray(array, column.dtype)
             digest.update(rows)
             sink.append(rows)
-    for each in (ids.ids, ids.offsets, ids.text):
+    numbers = ids.ids
+    if numbers is not None and len(numbers) and int(numbers[-1:][0]) < NARROW:
+        narrow = context.sink(numpy.uint32, rows=len(numbers))
+        for block in _blocks(numbers):
+            narrow.append(block.astype(numpy.uint32))
+        numbers = narrow.close()
+    for each in (numbers, ids.offsets, ids.text):
         for block in () if each is None else _blocks(each):
             digest.update(block)
     digest.update(f"{len(edges.source)} {ids.first} {ids.vertex_count} {edges.undirected}".encode())
@@ -76,7 +82,7 @@ def piece_of(context: Context, edges: EdgeList, ids: VertexIds, remarks: list[st
         source=source,
         target=target,
         weight=weight,
-        ids=ids.ids,
+        ids=numbers,
         first=ids.first,
         vertex_count=ids.vertex_count,
         text=ids.text,

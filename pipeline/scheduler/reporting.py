@@ -131,9 +131,8 @@ class RunReport(RunMessages):
             peak_host_bytes=outcome.peak_host_bytes,
             compile_seconds=round(outcome.compile_seconds, 3),
             compiled=list(outcome.compiled),
+            parts=outcome.parts,
         )
-        if outcome.parts:
-            self.emit("note", message=f"{node.key}: {outcome.parts}")
         self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)
         self.write(soon=True)

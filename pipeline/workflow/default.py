@@ -16,23 +16,29 @@ from gravel.pipeline.workflow.loading import read_workflow
 from gravel.pipeline.workflow.model import StageEntry, Workflow
 from gravel.pipeline.workflow.nodes import Text
 from gravel.stages.errors import StageError
+from gravel.stages.file_lists import expanded
 from gravel.stages.urls import is_url, shown
 
 __all__ = ["load_default", "workflow_text"]
 
 
-def workflow_text(file: str, sources: Sequence[str]) -> str:
-    """Return the workflow for a data file, whose beginning is read if it lies on this machine."""
+def workflow_text(file: str, sources: Sequence[str], others: Sequence[str] = ()) -> str:
+    """Return the workflow for a data file, whose beginning is read if it lies on this machine.
+
+    With `others`, or if it is a folder or a pattern, it is many files, of which the first is looked into.
+    """
     try:
-        settings = {} if is_url(file) else inspect_file(file, split_ids(sources)).settings
+        settings = {} if is_url(file) else inspect_file(expanded([file])[0], split_ids(sources)).settings
     except (StageError, OSError):
         settings = {}  # `ingest` says what is wrong, when it reads the file
-    return default_text(file, sources, settings=settings)
+    return default_text(file, sources, settings=settings, others=others)
 
 
-def load_default(file: str, sources: Sequence[str], overrides: Mapping[str, str]) -> Workflow:
-    """Read the workflow that stands for a data file; raises WorkflowError that names the file."""
-    source = Text(f"{shown(file)} (default workflow)", workflow_text(file, sources))
+def load_default(
+    file: str, sources: Sequence[str], overrides: Mapping[str, str], others: Sequence[str] = ()
+) -> Workflow:
+    """Read the workflow that stands for data files; raises WorkflowError that names the first."""
+    source = Text(f"{shown(file)} (default workflow)", workflow_text(file, sources, others))
     path = Path(name_of(file) if is_url(file) else file)
     try:
         workflow = read_workflow(source, path, overrides, known_stages())

@@ -70,7 +70,7 @@ def _listed(location: str, placed: str, folders: Sequence[Path], place: Location
             note_files(each, found)
             return found
         note_files(each, ())
-    raise RequestError(f"{location}: {problem.message}", hint=problem.hint, location=place)
+    raise RequestError(problem.message, hint=problem.hint, location=place)
 
 
 def _place_file(location: str, folders: Sequence[Path]) -> str:
