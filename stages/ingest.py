@@ -134,6 +134,8 @@ def _read_file(
             if not (head.whole or alone) and len(head.content(parameters.comment.encode())) < HEAD_LINES:
                 data = stream.peek(HEAD_BYTES)
                 head = Head(data, whole=len(data) < HEAD_BYTES)
+            if head.whole and not alone and not head.content(parameters.comment.encode()):
+                return _nothing()
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
@@ -176,6 +178,14 @@ def _read_file(
             raise
     context.log(f"{len(edges[0].source):,} edges, {edges[0].vertex_count:,} vertices")
     return edges
+
+
+def _nothing() -> tuple[EdgeList, VertexIds]:
+    """Return what is in an empty file, as writers leave them among parts."""
+    import numpy
+
+    none = numpy.zeros(0, numpy.uint32)
+    return EdgeList(source=none, target=none, vertex_count=0, undirected=False), VertexIds(vertex_count=0)
 
 
 def _numbered(

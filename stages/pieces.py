@@ -56,15 +56,16 @@ class Heard:
 
 def piece_of(context: Context, edges: EdgeList, ids: VertexIds, remarks: list[str], memory: int) -> EdgePiece:
     """Sort the edges of a file, in about `memory` bytes, and digest them and their ids."""
-    digest = hashlib.blake2b(digest_size=32)
     columns = _columns(edges)
+    digests = [hashlib.blake2b(digest_size=32) for _ in columns]
     sinks = [context.sink(each.dtype, rows=len(each)) for each in columns if each is not None]
     for chunk in _in_order(edges, context.scratch, memory):
         arrays = [each for each in chunk[:3] if each is not None]
-        for sink, array, column in zip(sinks, arrays, columns, strict=False):
+        for sink, array, column, digest in zip(sinks, arrays, columns, digests, strict=False):
             rows: Any = numpy.ascontiguousarray(array, column.dtype)
             digest.update(rows)
             sink.append(rows)
+    digest = hashlib.blake2b(b"".join(each.digest() for each in digests), digest_size=32)
     numbers = ids.ids
     if numbers is not None and len(numbers) and int(numbers[-1:][0]) < NARROW:
         narrow = context.sink(numpy.uint32, rows=len(numbers))
