@@ -166,7 +166,7 @@ def _read_file(
             if not alone and header.vertex_count is not None:
                 raise StageError(
                     f"{choice.reader.title} states the vertices of a whole graph: it is no part of one",
-                    hint="read it alone with `file`, or convert the files to edge lists",
+                    hint="read it alone with `file`; if it is an edge list, say `format: edge_list`",
                     file=shown(location),
                 )
             watched = _watched(context, stream, chunks, stored)
