@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.stages.errors import StageError
-from gravel.stages.file_lists import expanded, is_several
+from gravel.pipeline.datasets.file_lists import located
 
 if TYPE_CHECKING:
     from gravel.graphs import Graph
@@ -42,32 +41,15 @@ def from_path(
         from gravel.saving import load_graph
 
         return load_graph(path)
-    files = [_placed(each, of=len(locations)) for each in locations]
-    many = len(files) > 1 or is_several(files[0])
+    files = located(locations)
     made = (_read if cache is False else _computed)(
-        {"files": files} if many else {"file": files[0]},
+        {"files": files} if len(files) > 1 else {"file": files[0]},
         {"direction": "as_given" if directed else "both"} | _asked(weights),
         cache,
         backend,
         host_memory,
     )
     return _graph(*made, backend, host_memory)
-
-
-def _placed(location: str, of: int) -> str:
-    """Return a path as an absolute one, or a URL; raises FileNotFoundError for what is not there."""
-    path = Path(location).expanduser()
-    if "://" in location:
-        return location
-    if is_several(location):
-        try:
-            expanded([location])
-        except StageError as error:
-            raise FileNotFoundError(str(error)) from None
-    elif not path.exists():
-        hint = "" if of == 1 else "; a list of texts is a list of files, and edges are a list of pairs"
-        raise FileNotFoundError(f"there is no file {location!r} to read a graph from{hint}")
-    return str(path.absolute())
 
 
 def _asked(weights: str | None) -> dict[str, str]:

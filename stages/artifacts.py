@@ -53,22 +53,16 @@ class VertexIds(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class EdgePiece(Artifact):
-    """The edges of one of many files, ascending by source and target, whose ids are those of `VertexIds`.
-
-    `digest` is that of edges and ids: pieces are merged in its order. `remarks` are what the reader said.
-    """
+    """The edges of one of many files, ascending by source and target, and its ids as `VertexIds` has them."""
 
     source: Array  # (edges,) position among the ids
     target: Array  # (edges,) position among the ids
     weight: Array | None = None  # (edges,) float64
-    ids: Array | None = None  # uint32 where all are below 2^32
+    ids: Array | None = None
     first: int = 0
     vertex_count: int
     text: Array | None = None
     offsets: Array | None = None
-    undirected: bool
-    digest: str
-    remarks: Json = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

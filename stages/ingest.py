@@ -9,30 +9,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.errors import StageError
-from gravel.stages.file_lists import NO_VALUE, expanded, path_columns
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import estimate, working_memory
 from gravel.stages.ingest_memory import block_bytes
 from gravel.stages.ingest_parameters import Expected, IngestParameters
 from gravel.stages.ingest_texts import WITH_TEXTS
-from gravel.stages.many_files import are_kept, of_one, read_many
+from gravel.stages.many_files import NO_VALUE, are_kept, path_columns, read_many
 from gravel.stages.stage import FileInput, Stage
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gravel.stages.context import Context
     from gravel.stages.readers import Chunk, Header, Reading
     from gravel.stages.streams import ByteStream
-
-
-HEAD_LINES = 100
-"""Lines by which the format of one of many files is told."""
 
 
 def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, VertexIds]:
@@ -43,39 +39,14 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
     """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
-    elif parameters.files is not None:
-        files = expanded(parameters.files)
-        if len(files) > 1:
-            memory = working_memory(parameters, context.machine)
-            made = read_many(context, parameters, PIECE, files, memory)
-        else:
-            made = _read_file(context, parameters, files[0], path_columns(files[0]))
+    elif len(parameters.files or ()) > 1:
+        memory = working_memory(parameters, context.machine)
+        made = read_many(context, _parts(parameters), memory, skip=parameters.skip_broken)
     else:
-        assert parameters.file is not None
-        made = _read_file(context, parameters, parameters.file)
+        made = _read_file(context, parameters, parameters.file or parameters.files[0])  # type: ignore[index]
     if parameters.expect is not None:
         _check_counts(made[0], parameters.expect, parameters.file)
     return made
-
-
-def read_piece(context: Context, parameters: IngestParameters) -> EdgePiece:
-    """Read one of many files."""
-    from gravel.stages.pieces import Heard, piece_of
-    from gravel.stages.streams import file_size
-
-    assert parameters.file is not None
-    memory = working_memory(parameters, context.machine)
-    size = file_size(parameters.file)
-    heard = Heard(context, in_memory=size is not None and 16 * size <= memory)
-    columns = path_columns(parameters.file)
-    if NO_VALUE in columns.values():
-        raise StageError(
-            f"its folder says that a column of its path has no value ({NO_VALUE})",
-            hint="move it to a folder with a value",
-            file=shown(parameters.file),
-        )
-    edges, ids = _read_file(heard, parameters, parameters.file, columns, alone=False)
-    return piece_of(context, edges, ids, heard.remarks, memory)
 
 
 def read_edges(path: str | Path, **options: Any) -> tuple[EdgeList, VertexIds]:
@@ -107,19 +78,22 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
     return edges, VertexIds(vertex_count=vertices)
 
 
+def _read_piece(context: Context, parameters: IngestParameters) -> EdgePiece:
+    """Read one of many files."""
+    from gravel.stages.pieces import piece_of
+
+    assert parameters.file is not None
+    edges, ids = _read_file(context, parameters, parameters.file, alone=False)
+    return piece_of(context, edges, ids, working_memory(parameters, context.machine))
+
+
 def _read_file(
-    context: Context,
-    parameters: IngestParameters,
-    location: str,
-    columns: Mapping[str, str] | None = None,
-    *,
-    alone: bool = True,
+    context: Context, parameters: IngestParameters, location: str, *, alone: bool = True
 ) -> tuple[EdgeList, VertexIds]:
-    """Read one file; `columns` are those of its path. One of many cannot state the vertices."""
     from gravel.stages.detection import choose_reader
     from gravel.stages.ingest_device import device_text
     from gravel.stages.parsing.head import HEAD_BYTES, Head
-    from gravel.stages.readers import Reading
+    from gravel.stages.readers import Header, Reading
     from gravel.stages.streams import file_size, open_stream
 
     memory = working_memory(parameters, context.machine)
@@ -127,15 +101,16 @@ def _read_file(
     piece = block_bytes(memory, threads)
     with open_stream(location, sha256=parameters.sha256, piece=piece, threads=threads) as stream:
         try:
-            # Of a small part of a graph its first lines tell as much, and most of the time goes into them.
-            size = HEAD_BYTES if alone else HEAD_BYTES // 8
-            data = stream.peek(size)
-            head = Head(data, whole=len(data) < size)
-            if not (head.whole or alone) and len(head.content(parameters.comment.encode())) < HEAD_LINES:
-                data = stream.peek(HEAD_BYTES)
-                head = Head(data, whole=len(data) < HEAD_BYTES)
+            data = stream.peek(HEAD_BYTES)
+            head = Head(data, whole=len(data) < HEAD_BYTES)
+            columns = {} if parameters.file and alone else path_columns(location)
+            if NO_VALUE in columns.values():
+                raise StageError(
+                    f"a folder is called {NO_VALUE}", hint="give it a value", file=shown(location)
+                )
             if head.whole and not alone and not head.content(parameters.comment.encode()):
-                return _nothing()
+                nothing: Any = SimpleNamespace()  # as writers leave among parts
+                return _numbered(context, Header(), iter(()), nothing, memory)
             choice = choose_reader(stream.name, head, location, parameters.format)
             packed = f", {stream.compression}" if stream.compression else ""
             context.log(f"reading {shown(location)} as {choice.reader.title}{packed}: {choice.reason}")
@@ -160,7 +135,7 @@ def _read_file(
                 columns=parameters.asked_columns,
                 delimiter=parameters.delimiter,
                 comment=parameters.comment,
-                constants=columns or {},
+                constants=columns,
             )
             header, chunks = choice.reader.read(reading)
             if not alone and header.vertex_count is not None:
@@ -180,14 +155,6 @@ def _read_file(
     return edges
 
 
-def _nothing() -> tuple[EdgeList, VertexIds]:
-    """Return what is in an empty file, as writers leave them among parts."""
-    import numpy
-
-    none = numpy.zeros(0, numpy.uint32)
-    return EdgeList(source=none, target=none, vertex_count=0, undirected=False), VertexIds(vertex_count=0)
-
-
 def _numbered(
     context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, memory: int
 ) -> tuple[EdgeList, VertexIds]:
@@ -195,7 +162,7 @@ def _numbered(
         from gravel.stages.vertex_ids.text_edges import numbered_texts
 
         return numbered_texts(context, header, chunks, reading, memory)
-    device = reading.device
+    device = getattr(reading, "device", None)
     if device is None:
         from gravel.stages.vertex_ids.edges import numbered
 
@@ -232,22 +199,22 @@ def _watched(
 
 def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
     if parameters.files is not None:
-        return tuple(_one_of_many(file) for file in parameters.files)
+        return tuple(each for _, part in _parts(parameters) for each in _piece_files(part))
     return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
 
 
-def _one_of_many(file: str) -> FileInput:
-    return FileInput(file, columns=tuple(path_columns(file).items()), several=True)
-
-
 def _piece_files(parameters: IngestParameters) -> tuple[FileInput, ...]:
-    assert parameters.file is not None
-    return (_one_of_many(parameters.file),)
+    file = str(parameters.file)
+    return (FileInput(file, columns=tuple(path_columns(file).items()), several=True),)
 
 
-def _pieces(parameters: IngestParameters) -> tuple[tuple[Stage, IngestParameters], ...]:
-    files = parameters.files or ()
-    return tuple((PIECE, of_one(parameters, file)) for file in files) if are_kept(files) else ()
+def _parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+    rest = {"files": None, "expect": None, "skip_broken": False}
+    return [(PIECE, parameters.model_copy(update={"file": file, **rest})) for file in parameters.files or ()]
+
+
+def _kept_parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+    return _parts(parameters) if are_kept(parameters.files or ()) else []
 
 
 STAGE = Stage(
@@ -262,19 +229,13 @@ STAGE = Stage(
     deterministic=True,
     cuda=True,
     files=_files,
-    parts=_pieces,
+    parts=_kept_parts,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "files", "memory"}),
     added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment", "skip_broken"}),
 )
 
 PIECE = replace(
-    STAGE,
-    name="piece",
-    about="Reads one of many files.",
-    outputs=("EdgePiece",),
-    run=read_piece,
-    files=_piece_files,
-    parts=lambda parameters: (),
+    STAGE, name="piece", outputs=("EdgePiece",), run=_read_piece, files=_piece_files, parts=lambda _: ()
 )
-"""Not a stage of workflows: what `ingest` asks of its context for each of many files."""
+"""What `ingest` asks of its context for each of many files; workflows do not name it."""

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gravel.stages.errors import StageError
-from gravel.stages.file_lists import expanded
 from gravel.stages.ingest_memory import FileSize, reading_bytes
 from gravel.stages.ingest_parameters import LEAST_MEMORY
 from gravel.stages.ingest_texts import ON_CPU, has_texts
 from gravel.stages.ingest_texts import reading_bytes as texts_bytes
-from gravel.stages.many_files import EXPANSION, are_kept, of_one, text_size
+from gravel.stages.many_files import EXPANSION, text_size
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.store_buffers import sink_bytes
 
@@ -64,13 +63,9 @@ def estimate(
         # Edges are made on a GPU where they stay there, and are counted as what stays.
         on_device = table_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
         return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))
-    if parameters.files is not None:
-        files = expanded(parameters.files)
-        if len(files) > 1:
-            return _many(parameters, files, memory, machine)
-        parameters = of_one(parameters, files[0])
-    assert parameters.file is not None
-    found = _file_size(parameters, parameters.file, machine)
+    files = parameters.files or (str(parameters.file),)
+    largest = max(files, key=text_size)
+    found = _of_all(_file_size(parameters, largest, machine), largest, files)
     vertices, edges = found.vertices, found.edges
     text_bytes = found.text_bytes
     width = 4 if vertices < 1 << 32 else 8
@@ -90,23 +85,11 @@ def estimate(
     return Need(host_bytes=host + found.inflating, device_bytes=found.device_bytes, outputs=outputs)
 
 
-def _many(parameters: IngestParameters, files: tuple[str, ...], memory: int, machine: Machine) -> Need:
-    """State the need of many files: the largest is looked into, and stands for all."""
-    sizes = {file: text_size(file) for file in files}
-    largest = max(files, key=lambda file: (sizes[file], file))
-    found = _file_size(of_one(parameters, largest), largest, machine)
-    total = sum(sizes[file] for file in files)
-    share = max(1.0, total / max(1, sizes[largest]))
-    edges, vertices = int(share * found.edges), int(share * found.vertices)
-    width = 4 if vertices < 1 << 32 else 8
-    outputs = (
-        Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=(2 * width + 8) * edges),
-        Extent(kind="VertexIds", vertices=vertices, bytes=8 * vertices + (total if found.texts else 0)),
-    )
-    # Pieces that are not stored are in memory until they are merged.
-    held = 0 if are_kept(files) else outputs[0].bytes + outputs[1].bytes
-    working = min(memory, 40 * total + (16 << 20)) + sink_bytes(width * edges, width * edges, 8 * edges)
-    return Need(BASE + found.inflating + working + held, found.device_bytes, outputs)
+def _of_all(found: FileSize, largest: str, files: tuple[str, ...]) -> FileSize:
+    """Let the largest of many files stand for all."""
+    share = max(1.0, sum(map(text_size, files)) / max(1, text_size(largest)))
+    vertices, edges, text_bytes = (int(share * each) for each in found[:3])
+    return found._replace(vertices=vertices, edges=edges, text_bytes=text_bytes)
 
 
 def _file_size(parameters: IngestParameters, location: str, machine: Machine) -> FileSize:

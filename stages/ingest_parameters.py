@@ -69,20 +69,14 @@ class IngestParameters(Parameters):
     """A generator with its parameters."""
     file: str | None = Field(default=None, min_length=1)
     """A path (a relative one starts from the current folder) or a URL; plain, .gz, .bz2, .xz or .zst."""
-    files: (
-        Annotated[
-            tuple[Annotated[str, Field(min_length=1)], ...],
-            BeforeValidator(_files),
-            Field(min_length=1),
-            WithJsonSchema(
-                {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-            ),
-        ]
-        | None
-    ) = None
+    files: Annotated[
+        tuple[str, ...] | None,
+        BeforeValidator(_files),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+    ] = None
     """Files that are one graph: a list, a pattern or a folder. Their order changes nothing."""
     skip_broken: bool = False
-    """Whether to leave out those of `files` that cannot be read, or are not of the kind of most."""
+    """Whether to leave out those of `files` that cannot be read, or are not of the kind that most are of."""
     format: Annotated[
         str,
         BeforeValidator(_format_name),
@@ -120,9 +114,9 @@ class IngestParameters(Parameters):
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
         given = [name for name in ("source", "file", "files") if getattr(self, name) is not None]
-        if len(given) != 1:
+        if len(given) != 1 or self.files == ():
             found = " and ".join(given) or "none"
-            raise ValueError(f"found {found}; edges come from exactly one of `source`, `file` and `files`")
+            raise ValueError(f"found {found}; edges come from one of `source`, `file` and some `files`")
         if self.files is None and self.skip_broken:
             raise ValueError("`skip_broken` is for `files`; a single file that is broken is no graph")
         if self.files is not None and self.sha256 is not None:

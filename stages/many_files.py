@@ -1,178 +1,121 @@
-"""Many files that are one graph: each is read into an `EdgePiece`, and the pieces are merged.
+"""Many files that are one graph: each becomes an `EdgePiece`, and the pieces are merged.
 
-Pieces are merged in the order of their digests, so that the order of the files changes nothing.
+They are merged in the order of their digests, so that the order of the files changes nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
+from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.errors import StageError
-from gravel.stages.urls import shown
+from gravel.stages.urls import is_url, shown
 
 if TYPE_CHECKING:
-    from gravel.stages.context import Context
+    from collections.abc import Sequence
+
+    from gravel.stages.context import Context, Part
     from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.stage import Stage
 
 FEWEST_KEPT = 8
-"""Files from which on each becomes a piece that is stored."""
-
 LEAST_KEPT = 64 << 20
-"""Bytes of text in all, as a rule, from which on fewer files do, too."""
+"""Files, or bytes of text in all, from which on pieces are stored."""
 
 EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
 """How many bytes of text one stored byte becomes at most in files of edges, as a rule."""
 
-MAX_REMARKS = 10
-"""Different remarks of readers that are told."""
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The folder of rows that have no value in the column of a path."""
+
+
+def path_columns(location: str) -> dict[str, str]:
+    """Return the columns of the folders `name=value` that a file lies in, as Hive and Spark write them."""
+    found: list[tuple[str, str]] = []
+    folders = (location.partition("?")[0] if is_url(location) else location).split("/")[:-1]
+    while folders and "=" in folders[-1][1:]:
+        name, _, value = folders.pop().partition("=")
+        found.append((unquote(name), unquote(value)))
+    return dict(reversed(found))
 
 
 def text_size(file: str) -> int:
     """Bound the bytes of a file's text, as a rule; 0 where its size cannot be known."""
     from gravel.stages.streams import file_size
 
-    suffix = file.partition("?")[0].rpartition(".")[2].lower()
-    return (file_size(file) or 0) * EXPANSION.get(suffix, 1)
+    return (file_size(file) or 0) * EXPANSION.get(file.partition("?")[0].rpartition(".")[2].lower(), 1)
 
 
-def are_kept(files: tuple[str, ...]) -> bool:
+def are_kept(files: Sequence[str]) -> bool:
     """Say whether the pieces of these files are stored, to be found when another file changes."""
     return len(files) >= FEWEST_KEPT or (len(files) > 1 and sum(map(text_size, files)) >= LEAST_KEPT)
 
 
-def of_one(parameters: IngestParameters, file: str) -> IngestParameters:
-    """Return the parameters that read one of the files."""
-    return parameters.model_copy(update={"file": file, "files": None, "expect": None, "skip_broken": False})
-
-
-class _Read(NamedTuple):
-    """A file and its piece."""
-
-    file: str
-    piece: EdgePiece
-
-
 def read_many(
-    context: Context, parameters: IngestParameters, stage: Stage, files: tuple[str, ...], memory: int
+    context: Context, parts: Sequence[tuple[Stage, IngestParameters]], memory: int, *, skip: bool
 ) -> tuple[EdgeList, VertexIds]:
-    """Read files with the stage that makes a piece of one, and merge the pieces."""
-    from gravel.stages.merging import merged
+    """Make a piece of each file and merge them; `skip` leaves out files that cannot be read."""
+    from gravel.stages.pieces import merged
 
+    files = [str(parameters.file) for _, parameters in parts]
     for file, times in Counter(files).items():
         if times > 1:
             context.remark(f"{shown(file)} is listed {times} times, and its edges count as often")
-    found, broken = _pieces(context, parameters, stage, files)
-    found = _of_one_kind(found, broken, skip=parameters.skip_broken)
-    for file, error in broken:
-        context.remark(f"{shown(file)} is left out (skip_broken): {error}")
-    if not found:
-        raise StageError("none of the files can be read", hint="see what is wrong with each")
-    _tell(context, found)
-    return merged(context, sorted((each.piece for each in found), key=lambda piece: piece.digest), memory)
-
-
-def _pieces(
-    context: Context, parameters: IngestParameters, stage: Stage, files: tuple[str, ...]
-) -> tuple[list[_Read], list[tuple[str, StageError]]]:
-    from gravel.stages.streams import file_size
-
-    kept = are_kept(files)
-    sizes = [file_size(file) or 0 for file in files]
-    total, before = sum(sizes) or None, 0
-    found, broken = [], []
-    for number, (file, size) in enumerate(zip(files, sizes, strict=True), 1):
+    kept, sizes, found = are_kept(files), list(map(text_size, files)), []
+    for number, (stage, parameters) in enumerate(parts):
+        file, before = files[number], sum(sizes[:number])
 
         def progress(done: int, before: int = before) -> None:
-            context.progress(before + done, total, "B")
+            context.progress(before + done, sum(sizes), "B")
 
         try:
-            made = context.part(stage, of_one(parameters, file), kept=kept, progress=progress)
+            part = context.part(stage, parameters, kept=kept, progress=progress)
         except StageError as error:
-            if error.file is None:
-                error = StageError(error.message, hint=error.hint, file=shown(file))
-            if not parameters.skip_broken:
-                raise StageError(
-                    error.message,
-                    hint=f"{error.hint or 'mend the file'}; or leave such files out with `skip_broken: true`",
-                    file=error.file,
-                    line=error.line,
-                ) from None
-            broken.append((file, error))
+            _leave_out(context, file, error, skip=skip)
         else:
-            piece = cast(EdgePiece, made)
-            found.append(_Read(file, piece))
-            count = f"{len(piece.source):,} edges, {piece.vertex_count:,} ids"
-            context.log(f"{number:,} of {len(files):,} files: {shown(file)}: {count}")
-        before += size
-        context.progress(before, total, "B")
-    return found, broken
+            found.append((file, part))
+            context.log(
+                f"{number + 1:,} of {len(files):,} files: {len(part.artifact.source):,} edges, {shown(file)}"
+            )
+        progress(sizes[number])
+    found = _of_one_kind(context, found, skip=skip)
+    if not found:
+        raise StageError("none of the files can be read", hint="the remarks say what is wrong with each")
+    parts_in_order = sorted((part for _, part in found), key=lambda part: part.digest)
+    return merged(context, [part.artifact for part in parts_in_order], memory)
 
 
-class _Kind(NamedTuple):
-    """What the files of one graph have in common."""
+def _leave_out(context: Context, file: str, error: StageError, *, skip: bool) -> None:
+    """Remark on a file that is left out, or raise what is wrong with it."""
+    if skip:
+        context.remark(f"{shown(file)} is left out (skip_broken): {error.message}")
+        return
+    hint = f"{error.hint or 'mend the file'}; or leave such files out with `skip_broken: true`"
+    raise StageError(error.message, hint=hint, file=error.file or shown(file), line=error.line) from None
 
-    ids: str
-    columns: str
-    weights: str
-    direction: str
 
-
-def _kind(piece: EdgePiece) -> _Kind:
-    columns = ""
-    for remark in piece.remarks:
-        match = re.search(r" as: .*?\b(source .*)", remark)
-        if match is not None:
-            taken, _, left = match[1].partition("; left out: ")
-            rest = f"; left out: {', '.join(sorted(left.split(', ')))}" if left else ""
-            columns = f"the columns {taken}{rest}"
-    return _Kind(
-        "ids that are whole numbers" if piece.text is None else "ids that are texts",
-        columns,
-        "no weights" if piece.weight is None else "weights",
-        "edges that go both ways" if piece.undirected else "edges from source to target",
+def _kind(part: Part) -> tuple[str, ...]:
+    """Say what the files of one graph have in common."""
+    taken = next(filter(None, (re.search(r" as: .*?\b(source .*)", remark) for remark in part.remarks)), None)
+    return (
+        "ids that are whole numbers" if part.artifact.text is None else "ids that are texts",
+        "" if taken is None else "the columns " + ", ".join(sorted(re.split(", |; left out: ", taken[1]))),
+        "no weights" if part.artifact.weight is None else "weights",
     )
 
 
-def _of_one_kind(found: list[_Read], broken: list[tuple[str, StageError]], *, skip: bool) -> list[_Read]:
-    """Return the files that are of the kind of most; others are broken. One without edges is of any kind."""
-    kinds = {each.file: _kind(each.piece) for each in found if len(each.piece.source)}
-    counts = Counter(kinds.values())
-    if len(counts) < 2:
-        return found
-    usual = max(counts, key=lambda kind: (counts[kind], kind))
-    kept = []
-    for each in found:
-        kind = kinds.get(each.file, usual)
-        if kind == usual:
-            kept.append(each)
-            continue
-        name = next(name for name in kind._fields if getattr(kind, name) != getattr(usual, name))
-        hint = "`ids: text` reads all ids as texts; or name" if name == "ids" else "name"
-        error = StageError(
-            f"it has {getattr(kind, name)}, and {counts[usual]:,} others of the files have "
-            f"{getattr(usual, name)}",
-            hint=f"{hint} files of one kind, or leave others out with `skip_broken: true`",
-            file=shown(each.file),
-        )
-        if not skip:
-            raise error
-        broken.append((each.file, error))
-    return kept
-
-
-def _tell(context: Context, found: list[_Read]) -> None:
-    """Make the remarks of all readers, equal ones once."""
-    groups: dict[str, list[str]] = {}
-    for file, piece in sorted(found, key=lambda each: each.file):
-        for remark in piece.remarks:
-            name = next((name for name in (shown(file), file.rpartition("/")[2]) if name in remark), "\0")
-            groups.setdefault(remark.replace(name, "\0"), []).append(name)
-    for text, names in list(groups.items())[:MAX_REMARKS]:
-        more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-        context.remark(text.replace("\0", f"{names[0]}{more}"))
-    if len(groups) > MAX_REMARKS:
-        context.remark(f"{len(groups) - MAX_REMARKS:,} more remarks on single files")
+def _of_one_kind(context: Context, found: list[tuple[str, Part]], *, skip: bool) -> list[tuple[str, Part]]:
+    """Return the files of the kind that most have, and those without edges; the others are left out."""
+    kinds = [_kind(part) if len(part.artifact.source) else () for _, part in found]
+    counts = Counter(filter(None, kinds))
+    usual = max(counts, key=lambda kind: (counts[kind], kind), default=())
+    for (file, _), kind in zip(found, kinds, strict=True):
+        if kind not in ((), usual):
+            its, theirs = next(pair for pair in zip(kind, usual, strict=True) if pair[0] != pair[1])
+            message = f"it has {its}, and {counts[usual]:,} others of the files have {theirs}"
+            hint = "`ids: text` reads all ids as texts" if its == kind[0] else "name files of one kind"
+            _leave_out(context, file, StageError(message, hint=hint), skip=skip)
+    return [each for each, kind in zip(found, kinds, strict=True) if kind in ((), usual)]

@@ -1,162 +1,142 @@
-"""The edges of one of many files as an `EdgePiece`: sorted, under positions among the file's distinct ids."""
+"""The edges of one of many files, and many of those as one graph, in bounded memory of the host."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from pathlib import Path
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
-from gravel.stages.context import MemorySink
-from gravel.stages.readers import Chunk
-from gravel.stages.vertex_ids.spool import NARROW, Spool
+from gravel.stages.readers import Chunk, Header, TextChunk
+from gravel.stages.texts import Texts
+from gravel.stages.vertex_ids.edges import numbered, written
+from gravel.stages.vertex_ids.ranks import side_by_side
+from gravel.stages.vertex_ids.spool import NARROW
+from gravel.stages.vertex_ids.text_edges import numbered_texts
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
-    from gravel.stages.artifact import Array
-    from gravel.stages.context import Context, Sink
+    from gravel.stages.context import Context
 
 ROWS = 1 << 18
 """Edges and ids that are at work at a time."""
 
-SORTED_BYTES = 64
-"""Of each edge that is sorted in memory: ends, weight, key, order, and the results."""
-
-MOST_PARTS = 512
-"""Files in which edges of one piece wait to be sorted, a range of sources in each."""
+MOST_SORTED = 0x7FF00000
+"""Ids of one file up to which its edges are sorted: keys of such positions are numbers as float64, too."""
 
 
-class Heard:
-    """A context of the stage that reads one file, whose remarks go into the piece."""
-
-    keeps_device_arrays = False
-
-    def __init__(self, context: Context, *, in_memory: bool) -> None:
-        self._context, self._in_memory = context, in_memory
-        self.remarks: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
-        """Start an array of edges in the order of the file, which are not kept."""
-        if self._in_memory:
-            return MemorySink(dtype, row_shape, rows=rows)
-        return self._context.sink(dtype, row_shape, rows=rows)
-
-    def remark(self, message: str) -> None:
-        """Keep what concerns the file."""
-        self.remarks.append(message)
+def piece_of(context: Context, edges: EdgeList, ids: VertexIds, memory: int) -> EdgePiece:
+    """Sort the edges of a file."""
+    header = Header(weighted=edges.weight is not None)
+    made = written(context, header, _in_order(context, edges, memory), ids.vertex_count, len(edges.source))
+    return EdgePiece(source=made.source, target=made.target, weight=made.weight, **vars(ids))
 
 
-def piece_of(context: Context, edges: EdgeList, ids: VertexIds, remarks: list[str], memory: int) -> EdgePiece:
-    """Sort the edges of a file, in about `memory` bytes, and digest them and their ids."""
-    columns = _columns(edges)
-    digests = [hashlib.blake2b(digest_size=32) for _ in columns]
-    sinks = [context.sink(each.dtype, rows=len(each)) for each in columns if each is not None]
-    for chunk in _in_order(edges, context.scratch, memory):
-        arrays = [each for each in chunk[:3] if each is not None]
-        for sink, array, column, digest in zip(sinks, arrays, columns, digests, strict=False):
-            rows: Any = numpy.ascontiguousarray(array, column.dtype)
-            digest.update(rows)
-            sink.append(rows)
-    digest = hashlib.blake2b(b"".join(each.digest() for each in digests), digest_size=32)
-    numbers = ids.ids
-    if numbers is not None and len(numbers) and int(numbers[-1:][0]) < NARROW:
-        narrow = context.sink(numpy.uint32, rows=len(numbers))
-        for block in _blocks(numbers):
-            narrow.append(block.astype(numpy.uint32))
-        numbers = narrow.close()
-    for each in (numbers, ids.offsets, ids.text):
-        for block in () if each is None else _blocks(each):
-            digest.update(block)
-    digest.update(f"{len(edges.source)} {ids.first} {ids.vertex_count} {edges.undirected}".encode())
-    source, target, weight = [*(sink.close() for sink in sinks), None][:3]
-    assert source is not None
-    assert target is not None
-    return EdgePiece(
-        source=source,
-        target=target,
-        weight=weight,
-        ids=numbers,
-        first=ids.first,
-        vertex_count=ids.vertex_count,
-        text=ids.text,
-        offsets=ids.offsets,
-        undirected=edges.undirected,
-        digest=digest.hexdigest(),
-        remarks=remarks,
-    )
+def _in_order(context: Context, edges: EdgeList, memory: int) -> Iterator[Chunk]:
+    """Yield edges by source, target and weight.
 
-
-def _in_order(edges: EdgeList, folder: Path, memory: int) -> Iterator[Chunk]:
-    """Yield edges by source and target; those of equal ends stay in the order of the file."""
-    count = len(edges.source)
-    parts = min(MOST_PARTS, 1 + SORTED_BYTES * count // memory)
-    if parts == 1:
-        yield _sorted(_taken(_columns(edges), slice(None)))
+    They are sorted in place: as numbers, or with weights as complex ones, which go by the real part first.
+    What takes more than half of the memory is sorted in the pages of a file.
+    """
+    columns, count = (edges.source, edges.target, edges.weight), len(edges.source)
+    if edges.vertex_count > MOST_SORTED:
+        for rows in _slices(count):
+            yield Chunk(*(column if column is None else column[rows] for column in columns))  # type: ignore[arg-type]
         return
-    narrow = edges.vertex_count < NARROW
-    spools = [Spool(folder, 0, weighted=edges.weight is not None) for _ in range(parts)]
-    step = 1 + count // (256 * parts)
-    sample = numpy.sort(numpy.concatenate([_keys(chunk)[::step] for chunk in _chunks(edges)]))
-    bounds = sample[numpy.arange(1, parts) * len(sample) // parts]
-    for chunk in _chunks(edges):
-        part_of = numpy.searchsorted(bounds, _keys(chunk), side="right")
-        for part in numpy.unique(part_of):
-            spools[part].append(_taken(chunk[:3], part_of == part), narrow=narrow)
-    for spool in spools:
-        waiting = list(spool)
-        if waiting:
-            yield _sorted(Chunk(*(_joined([chunk[place] for chunk in waiting]) for place in range(3))))
-        spool.close()
-
-
-def _columns(edges: EdgeList) -> tuple[Any, Any, Any]:
-    return edges.source, edges.target, edges.weight
-
-
-def _taken(columns: tuple[Any, Any, Any], rows: Any) -> Chunk:
     source, target, weight = columns
-    return Chunk(source[rows], target[rows], None if weight is None else weight[rows])
+    keys = _room(context, (count,), numpy.uint64 if weight is None else numpy.complex128, memory // 2)
+    real = keys if weight is None else keys.real
+    for rows in _slices(count):
+        key = source[rows].astype(numpy.uint64) << numpy.uint64(32) | target[rows]
+        real[rows] = key if weight is None else key.view(numpy.float64)
+        if weight is not None:
+            keys.imag[rows] = weight[rows]
+    keys.sort()
+    for rows in _slices(count):
+        key = numpy.ascontiguousarray(real[rows]).view(numpy.uint64)
+        values = None if weight is None else numpy.ascontiguousarray(keys.imag[rows])
+        yield Chunk(key >> numpy.uint64(32), key & numpy.uint64(NARROW - 1), values)
 
 
-def _chunks(edges: EdgeList) -> Iterator[Chunk]:
-    for first in range(0, len(edges.source), ROWS):
-        yield _taken(_columns(edges), slice(first, first + ROWS))
+def merged(context: Context, pieces: Sequence[EdgePiece], memory: int) -> tuple[EdgeList, VertexIds]:
+    """Merge pieces of one kind, in their order.
+
+    Their distinct ids are numbered as if each two were an edge: the ends of those edges are the ranks of a
+    piece's ids, in which the ends of its edges are looked up.
+    """
+    pieces = [piece for piece in pieces if len(piece.source)]
+    texts = any(piece.text is not None for piece in pieces)
+    number: Any = numbered_texts if texts else numbered
+    ids: Any = _texts(pieces, memory // 64) if texts else _integers(pieces)
+    ranks, vertices = number(context, Header(texts=texts), ids, SimpleNamespace(), memory)
+    count, threads = sum(len(piece.source) for piece in pieces), context.machine.threads
+
+    def parts() -> Iterator[tuple[NDArray[Any], EdgePiece, slice]]:
+        place = done = 0
+        for piece in pieces:
+            last = place + (piece.vertex_count + 1) // 2
+            of_ids = _room(context, (last - place, 2), ranks.source.dtype, memory // (8 * threads))
+            for rows in _slices(last - place):
+                pairs = slice(place + rows.start, place + rows.stop)
+                of_ids[rows, 0], of_ids[rows, 1] = ranks.source[pairs], ranks.target[pairs]
+            for rows in _slices(len(piece.source)):
+                yield of_ids.reshape(-1), piece, rows
+            place, done = last, done + len(piece.source)
+            context.progress(done, count, "edges merged")
+
+    header = Header(weighted=any(piece.weight is not None for piece in pieces))
+    chunks = side_by_side(_with_ranks, parts(), threads)
+    return written(context, header, chunks, vertices.vertex_count, rows=count), vertices
 
 
-def _blocks(array: Array) -> Iterator[Any]:
-    for first in range(0, len(array), 4 * ROWS):
-        yield numpy.ascontiguousarray(array[first : first + 4 * ROWS])
+def _with_ranks(part: tuple[NDArray[Any], EdgePiece, slice]) -> Chunk:
+    ranks, piece, rows = part
+    weight = None if piece.weight is None else piece.weight[rows]
+    return Chunk(ranks[piece.source[rows]], ranks[piece.target[rows]], weight)
 
 
-def _joined(arrays: list[Any]) -> Any:
-    return None if arrays[0] is None else numpy.concatenate(arrays)
+def _room(context: Context, shape: tuple[int, ...], dtype: Any, most: int) -> NDArray[Any]:
+    """Return an array in memory or, if it takes more than `most` bytes, in the pages of a file."""
+    if math.prod(shape) * numpy.dtype(dtype).itemsize <= most:
+        return numpy.empty(shape, dtype)
+    with tempfile.TemporaryFile(dir=context.scratch) as file:
+        return numpy.memmap(file, dtype, "w+", 0, shape)
 
 
-def _keys(chunk: Chunk) -> NDArray[Any]:
-    """Return numbers that ascend with source and, where both fit, target."""
-    keys = chunk.source.astype(numpy.uint64)
-    if chunk.source.dtype == numpy.uint32:
-        keys <<= numpy.uint64(32)
-        keys |= chunk.target
-    return keys
+def _slices(count: int) -> Iterator[slice]:
+    return (slice(first, min(first + ROWS, count)) for first in range(0, count, ROWS))
 
 
-def _sorted(chunk: Chunk) -> Chunk:
-    if chunk.source.dtype != numpy.uint32:
-        order = numpy.lexsort((chunk.target, chunk.source))
-    elif chunk.weight is None:
-        keys = _keys(chunk)
-        keys.sort()
-        return Chunk((keys >> numpy.uint64(32)).astype(numpy.uint32), keys.astype(numpy.uint32), None)
-    else:
-        order = numpy.argsort(_keys(chunk), kind="stable")
-    weight = None if chunk.weight is None else chunk.weight[order]
-    return Chunk(chunk.source[order], chunk.target[order], weight)
+def _integers(pieces: Sequence[EdgePiece]) -> Iterator[Chunk]:
+    """Yield the ids of each piece in pairs."""
+    for piece in pieces:
+        for rows in _slices(piece.vertex_count):
+            first = piece.first
+            ids = (
+                numpy.arange(first + rows.start, first + rows.stop) if piece.ids is None else piece.ids[rows]
+            )
+            ids = ids.astype(numpy.int64, copy=False)
+            yield Chunk(
+                ids[::2].copy(), numpy.append(ids, ids[-1:])[1::2][: (len(ids) + 1) // 2].copy(), None
+            )
+
+
+def _texts(pieces: Sequence[EdgePiece], size: int) -> Iterator[TextChunk]:
+    """Yield the ids of each piece in pairs, about `size` bytes of them at a time."""
+    for piece in pieces:
+        assert piece.text is not None
+        assert piece.offsets is not None
+        first = 0
+        while first < piece.vertex_count:
+            ends = piece.offsets[first : first + ROWS + 1]
+            fit = int(numpy.searchsorted(ends, ends[0] + size, side="right")) - 1
+            count = min(len(ends) - 1, max(2, fit // 2 * 2))  # an even number, but of the last ones
+            texts = Texts(piece.text[ends[0] : ends[count]], ends[: count + 1] - ends[0])
+            yield TextChunk(
+                texts if count % 2 == 0 else texts.taken(numpy.append(numpy.arange(count), count - 1)), None
+            )
+            first += count

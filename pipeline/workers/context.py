@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.protocol import Made, Written
     from gravel.pipeline.workers.stage_log import StageLog
     from gravel.pipeline.workers.write_behind import WriteBehind
-    from gravel.stages.artifact import Artifact
+    from gravel.stages.context import Part
     from gravel.stages.stage import Parameters, Stage
 
 Item = TypeVar("Item")
@@ -131,7 +131,7 @@ class WorkerContext:
 
     def part(
         self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
-    ) -> Artifact:
+    ) -> Part:
         """Return what a stage without inputs makes, from the cache if it is there."""
         assert self._parts is not None
         return self._parts.get(stage, parameters, kept=kept, progress=progress)

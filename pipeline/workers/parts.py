@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.hashing import Recipe, content_of, make_recipe
@@ -18,6 +18,7 @@ from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.context import Services, WorkerContext
+from gravel.stages.context import Part
 from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url, shown
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Parameters, Stage
 
 
+MAX_REMARKS = 10
+"""Different remarks on parts that are passed on."""
+
+
 class Parts:
     """The parts of one stage run. Use it as a context manager: at its end all that was made is published."""
 
@@ -36,7 +41,8 @@ class Parts:
         self._task, self._services, self._log = task, services, log
         self._digests = FileDigests(task.cache.root)
         self._committer = Committer(task.cache, RecipeLocks(task.cache.root, task.run), self._committed)
-        self._known: dict[str, str] = {}
+        self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._remarks: list[tuple[str, str]] = []
         self._kind = ""
         self._cached = self._made = 0
 
@@ -51,23 +57,47 @@ class Parts:
         count, cached, made = self._cached + self._made, self._cached, self._made
         return f"{count:,} {self._kind}s: {cached:,} cached, {made:,} read" if count else ""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was remarked of parts, equal remarks once: `read a.csv and 7 more as: ...`."""
+        named: dict[str, list[str]] = {}
+        for file, remark in sorted(self._remarks):
+            name = next((name for name in (file, file.rpartition("/")[2]) if name and name in remark), "\0")
+            named.setdefault(remark.replace(name, "\0"), []).append(name)
+        told = [
+            text.replace("\0", names[0] + (f" and {len(names) - 1:,} more" if names[1:] else ""))
+            for text, names in named.items()
+        ]
+        more = len(told) - MAX_REMARKS
+        return (*told[:MAX_REMARKS], *([f"{more:,} more remarks on single files"] if more > 0 else []))
+
     def get(
         self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
-    ) -> Artifact:
+    ) -> Part:
         """Return a part; see `gravel.stages.context.Context.part`."""
-        task = self._task
-        if not (kept and task.keep):
-            return self._run(stage, parameters, None, progress)
-        self._kind = stage.name
         recipe = self._recipe(stage, parameters)
-        name = self._known.get(recipe.digest) or self._look_up(recipe.digest)
-        if name is not None:
+        if kept and self._task.keep:
+            self._kind = stage.name
+            part = self._kept(stage, parameters, recipe, progress)
+        else:
+            part = Part(*self._run(stage, parameters, None, progress), recipe.digest)
+        file = next((shown(each.location) for each in stage.files(parameters)), "")
+        self._remarks += [(file, remark) for remark in part.remarks]
+        return part
+
+    def _kept(
+        self, stage: Stage, parameters: Parameters, recipe: Recipe, progress: Callable[[int], None]
+    ) -> Part:
+        task = self._task
+        known = self._known.get(recipe.digest) or self._look_up(recipe.digest)
+        if known is not None:
             self._cached += 1
-            self._known[recipe.digest] = name
-            return task.cache.open(name)
+            self._known[recipe.digest] = known
+            return Part(task.cache.open(known[0]), known[1], recipe.digest)
         began, clock = time.time(), time.perf_counter()
         with task.cache.writer(task.run, durable=task.host != socket.gethostname()) as writer:
-            prepared = writer.prepare(self._run(stage, parameters, writer, progress))
+            artifact, remarks = self._run(stage, parameters, writer, progress)
+            prepared = writer.prepare(artifact)
         try:
             self._refuse_changed(stage, parameters)
         except StageError:
@@ -80,12 +110,14 @@ class Parts:
             "host": socket.gethostname(),
             "started": began,
             "seconds": time.perf_counter() - clock,
+            "remarks": list(remarks),
         }
-        name = self._known[recipe.digest] = prepared.record.id
+        name = prepared.record.id
+        self._known[recipe.digest] = name, remarks
         record = RecipeRecord(recipe.digest, (name,), made, recipe.parts, time.time())
         self._committer.add(Result(recipe.digest, record, (prepared,)))
         self._made += 1
-        return task.cache.open(name)
+        return Part(task.cache.open(name), remarks, recipe.digest)
 
     def _run(
         self,
@@ -93,11 +125,13 @@ class Parts:
         parameters: Parameters,
         writer: ArtifactWriter | None,
         progress: Callable[[int], None],
-    ) -> Artifact:
+    ) -> tuple[Artifact, tuple[str, ...]]:
         task = self._task
         context = _PartContext(task.machine, task.scratch, writer, self._services, self._log, parts=self)
         context.tell = progress
-        return cast("Artifact", stage.run(context, parameters))
+        made = stage.run(context, parameters)
+        assert not isinstance(made, tuple)
+        return made, tuple(context.remarks)
 
     def _recipe(self, stage: Stage, parameters: Parameters) -> Recipe:
         files = {
@@ -106,10 +140,12 @@ class Parts:
         }
         return make_recipe(stage, parameters, {}, files, None)
 
-    def _look_up(self, digest: str) -> str | None:
+    def _look_up(self, digest: str) -> tuple[str, tuple[str, ...]] | None:
         cache = self._task.cache
         record = cache.look_up(digest)
-        return None if record is None or cache.check(record.outputs[0]) else record.outputs[0]
+        if record is None or cache.check(record.outputs[0]) is not None:
+            return None
+        return record.outputs[0], tuple(record.provenance.get("remarks") or ())
 
     def _refuse_changed(self, stage: Stage, parameters: Parameters) -> None:
         for file in stage.files(parameters):

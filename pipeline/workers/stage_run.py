@@ -142,7 +142,7 @@ def _compute(
         with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
         kept = _keep_in_memory(task, artifacts, services, spans, clock, is_made)
-        return replace(kept, remarks=tuple(context.remarks), parts=str(parts))
+        return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
         context = WorkerContext(
@@ -159,7 +159,7 @@ def _compute(
         extents=tuple(record.extent for record in records),
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
-        remarks=tuple(context.remarks),
+        remarks=(*context.remarks, *parts.remarks),
         prepared=prepared,
         parts=str(parts),
     )

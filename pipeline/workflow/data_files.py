@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.names import nearest
-from gravel.stages.file_lists import is_several
+from gravel.pipeline.datasets.file_lists import is_several
 from gravel.stages.urls import is_url
 
 SUFFIXES = (".yaml", ".yml")

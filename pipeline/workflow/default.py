@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.datasets.file_lists import expanded
 from gravel.pipeline.plugins.installed import known_stages
 from gravel.pipeline.workflow.data_files import name_of
 from gravel.pipeline.workflow.default_text import default_text
@@ -16,7 +17,6 @@ from gravel.pipeline.workflow.loading import read_workflow
 from gravel.pipeline.workflow.model import StageEntry, Workflow
 from gravel.pipeline.workflow.nodes import Text
 from gravel.stages.errors import StageError
-from gravel.stages.file_lists import expanded
 from gravel.stages.urls import is_url, shown
 
 __all__ = ["load_default", "workflow_text"]

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from gravel.pipeline.datasets.file_lists import is_several
 from gravel.pipeline.workflow.data_files import name_of
 from gravel.pipeline.workflow.ids import split_ids
-from gravel.stages.file_lists import is_several
 
 __all__ = ["default_text"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.trace import doubt, note_files, note_there
+from gravel.pipeline.datasets.file_lists import expanded, is_several
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.substitution import references
 from gravel.stages.artifact import Json
 from gravel.stages.errors import StageError
-from gravel.stages.file_lists import expanded, is_several
 from gravel.stages.stage import Parameters
 from gravel.stages.urls import is_url
 

@@ -148,25 +148,3 @@ def _nearest(location: str) -> str:
     if close:
         return f"did you mean {folder / close[0]}?"
     return "check the path; a relative one starts from the current folder"
-
-
-def list_urls(location: str) -> list[str]:
-    """Return the URLs of the files below a folder (a URL that ends in `/`), or that match a pattern."""
-    if location.lower().startswith(("http://", "https://")):
-        raise StageError(
-            "files cannot be listed over HTTP", hint="list their URLs one by one", file=shown(location)
-        )
-    import fsspec
-
-    try:
-        system, path = fsspec.core.url_to_fs(_with_password(address_of(location)))
-        found = system.find(path) if location.endswith("/") else system.glob(path, detail=True)
-        names = [name for name in found if location.endswith("/") or found[name]["type"] == "file"]
-    except Exception as error:  # every file system raises its own
-        raise explain_remote(error, location) from None
-    place = path.rstrip("/")
-    if not location.rstrip("/").endswith(place):
-        raise StageError(
-            "files cannot be listed in this URL", hint="list them one by one", file=shown(location)
-        )
-    return [location.rstrip("/")[: -len(place)] + name for name in names]

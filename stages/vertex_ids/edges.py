@@ -84,17 +84,13 @@ def from_spool(
         dtype=index_dtype(occurring.count),
         threads=context.machine.threads,
     )
-    return written(context, header, edges, occurring.count, rows=spool.edges), table(context, occurring)
-
-
-def table(context: Context, ids: IdSet) -> VertexIds:
-    """Write all ids, ascending."""
-    if ids.consecutive:
-        return VertexIds(first=ids.first, vertex_count=ids.count)
+    listed = written(context, header, edges, occurring.count, rows=spool.edges)
+    if occurring.consecutive:
+        return listed, VertexIds(first=occurring.first, vertex_count=occurring.count)
     sink = context.sink(numpy.int64)
-    for block in ids.blocks(1 << 20):
+    for block in occurring.blocks(1 << 20):
         sink.append(block)
-    return VertexIds(ids=sink.close(), vertex_count=ids.count)
+    return listed, VertexIds(ids=sink.close(), vertex_count=occurring.count)
 
 
 def written(

@@ -16,7 +16,6 @@ from gravel.stages.vertex_ids.ids import IdSet
 from gravel.stages.vertex_ids.spool import Spool
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def ranked(
@@ -43,11 +42,9 @@ def ranked(
     current.close()
 
 
-def side_by_side(
-    function: Callable[[Item], Result], chunks: Iterable[Item], threads: int
-) -> Iterator[Result]:
+def side_by_side(function: Callable[[Item], Chunk], chunks: Iterable[Item], threads: int) -> Iterator[Chunk]:
     """Apply the function on threads, and yield in order."""
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[Future[Chunk]] = deque()
     with ThreadPoolExecutor(max(1, threads), thread_name_prefix="gravel-rank") as pool:
         for chunk in chunks:
             waiting.append(pool.submit(function, chunk))

@@ -58,7 +58,7 @@ def numbered_texts(
                 sets.append(coded.of)
             runs.added(coded.of)
         runs.finish()
-        ids = table(context, runs)
+        ids = _table(context, runs)
         dtype = index_dtype(ids.vertex_count)
 
         def of(numbered: tuple[Chunk, NDArray[Any]]) -> Chunk:
@@ -74,7 +74,7 @@ def numbered_texts(
         spool.close()
 
 
-def table(context: Context, runs: TextRuns) -> VertexIds:
+def _table(context: Context, runs: TextRuns) -> VertexIds:
     """Write all texts, ascending."""
     text, offsets = context.sink(numpy.uint8), context.sink(numpy.int64)
     offsets.append(numpy.zeros(1, numpy.int64))

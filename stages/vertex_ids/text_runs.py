@@ -45,7 +45,7 @@ class TextRuns:
     def __init__(self, folder: Path, memory: int) -> None:
         self._limit = memory // 2
         self._lock = threading.Lock()
-        self._file = ArrayFile(folder)
+        self._file = _File(folder)
         self._current = _Set(0)
         self._closing: dict[int, _Set] = {}
         self._runs: dict[int, _Run] = {}
@@ -157,7 +157,7 @@ def _count_upto(block: Texts, bound: bytes) -> int:
 class _Run:
     """Ascending texts in a file, with the rank of each code among them, and later among all."""
 
-    def __init__(self, file: ArrayFile, texts: Texts, ranks: NDArray[Any]) -> None:
+    def __init__(self, file: _File, texts: Texts, ranks: NDArray[Any]) -> None:
         self._file = file
         self._count, self._codes = texts.size, len(ranks)
         self._text, self._ends = file.append(texts.text), file.append(texts.offsets[1:])
@@ -195,7 +195,7 @@ class _Run:
         return found
 
 
-class ArrayFile:
+class _File:
     """Arrays one after the other in a file that has no name."""
 
     def __init__(self, folder: Path) -> None:
@@ -211,7 +211,6 @@ class ArrayFile:
         return begin
 
     def write(self, place: int, array: NDArray[Any]) -> None:
-        """Write an array at a place."""
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
@@ -221,7 +220,6 @@ class ArrayFile:
             raise explain(error, str(self._folder)) from None
 
     def read(self, place: int, count: int, dtype: Any) -> NDArray[Any]:
-        """Return so many numbers from a place on."""
         assert self._file is not None
         found = numpy.empty(count, dtype)
         self._file.seek(place)
@@ -229,13 +227,6 @@ class ArrayFile:
             raise OSError(f"a file in {self._folder} lost its end")
         return found
 
-    def map(self, place: int, count: int, dtype: Any) -> NDArray[Any]:
-        """Return so many numbers from a place on as pages of the file, which take no memory of their own."""
-        assert self._file is not None
-        self._file.flush()
-        return numpy.memmap(self._file, dtype, "r", place, (count,))
-
     def close(self) -> None:
-        """Give up the disk."""
         if self._file is not None:
             self._file.close()

@@ -13,6 +13,7 @@ from click.testing import Result
 
 from gravel.pipeline.gc.collect import Policy, collect
 from gravel.pipeline.store.cache import Cache
+from gravel.stages import ingest
 from gravel.stages.streams.stream import ByteStream
 from tests.pipeline.cli_case import gravel
 
@@ -109,12 +110,10 @@ def test_a_file_that_is_listed_twice_is_another_result():
 
 
 def test_columns_of_the_path_are_part_of_the_recipe():
-    first = run()
+    run()
     Path("parts/day=1").mkdir()
     Path("parts/part-0.txt").rename("parts/day=1/part-0.txt")
-    moved = run()
-    assert moved["why"][-1] == "8 pieces: 7 cached, 1 read"
-    assert moved["outputs"] == first["outputs"]
+    assert run()["why"][-1] == "8 pieces: 7 cached, 1 read"
 
 
 def test_few_small_files_leave_no_pieces():
@@ -202,3 +201,19 @@ def test_pieces_are_made_on_workers_too():
     assert "8 pieces: 0 cached, 8 read" in done.output
     write(8, "8 9\n")
     assert "9 pieces: 8 cached, 1 read" in run()["output"]
+
+
+def test_what_readers_remark_is_told_once(monkeypatch):
+    def remark(context: Any, parameters: Any, *arguments: Any, **options: Any) -> Any:
+        name = parameters.file.rpartition("/")[2]
+        context.remark(f"read {name} as: blanks")
+        if name == "part-3.txt":
+            context.remark("two edges look alike")
+        return read_file(context, parameters, *arguments, **options)
+
+    read_file = ingest._read_file
+    monkeypatch.setattr(ingest, "_read_file", remark)
+    told = ["read part-0.txt and 7 more as: blanks", "two edges look alike"]
+    assert run()["remarks"] == told
+    write(8, "8 9\n")
+    assert run()["remarks"] == ["read part-0.txt and 8 more as: blanks", "two edges look alike"]

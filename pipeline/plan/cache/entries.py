@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_state import state_of
 from gravel.pipeline.core.trace import DependencyTrace, digest_of, digest_of_names
+from gravel.pipeline.datasets.file_lists import expanded
 from gravel.pipeline.plan.cache import process_state as process_state
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 from gravel.stages.errors import StageError
-from gravel.stages.file_lists import expanded
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Json

@@ -1,4 +1,4 @@
-"""Files that are one graph: what a list, a pattern or a folder stands for, and the columns of their paths."""
+"""Files that are one graph: what a pattern or a folder stands for, here or in a store elsewhere."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import glob
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import unquote
 
+from gravel.stages.addresses import address_of
 from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url, shown
 
 HIDDEN = (".", "_")
 """What names begin with that writers of part files give to files without edges, such as `_SUCCESS`."""
-
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""The folder of rows that have no value in the column of a path."""
 
 
 def is_several(item: str) -> bool:
@@ -34,11 +31,28 @@ def expanded(items: Sequence[str]) -> tuple[str, ...]:
     return tuple(file for item in items for file in (_files(item) if is_several(item) else (item,)))
 
 
+def located(paths: Sequence[str]) -> list[str]:
+    """Return the files of paths, folders, patterns and URLs, with absolute paths.
+
+    Raises FileNotFoundError for what is not there.
+    """
+    files: list[str] = []
+    for given in paths:
+        path = given if is_url(given) else str(Path(given).expanduser().absolute())
+        try:
+            found = expanded([path])
+        except StageError as error:
+            raise FileNotFoundError(str(error)) from None
+        if found == (path,) and not is_url(path) and not Path(path).exists():
+            hint = "" if len(paths) == 1 else "; a list of texts is a list of files, and edges are pairs"
+            raise FileNotFoundError(f"there is no file {given!r} to read a graph from{hint}")
+        files += found
+    return files
+
+
 def _files(item: str) -> list[str]:
     if is_url(item):
-        from gravel.stages.streams.opening import list_urls
-
-        found = [each for each in list_urls(item) if not _is_hidden(each)]
+        found = [each for each in _listed(item) if not _is_hidden(each)]
     else:
         places = [item] if Path(item).is_dir() else glob.glob(os.path.expanduser(item), recursive=True)  # noqa: PTH111, PTH207
         found = [file for place in places for file in _below(place) if not _is_hidden(file)]
@@ -65,13 +79,21 @@ def _is_hidden(file: str) -> bool:
     return file.rpartition("/")[2].startswith(HIDDEN)
 
 
-def path_columns(location: str) -> dict[str, str]:
-    """Return the columns of the folders `name=value` that a file lies in, as Hive and Spark write them."""
-    folders = location.partition("?")[0].split("/")[:-1] if is_url(location) else location.split("/")[:-1]
-    found: list[tuple[str, str]] = []
-    for folder in reversed(folders):
-        name, equals, value = folder.partition("=")
-        if not equals or not name:
-            break
-        found.append((unquote(name), unquote(value)))
-    return dict(reversed(found))
+def _listed(location: str) -> list[str]:
+    """Ask a file system elsewhere for the files below a folder, or those that match a pattern."""
+    if location.lower().startswith(("http://", "https://")):
+        raise StageError("files cannot be listed over HTTP", hint="list their URLs", file=shown(location))
+    from gravel.stages.streams.opening import explain_remote
+
+    try:
+        import fsspec
+
+        system, path = fsspec.core.url_to_fs(address_of(location).url)
+        found = system.find(path) if location.endswith("/") else system.glob(path, detail=True)
+        names = [name for name in found if location.endswith("/") or found[name]["type"] == "file"]
+    except Exception as error:  # every file system raises its own
+        raise explain_remote(error, location) from None
+    place = path.rstrip("/")
+    if not location.rstrip("/").endswith(place):
+        raise StageError("files cannot be listed in this URL", hint="list them", file=shown(location))
+    return [location.rstrip("/")[: -len(place)] + name for name in names]
