@@ -64,12 +64,12 @@ class Parts:
         for file, remark in sorted(self._remarks):
             name = next((name for name in (file, file.rpartition("/")[2]) if name and name in remark), "\0")
             named.setdefault(remark.replace(name, "\0"), []).append(name)
-        told = [
+        messages = [
             text.replace("\0", names[0] + (f" and {len(names) - 1:,} more" if names[1:] else ""))
             for text, names in named.items()
         ]
-        more = len(told) - MAX_REMARKS
-        return (*told[:MAX_REMARKS], *([f"{more:,} more remarks on single files"] if more > 0 else []))
+        more = len(messages) - MAX_REMARKS
+        return (*messages[:MAX_REMARKS], *([f"{more:,} more remarks on single files"] if more > 0 else []))
 
     def get(
         self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
