@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
-__all__ = ["Collection", "Policy", "collect", "sweep"]
+__all__ = ["PART", "PIECE", "Collection", "Policy", "collect", "sweep"]
 
 LEASE_SLACK = 600.0
 """Seconds before a run took its lease in which it may have looked at what it will use; clocks differ too."""

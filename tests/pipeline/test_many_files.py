@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -217,3 +218,15 @@ def test_what_readers_remark_is_told_once(monkeypatch):
     assert run()["remarks"] == told
     write(8, "8 9\n")
     assert run()["remarks"] == ["read part-0.txt and 8 more as: blanks", "two edges look alike"]
+
+
+def test_pieces_are_one_line_of_what_is_in_the_cache():
+    run()
+    listed = gravel("cache", "ls").output
+    assert re.search(r"^\(8\) +EdgePiece .* --kind EdgePiece lists them$", listed, re.MULTILINE)
+    assert listed.count("EdgePiece") == 2
+    every = gravel("cache", "ls", "--kind", "EdgePiece").output
+    assert every.count("parts/part-") == 8
+    gone = gravel("cache", "gc", "--max-size", "1")
+    assert re.search(r"^\(8\) +EdgePiece ", gone.output, re.MULTILINE)
+    assert "would remove 11 artifacts" in gone.output
