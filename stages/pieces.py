@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
+from gravel.stages.context import MemorySink
 from gravel.stages.readers import Chunk, Header, TextChunk
 from gravel.stages.texts import Texts
 from gravel.stages.vertex_ids.edges import numbered, written
@@ -72,7 +74,11 @@ def merged(context: Context, pieces: Sequence[EdgePiece], memory: int) -> tuple[
     texts = any(piece.text is not None for piece in pieces)
     number: Any = numbered_texts if texts else numbered
     ids: Any = _texts(pieces, memory // 64) if texts else _integers(pieces)
-    ranks, vertices = number(context, Header(texts=texts), ids, SimpleNamespace(), memory)
+    beside: Any = copy.copy(context)  # the ranks go with the stage; arrays of unknown length are the ids
+    beside.sink = lambda dtype, row_shape=(), *, rows=None: (
+        context.sink(dtype, row_shape) if rows is None else _Ranks(context, dtype, rows, memory // 8)
+    )
+    ranks, vertices = number(beside, Header(texts=texts), ids, SimpleNamespace(), memory)
     count, threads = sum(len(piece.source) for piece in pieces), context.machine.threads
 
     def parts() -> Iterator[tuple[NDArray[Any], EdgePiece, slice]]:
@@ -91,6 +97,14 @@ def merged(context: Context, pieces: Sequence[EdgePiece], memory: int) -> tuple[
     header = Header(weighted=any(piece.weight is not None for piece in pieces))
     chunks = side_by_side(_with_ranks, parts(), threads)
     return written(context, header, chunks, vertices.vertex_count, rows=count), vertices
+
+
+class _Ranks(MemorySink):
+    """An array that is in memory or, if it takes more than `most` bytes, in the pages of a file."""
+
+    def __init__(self, context: Context, dtype: Any, rows: int, most: int) -> None:
+        self._taken = lambda rows: _room(context, (rows,), dtype, most)  # type: ignore[method-assign]
+        super().__init__(dtype, rows=rows)
 
 
 def _with_ranks(part: tuple[NDArray[Any], EdgePiece, slice]) -> Chunk:

@@ -192,6 +192,10 @@ class Resolver:
             reader.state = WAITING
             return
         owner = self._nodes.owner(artifact_id, reader)
+        if owner is None and self._cache.is_here(artifact_id):  # a part that the reader asked for itself
+            self._cache.quarantine(artifact_id, reason)
+            self.compute_again(reader, f"a part of it was damaged: {reason}")
+            return
         if owner is None:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return

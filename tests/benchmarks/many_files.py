@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.many_files [--files 1000] [--edges 20000] [--texts] [--folder FOLDER]
 
-Prints for each run what the pieces were, the seconds of `ingest` and of the whole command, the peak memory of
-`ingest` and what the cache holds.
+Prints for each run what the pieces were, the seconds of `ingest`, of the whole command and of cores, the peak
+memory of `ingest` and what the cache holds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -37,20 +38,20 @@ def write_part(folder: Path, number: int, edges: int, *, texts: bool, seed: int 
 def run(folder: Path, did: str) -> None:
     """Run the workflow and print a line."""
     environment = {**os.environ, "GRAVEL_CACHE": str(folder / "cache")}
-    began = time.perf_counter()
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     program = "from gravel.pipeline.cli.program import program; program()"
     command = [sys.executable, "-c", program, "run", str(folder / "w.yaml"), "--quiet"]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
-    seconds = time.perf_counter() - began
+    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cores = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     latest = max((folder / "cache" / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     stage = json.loads((latest / "run.json").read_text())["stages"][0]
     peak = (stage["peak_host_bytes"] or 0) / (1 << 20)
     size = sum(file.stat().st_size for file in (folder / "cache" / "data").rglob("*") if file.is_file())
     files = sum(1 for file in (folder / "cache").rglob("*") if file.is_file())
-    pieces = next((why for why in stage["why"] if "pieces" in why), "")
-    said = (
-        f"{did:14} {stage['state']:9} {pieces:42} ingest {stage['seconds']:7.2f} s, whole {seconds:7.2f} s, "
-    )
+    pieces = next((why for why in stage["why"] if " pieces: " in why), "")
+    times = f"ingest {stage['seconds']:7.2f} s, whole {seconds:7.2f} s, cores {cores:7.2f} s"
+    said = f"{did:12} {stage['state']:9} {pieces:42} {times}, "
     print(f"{said}peak {peak:5.0f} MiB, cache {size / (1 << 20):6.0f} MiB in {files:,} files", flush=True)
     for remark in stage["remarks"]:
         print(f"  {remark[:160]}")

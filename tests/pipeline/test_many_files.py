@@ -230,3 +230,17 @@ def test_pieces_are_one_line_of_what_is_in_the_cache():
     gone = gravel("cache", "gc", "--max-size", "1")
     assert re.search(r"^\(8\) +EdgePiece ", gone.output, re.MULTILINE)
     assert "would remove 11 artifacts" in gone.output
+
+
+def test_a_damaged_piece_is_read_again():
+    run()
+    [damaged, *_] = [
+        entry.record for entry in Cache(Path("cache")).list() if entry.record.kind == "EdgePiece"
+    ]
+    [file] = (damaged.path / "source" / "c").rglob("[0-9]*")
+    file.write_bytes(bytes(file.stat().st_size))
+    write(8, "8 9\n")
+    stage = run()
+    assert (stage["state"], edge_count(stage)) == ("computed", 17)
+    assert "a part of it was damaged" in stage["why"][0]
+    assert list(Path("cache/quarantine").glob(f"{damaged.id}-*"))
