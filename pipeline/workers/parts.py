@@ -6,6 +6,7 @@ recipe of the stage that makes it, and is published by the worker that made it w
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -59,14 +60,21 @@ class Parts:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was remarked of parts, equal remarks once: `read a.csv and 7 more as: ...`."""
+        """What was remarked of parts: `read a.csv and 7 more as: ...`.
+
+        Remarks that differ in a file's name and in what they quote of it alone are made once.
+        """
         named: dict[str, list[str]] = {}
+        first: dict[str, str] = {}
         for file, remark in sorted(self._remarks):
             name = next((name for name in (file, file.rpartition("/")[2]) if name and name in remark), "\0")
-            named.setdefault(remark.replace(name, "\0"), []).append(name)
+            text = remark.replace(name, "\0")
+            kind = re.sub("'[^']*'", "''", text)
+            first.setdefault(kind, text)
+            named.setdefault(kind, []).append(name)
         messages = [
-            text.replace("\0", names[0] + (f" and {len(names) - 1:,} more" if names[1:] else ""))
-            for text, names in named.items()
+            first[kind].replace("\0", names[0] + (f" and {len(names) - 1:,} more" if names[1:] else ""))
+            for kind, names in named.items()
         ]
         more = len(messages) - MAX_REMARKS
         return (*messages[:MAX_REMARKS], *([f"{more:,} more remarks on single files"] if more > 0 else []))
