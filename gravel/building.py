@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.conversion.converted import Edges, Rows
+from gravel.files import from_path, is_list, of_ingest
 from gravel.graphs import Graph
 from gravel.memory import refuse, this_machine, usable_backend
 from gravel.out_of_memory import memory_errors
@@ -48,7 +49,8 @@ def graph(
     data : two lists or arrays of ends `(sources, targets)`, an array of two columns or a list of pairs; a
         table of pandas, Polars, DuckDB, cuDF or PyArrow, or anything with the Arrow PyCapsule interface; a
         sparse matrix of SciPy or CuPy; a graph of NetworkX; arrays of CuPy, or any that speak DLPack; or the
-        path or URL of a file that `ingest` reads. Ids are integers, strings, UUIDs, dates or times.
+        path or URL of a file that `ingest` reads, or a list of paths, a folder or a pattern of many files
+        that are one graph. Ids are integers, strings, UUIDs, dates or times.
     directed : whether an edge leads from source to target alone. By default as the data says (NetworkX does),
         else False.
     source, target : the columns of a table that hold the ends, or of a file's; a whole number is a column's
@@ -77,13 +79,12 @@ def graph(
         raise ValueError(f"duplicates is {duplicates!r}; it can be {', '.join(MERGES)}")
     of_columns = _given(source=source, target=target, filter=filter)
     of_files = _given(delimiter=delimiter, header=header, comment=comment, ids=ids, format=format)
-    if isinstance(data, str | os.PathLike):
-        from gravel.files import from_path, of_ingest
-
-        location, asked_of_file = os.fspath(data), of_ingest(weights, of_columns | of_files)
+    if isinstance(data, str | os.PathLike) or is_list(data):
+        paths = [os.fspath(each) for each in (data if isinstance(data, list) else [data])]
+        asked_of_file = of_ingest(weights, of_columns | of_files)
         merge = duplicates if _weighted(weights, duplicates) else None
         return from_path(
-            location, bool(directed), cache, _backend(backend, data), host_memory, merge, asked_of_file
+            paths, bool(directed), cache, _backend(backend, data), host_memory, merge, asked_of_file
         )
     weighted = _weighted(weights, duplicates)
     if isinstance(data, Graph):

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from gravel.pipeline.datasets.file_lists import located
+
 if TYPE_CHECKING:
     from gravel.graphs import Graph
 
@@ -14,8 +16,13 @@ NAME = "python"
 """What the workflow is called in the list of runs."""
 
 
+def is_list(data: Any) -> bool:
+    """Say whether data is a list of paths and nothing else."""
+    return isinstance(data, list) and bool(data) and all(isinstance(each, str | os.PathLike) for each in data)
+
+
 def from_path(
-    location: str,
+    locations: list[str],
     directed: bool,
     cache: str | os.PathLike[str] | Literal[False] | None,
     backend: str,
@@ -23,30 +30,26 @@ def from_path(
     weights: str | None = None,
     asked: dict[str, Any] | None = None,
 ) -> Graph:
-    """Read a file, with the cache unless that is False; `weights` says how those of duplicates are merged.
+    """Read a file, or files, folders and patterns that are one graph, with the cache unless that is False.
+
+    `weights` says how those of duplicates are merged.
 
     `asked` are parameters of ingest.
 
     Raises FileNotFoundError for a file that is not there, `RequestError` for what is refused before anything
     is read, and ValueError for a file that holds no graph.
     """
-    if "://" not in location:
-        path = Path(location).expanduser()
-        if path.is_dir() and (path / "graph.json").exists():
-            from gravel.saving import load_graph
+    path = Path(locations[0]).expanduser()
+    if len(locations) == 1 and path.is_dir() and (path / "graph.json").exists():
+        from gravel.saving import load_graph
 
-            if asked or weights:
-                raise TypeError(f"{location!r} is a graph that was saved: it has no columns to choose")
-            return load_graph(path)
-        if not path.exists():
-            from gravel.stages.broken_links import broken_link
-
-            broken = broken_link(path)
-            raise FileNotFoundError(f"there is no file {location!r} to read a graph from{broken}")
-        location = str(path.absolute())
-    asked = _checked({"file": location, **(asked or {})})
+        if asked or weights:
+            raise TypeError(f"{locations[0]!r} is a graph that was saved: it has no columns to choose")
+        return load_graph(path)
+    files = located(locations)
+    given = {"files": files} if len(files) > 1 else {"file": files[0]}
     made = (_read if cache is False else _computed)(
-        asked,
+        _checked({**given, **(asked or {})}),
         {"direction": "as_given" if directed else "both"} | _asked(weights),
         cache,
         backend,
@@ -103,7 +106,7 @@ def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -
 
 
 def _read(
-    read: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
+    given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Call the stages here."""
     from gravel.memory import this_machine
@@ -114,13 +117,13 @@ def _read(
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     machine = this_machine(backend, host_memory)
-    edges, ids = called(ingest, context_for(machine), IngestParameters(**read))
+    edges, ids = called(ingest, context_for(machine), IngestParameters(**given))
     parameters = SymmetrizeParameters(**asked)
     return called(symmetrize, context_for(machine), parameters, input=edges), ids
 
 
 def _computed(
-    read: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
+    given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow of these two does, so that recipes are the same."""
     from gravel.pipeline.plugins.installed import known_stages
@@ -131,7 +134,7 @@ def _computed(
     from gravel.running import RunFailed, carry_out
 
     stages = {
-        "edges": {"stage": "ingest", **read},
+        "edges": {"stage": "ingest", **given},
         "graph": {"stage": "symmetrize", "input": "edges", **asked},
     }
     text = json.dumps({"workflow": NAME, "stages": stages})

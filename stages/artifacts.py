@@ -58,6 +58,20 @@ class VertexIds(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EdgePiece(Artifact):
+    """The edges of one of many files, ascending by source and target, and its ids as `VertexIds` has them."""
+
+    source: Array  # (edges,) position among the ids
+    target: Array  # (edges,) position among the ids
+    weight: Array | None = None  # (edges,) float64
+    ids: Array | None = None
+    first: int = 0
+    vertex_count: int
+    text: Array | None = None
+    offsets: Array | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Graph(Artifact):
     """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]].
 

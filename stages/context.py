@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import math
 import os
 import shutil
@@ -9,7 +11,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.stage import Machine
@@ -17,7 +19,8 @@ from gravel.stages.stage import Machine
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from gravel.stages.artifact import Array
+    from gravel.stages.artifact import Array, Artifact
+    from gravel.stages.stage import Parameters, Stage
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,6 +40,22 @@ class Sink(Protocol):
     def close(self) -> Array:
         """End the array and hand it out, ready for an artifact's field."""
         ...
+
+
+class Part(NamedTuple):
+    """A part of a result, what its stage remarked, and a digest that only equal parts have."""
+
+    artifact: Any
+    remarks: tuple[str, ...]
+    digest: str
+
+
+def digest_of(artifact: Artifact) -> str:
+    """Digest an artifact whose arrays are in memory."""
+    digest = hashlib.blake2b(digest_size=32)
+    for value in vars(artifact).values():
+        digest.update(value if hasattr(value, "dtype") else repr(value).encode())
+    return digest.hexdigest()
 
 
 class Context(Protocol):
@@ -74,6 +93,15 @@ class Context(Protocol):
 
     def checkpoint(self) -> Checkpoint:
         """Return the place where a long stage keeps what it has done, and finds what a killed run had."""
+        ...
+
+    def part(
+        self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
+    ) -> Part:
+        """Return what a stage without inputs makes: from the cache, or made now and, if `kept`, stored.
+
+        `progress` gets how far that stage is.
+        """
         ...
 
     def log(self, message: str) -> None:
@@ -197,6 +225,17 @@ class PlainContext:
     def note(self, message: str) -> None:
         """Keep the line in `messages`."""
         self.messages.append(message)
+
+    def part(
+        self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
+    ) -> Part:
+        """Make it here."""
+        heard: list[str] = []
+        context: Any = copy.copy(self)
+        context.keeps_device_arrays = False
+        context.note = context.remark = heard.append
+        made: Any = stage.run(context, parameters)
+        return Part(made, tuple(heard), digest_of(made))
 
     def remark(self, message: str) -> None:
         """Warn, as libraries do."""

@@ -7,15 +7,18 @@ parsed by all cores or by a GPU (`ingest_device`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import estimate, working_memory
 from gravel.stages.ingest_memory import block_bytes
 from gravel.stages.ingest_parameters import Expected, IngestParameters
+from gravel.stages.many_files import NO_VALUE, are_kept, path_columns, read_many
 from gravel.stages.stage import FileInput, Stage
 from gravel.stages.urls import shown
 
@@ -35,9 +38,11 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
     """
     if parameters.source is not None:
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
+    elif len(parameters.files or ()) > 1:
+        memory = working_memory(parameters, context.machine)
+        made = read_many(context, _parts(parameters), memory, skip=parameters.skip_broken)
     else:
-        assert parameters.file is not None
-        made = _read_file(context, parameters, parameters.file)
+        made = _read_file(context, parameters, parameters.file or parameters.files[0])  # type: ignore[index]
     if parameters.expect is not None:
         _check_counts(made[0], parameters.expect, parameters.file)
     return made
@@ -72,12 +77,23 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
     return edges, VertexIds(vertex_count=vertices)
 
 
-def _read_file(context: Context, parameters: IngestParameters, location: str) -> tuple[EdgeList, VertexIds]:
+def _read_piece(context: Context, parameters: IngestParameters) -> EdgePiece:
+    """Read one of many files."""
+    from gravel.stages.pieces import piece_of
+
+    assert parameters.file is not None
+    edges, ids = _read_file(context, parameters, parameters.file, alone=False)
+    return piece_of(context, edges, ids, working_memory(parameters, context.machine))
+
+
+def _read_file(
+    context: Context, parameters: IngestParameters, location: str, *, alone: bool = True
+) -> tuple[EdgeList, VertexIds]:
     from gravel.stages.detection import choose_reader
     from gravel.stages.filters import parse
     from gravel.stages.ingest_device import device_text
     from gravel.stages.parsing.head import HEAD_BYTES, Head
-    from gravel.stages.readers import Reading
+    from gravel.stages.readers import Header, Reading
     from gravel.stages.streams import file_size, open_stream
 
     memory = working_memory(parameters, context.machine)
@@ -87,6 +103,14 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
         try:
             data = stream.peek(HEAD_BYTES)
             head = Head(data, whole=len(data) < HEAD_BYTES)
+            columns = {} if parameters.file and alone else path_columns(location)
+            if NO_VALUE in columns.values():
+                raise StageError(
+                    f"a folder is called {NO_VALUE}", hint="give it a value", file=shown(location)
+                )
+            if head.whole and not alone and not head.content(parameters.comment.encode()):
+                nothing: Any = SimpleNamespace()  # as writers leave among parts
+                return _numbered(context, Header(), iter(()), nothing, memory)
             choice = choose_reader(
                 stream.name, head, location, parameters.format, as_list=parameters.asked.as_list
             )
@@ -112,8 +136,15 @@ def _read_file(context: Context, parameters: IngestParameters, location: str) ->
                 delimiter=parameters.delimiter,
                 comment=parameters.comment,
                 filter=None if parameters.filter is None else parse(parameters.filter),
+                constants=columns,
             )
             header, chunks = choice.reader.read(reading)
+            if not alone and header.vertex_count is not None:
+                raise StageError(
+                    f"{choice.reader.title} states the vertices of a whole graph: it is no part of one",
+                    hint="read it alone with `file`; if it is an edge list, say `format: edge_list`",
+                    file=shown(location),
+                )
             watched = _watched(context, stream, chunks, stored)
             edges = _numbered(context, header, watched, reading, memory)
             stream.finish()
@@ -146,7 +177,7 @@ def _numbered(
         from gravel.stages.vertex_ids.text_edges import numbered_texts
 
         return numbered_texts(context, header, chunks, reading, memory)
-    device = reading.device
+    device = getattr(reading, "device", None)
     if device is None:
         from gravel.stages.vertex_ids.edges import numbered
 
@@ -182,7 +213,23 @@ def _watched(
 
 
 def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+    if parameters.files is not None:
+        return tuple(each for _, part in _parts(parameters) for each in _piece_files(part))
     return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
+
+
+def _piece_files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+    file = str(parameters.file)
+    return (FileInput(file, columns=tuple(path_columns(file).items()), several=True),)
+
+
+def _parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+    rest = {"files": None, "expect": None, "skip_broken": False}
+    return [(PIECE, parameters.model_copy(update={"file": file, **rest})) for file in parameters.files or ()]
+
+
+def _kept_parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+    return _parts(parameters) if are_kept(parameters.files or ()) else []
 
 
 STAGE = Stage(
@@ -197,7 +244,15 @@ STAGE = Stage(
     deterministic=True,
     cuda=True,
     files=_files,
+    parts=_kept_parts,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
-    hidden=frozenset({"file", "memory"}),
-    added=frozenset({"allow_short", "ids", "header", "columns", "delimiter", "comment", "filter"}),
+    hidden=frozenset({"file", "files", "memory"}),
+    added=frozenset(
+        {"allow_short", "ids", "header", "columns", "delimiter", "comment", "filter", "skip_broken"}
+    ),
 )
+
+PIECE = replace(
+    STAGE, name="piece", outputs=("EdgePiece",), run=_read_piece, files=_piece_files, parts=lambda _: ()
+)
+"""What `ingest` asks of its context for each of many files; workflows do not name it."""

@@ -10,6 +10,7 @@ from gravel.stages.ingest_memory import FileSize, reading_bytes
 from gravel.stages.ingest_parameters import LEAST_MEMORY
 from gravel.stages.ingest_texts import ON_CPU, has_texts
 from gravel.stages.ingest_texts import reading_bytes as texts_bytes
+from gravel.stages.many_files import EXPANSION, text_size
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.store_buffers import sink_bytes
 
@@ -28,9 +29,6 @@ HELPER_BYTES = 36 << 20
 
 MOST_MAKERS = 8
 """Processes of one machine that make parts: one for each core, and few where cores are many."""
-
-EXPANSION = {"gz": 8, "bz2": 10, "xz": 12, "zst": 10}
-"""How many bytes of text one stored byte becomes at most in files of edges, as a rule."""
 
 
 def working_memory(parameters: IngestParameters, machine: Machine) -> int:
@@ -65,8 +63,9 @@ def estimate(
         # Edges are made on a GPU where they stay there, and are counted as what stays.
         on_device = table_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
         return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))
-    assert parameters.file is not None
-    found = _file_size(parameters, parameters.file, machine)
+    files = parameters.files or (str(parameters.file),)
+    largest = max(files, key=text_size)
+    found = _of_all(_file_size(parameters, largest, machine), largest, files)
     vertices, edges = found.vertices, found.edges
     text_bytes = found.text_bytes
     width = 4 if vertices < 1 << 32 else 8
@@ -84,6 +83,13 @@ def estimate(
     elif text_bytes:
         host = min(host, reading_bytes(found, memory, machine.threads))
     return Need(host_bytes=host + found.inflating, device_bytes=found.device_bytes, outputs=outputs)
+
+
+def _of_all(found: FileSize, largest: str, files: tuple[str, ...]) -> FileSize:
+    """Let the largest of many files stand for all."""
+    share = max(1.0, sum(map(text_size, files)) / max(1, text_size(largest)))
+    vertices, edges, text_bytes = (int(share * each) for each in found[:3])
+    return found._replace(vertices=vertices, edges=edges, text_bytes=text_bytes)
 
 
 def _file_size(parameters: IngestParameters, location: str, machine: Machine) -> FileSize:

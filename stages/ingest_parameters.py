@@ -57,6 +57,10 @@ def _filter(value: Any) -> Any:
     return str(parse(value))
 
 
+def _files(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 class Expected(Parameters):
     """Counts that a graph is known to have; a graph with others is refused."""
 
@@ -78,12 +82,20 @@ class ColumnNames(Parameters):
 
 
 class IngestParameters(Parameters):
-    """Where the edges come from: exactly one of `source` and `file`."""
+    """Where the edges come from: exactly one of `source`, `file` and `files`."""
 
     source: GeneratorSource | None = None
     """A generator with its parameters."""
     file: Annotated[FileName, Field(min_length=1)] | None = None
     """A path (a relative one starts from the current folder) or a URL; plain, .gz, .bz2, .xz or .zst."""
+    files: Annotated[
+        tuple[str, ...] | None,
+        BeforeValidator(_files),
+        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+    ] = None
+    """Files that are one graph: a list, a pattern or a folder. Their order changes nothing."""
+    skip_broken: bool = False
+    """Whether to leave out those of `files` that cannot be read, or are not of the kind that most are of."""
     format: Annotated[
         str,
         BeforeValidator(_format_name),
@@ -145,9 +157,14 @@ class IngestParameters(Parameters):
 
     @model_validator(mode="after")
     def _check(self) -> IngestParameters:
-        if (self.source is None) == (self.file is None):
-            found = "neither" if self.file is None else "both"
-            raise ValueError(f"found {found}; edges come from exactly one of `source` and `file`")
+        given = [name for name in ("source", "file", "files") if getattr(self, name) is not None]
+        if len(given) != 1 or self.files == ():
+            found = " and ".join(given) or "none"
+            raise ValueError(f"found {found}; edges come from one of `source`, `file` and some `files`")
+        if self.files is None and self.skip_broken:
+            raise ValueError("`skip_broken` is for `files`; a single file that is broken is no graph")
+        if self.files is not None and self.sha256 is not None:
+            raise ValueError("`sha256` is of one `file`, and `files` are several")
         if self.source is not None and (given := self.of_some_formats):
             raise ValueError(f"`{given[0]}` is of files, and the edges come from a generator; leave it out")
         return self

@@ -48,10 +48,15 @@ class Slot:
 
 @dataclass(frozen=True)
 class FileInput:
-    """A file or URL that the parameters name; its content is part of the recipe."""
+    """A file or URL that the parameters name; its content is part of the recipe, and so are `columns`.
+
+    With `several` it may be a folder or a pattern, and the order of such files changes nothing.
+    """
 
     location: str
     sha256: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,10 @@ def _can_always(parameters: Any, backend: str) -> CannotRun | None:
 
 
 def _no_files(parameters: Any) -> tuple[FileInput, ...]:
+    return ()
+
+
+def _no_parts(parameters: Any) -> Sequence[tuple[Stage, Any]]:
     return ()
 
 
@@ -136,6 +145,7 @@ class Stage:
     """What parameters ask that inputs of these kinds, by slot, do not have."""
     ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
+    parts: Callable[[Any], Sequence[tuple[Stage, Any]]] = _no_parts  # what it asks of `context.part`
     source_ids: Callable[[Any], tuple[int | str, ...]] = _no_ids  # file ids named by the parameters
     ids_file: Callable[[Any], str | None] = _no_file  # a file that lists such ids, one a line
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices

@@ -23,7 +23,7 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.gc.collect import PART, PIECE, Policy, collect
 from gravel.pipeline.gc.compiled import collect_compiled
 from gravel.pipeline.progress.text_table import text_table
 from gravel.pipeline.store import trusted
@@ -77,13 +77,20 @@ def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str |
         print_json([_entry_json(entry) for entry in entries] + [_left_out_json(*each) for each in left_out])
         return
     rows = [("id", "kind", "size", "made", "by")]
+    pieces = [entry.record.bytes_on_disk for entry in entries if entry.record.kind == PIECE and kind is None]
     for entry in entries:
+        if pieces and entry.record.kind == PIECE:
+            continue
         record, when = entry.record, time.localtime(entry.record.created)
         size, made = format_bytes(record.bytes_on_disk), time.strftime("%Y-%m-%d %H:%M", when)
         rows.append((record.id[:12], record.kind, size, made, _maker(entry.recipe)))
     for name, recipe, left in left_out:
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(recipe.created))
         rows.append((name[:12], left.extents[name].kind, "-", made, f"{_maker(recipe)}; {left.text}"))
+    if pieces:
+        rows.append(
+            (f"({len(pieces):,})", PIECE, format_bytes(sum(pieces)), "", f"--kind {PIECE} lists them")
+        )
     click.echo("\n".join(text_table(rows)))
     total = format_bytes(sum(entry.record.bytes_on_disk for entry in entries))
     click.echo(f"{len(entries)} artifacts, {total}, in {cache.root}")
@@ -96,6 +103,8 @@ def _maker(recipe: RecipeRecord | None) -> str:
     if recipe is None:
         return "(its recipe is gone)"
     made = recipe.provenance
+    if made.get("stage") == PART:
+        return ", ".join(recipe.parts["files"])
     return f"{made.get('key', made.get('stage', '?'))} of {made.get('workflow', '?')}"
 
 
@@ -226,13 +235,18 @@ def collect_garbage(
     rows = [
         (record.id[:12], record.kind, format_bytes(record.bytes_on_disk), outcome.removed[record.id])
         for record in outcome.records
+        if record.kind != PIECE
     ]
+    pieces = [record for record in outcome.records if record.kind == PIECE]
+    if pieces:
+        size = format_bytes(sum(record.bytes_on_disk for record in pieces))
+        rows.append((f"({len(pieces):,})", PIECE, size, outcome.removed[pieces[0].id]))
     if rows:
         click.echo("\n".join(text_table([("id", "kind", "size", "why"), *rows])))
     did = "removed" if delete else "would remove"
     click.echo(
-        f"{did} {len(rows)} artifacts ({format_bytes(outcome.bytes)}), {len(outcome.recipes)} recipes, "
-        f"{len(outcome.runs)} runs and {len(outcome.files)} other files "
+        f"{did} {len(outcome.records)} artifacts ({format_bytes(outcome.bytes)}), "
+        f"{len(outcome.recipes)} recipes, {len(outcome.runs)} runs and {len(outcome.files)} other files "
         f"({format_bytes(outcome.leavings)} in all of what is left over); {outcome.kept} artifacts "
         f"({format_bytes(outcome.kept_bytes)}) stay"
     )

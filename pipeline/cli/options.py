@@ -54,6 +54,9 @@ where_option = click.option(
     shell_complete=axes,
 )
 
+others_argument = click.argument("others", nargs=-1, metavar="[FILE...]", type=click.Path())
+"""Further data files that are one graph with FILE."""
+
 sources_option = click.option(
     "--sources",
     multiple=True,
@@ -273,11 +276,12 @@ def load_plan(
     keep: Collection[str] = (),
     repeat: int | None = None,
     failed: Collection[str] = (),
+    others: Sequence[str] = (),
 ) -> Plan:
     """Read a workflow file, or the one that stands for a data file, and plan it as the shared options say.
 
-    `failed` as for `build_plan`. Raises WorkflowError for faults of the file and RequestError for those of
-    the options.
+    `failed` as for `build_plan`; `others` are data files that are one graph with `file`. Raises WorkflowError
+    for faults of the file and RequestError for those of the options.
     """
     from gravel.pipeline.plan.building import build_plan
     from gravel.pipeline.workflow.data_files import is_data
@@ -291,7 +295,11 @@ def load_plan(
         axes.setdefault(axis, []).append(value)
     overrides = dict(pairs(settings, "--set"))
     if is_data(file):
-        workflow = load_default(file, sources, overrides, read_as)
+        workflow = load_default(file, sources, overrides, read_as, others)
+    elif others:
+        raise RequestError(
+            f"{file} is a workflow, and one is carried out at a time", hint=f"leave {others[0]} out"
+        )
     elif sources:
         raise RequestError(
             f"--sources is for a data file, and {file} is a workflow",

@@ -15,6 +15,7 @@ from gravel.pipeline.cli.options import (
     json_option,
     load_plan,
     machine_options,
+    others_argument,
     print_json,
     selection_options,
 )
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path())
+@others_argument
 @selection_options
 @machine_options
 @cache_option
 @json_option
 def command(
-    file: str, selection: dict[str, Any], machine: dict[str, Any], cache_path: str | None, as_json: bool
+    file: str,
+    others: Sequence[str],
+    selection: dict[str, Any],
+    machine: dict[str, Any],
+    cache_path: str | None,
+    as_json: bool,
 ) -> int:
     """Show for each stage run of the workflow FILE: cached, will run, or waits on a result; and why.
 
@@ -44,7 +51,7 @@ def command(
     from gravel.pipeline.core.trace import traced
     from gravel.pipeline.scheduler.cached_plan import cached_listing, save_plan
 
-    asked = {"file": file, **selection}
+    asked = {"file": file, "others": others, **selection}
     listing = cached_listing(asked, cache_path, machine)
     if listing is not None:
         _show(listing, None, as_json)

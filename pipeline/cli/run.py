@@ -11,6 +11,7 @@ from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
     machine_options,
+    others_argument,
     selection_options,
     trust_option,
 )
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path())
+@others_argument
 @selection_options
 @cache_option
 @trust_option
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
 def command(
     file: str,
+    others: Sequence[str],
     selection: dict[str, Any],
     machine: dict[str, Any],
     cache_path: str | None,
@@ -79,8 +82,9 @@ def command(
 ) -> int:
     """Run the workflow FILE: use what is cached, compute the rest, verify, report.
 
-    FILE may also be data, such as an edge list. gravel searches it from --sources, or from random
-    vertices, verifies the searches, and prints the answer.
+    FILE may also be data, such as an edge list, or several files, a folder or a pattern that are one
+    graph. gravel searches it from --sources, or from random vertices, verifies the searches, and prints
+    the answer.
 
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
@@ -93,7 +97,7 @@ def command(
     from gravel.pipeline.workflow.data_files import is_data
 
     if show_workflow:
-        _show_workflow(file, selection)
+        _show_workflow(file, selection, others)
         return 0
     if scheduler_file is not None:
         if machine["cluster"] != "auto":
@@ -110,7 +114,12 @@ def command(
     if failures is not None and not failures.keys:
         echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
         return 0
-    asked = {"file": file, **selection, "failed": failures.keys if failures is not None else ()}
+    asked = {
+        "file": file,
+        "others": others,
+        **selection,
+        "failed": failures.keys if failures is not None else (),
+    }
     reporter = make_reporter(json=as_json, quiet=quiet)
     settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, **machine, **options)
     plan = None
@@ -144,7 +153,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
-def _show_workflow(file: str, selection: Mapping[str, Any]) -> None:
+def _show_workflow(file: str, selection: Mapping[str, Any], others: Sequence[str]) -> None:
     from gravel.pipeline.workflow.data_files import is_data
     from gravel.pipeline.workflow.data_options import data_settings
     from gravel.pipeline.workflow.default import workflow_text
@@ -154,7 +163,7 @@ def _show_workflow(file: str, selection: Mapping[str, Any]) -> None:
             f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
         )
     read_as = data_settings(*(selection[name] for name in ("columns", "delimiter", "header", "rows")))
-    echo(workflow_text(file, selection["sources"], read_as).rstrip())
+    echo(workflow_text(file, selection["sources"], read_as, others).rstrip())
 
 
 def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:

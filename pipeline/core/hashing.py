@@ -10,10 +10,11 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 from blake3 import blake3
 
-from gravel.stages.stage import Parameters, Stage
+from gravel.stages.stage import FileInput, Parameters, Stage
 from gravel.stages.urls import hidden, shown
 
 Json: TypeAlias = Any
@@ -91,6 +92,21 @@ def digest(value: Json) -> str:
     encoded = bytearray()
     _encode(value, encoded)
     return blake3(encoded).hexdigest()
+
+
+def content_of(digest: str, file: FileInput) -> str:
+    """Return what stands for a file in a recipe.
+
+    That is its digest, its suffixes, since formats are detected by them, too, and the columns of its path.
+    """
+    name = shown(file.location).rstrip("/").rpartition("/")[2].split("?")[0].lower()
+    suffixes = "".join(f".{part}" for part in name.split(".")[1:][-2:])
+    columns = (f"{_quoted(name)}={_quoted(value)}" for name, value in file.columns)
+    return " ".join([f"{digest} {suffixes}".rstrip(), *columns])
+
+
+def _quoted(text: str) -> str:
+    return quote(text, errors="surrogatepass")
 
 
 def make_recipe(

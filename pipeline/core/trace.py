@@ -9,7 +9,16 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["DependencyTrace", "doubt", "note_input", "note_memo", "note_text", "note_there", "traced"]
+__all__ = [
+    "DependencyTrace",
+    "doubt",
+    "note_files",
+    "note_input",
+    "note_memo",
+    "note_text",
+    "note_there",
+    "traced",
+]
 
 
 Value = TypeVar("Value")
@@ -19,15 +28,16 @@ class DependencyTrace:
     """What was looked at; paths are absolute.
 
     `texts` has the size and the BLAKE3 of each file that was read whole, `there` whether a path existed,
-    `inputs` the real path and the state (`gravel.pipeline.core.file_state`) of each input whose digest was
-    remembered, `memos` the files of the cache (relative to it) that were relied on. `doubts` say why the plan
-    may not be kept.
+    `lists` the digest of the files that a folder or pattern stood for, `inputs` the real path and the state
+    (`gravel.pipeline.core.file_state`) of each input whose digest was remembered, `memos` the files of the
+    cache (relative to it) that were relied on. `doubts` say why the plan may not be kept.
     """
 
     def __init__(self) -> None:
         self.texts: dict[str, list[str | int]] = {}
         self.there: dict[str, bool] = {}
         self.inputs: dict[str, list[str | int]] = {}
+        self.lists: dict[str, str] = {}
         self.memos: set[str] = set()
         self.doubts: list[str] = []
 
@@ -70,6 +80,18 @@ def note_input(path: Path, key: Sequence[int]) -> None:
     if trace is not None:
         value: list[str | int] = [os.path.realpath(path), *key]
         _note(trace, trace.inputs, path, value)
+
+
+def note_files(pattern: str, files: Sequence[str]) -> None:
+    """Note the files that a folder or pattern stood for."""
+    trace = _PRESENT.get()
+    if trace is not None:
+        _note(trace, trace.lists, Path(pattern), digest_of_names(files))
+
+
+def digest_of_names(names: Sequence[str]) -> str:
+    """Return the BLAKE3 of names."""
+    return digest_of(b"\0".join(map(os.fsencode, names)))
 
 
 def note_memo(name: str) -> None:

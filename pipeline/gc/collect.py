@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
-__all__ = ["Collection", "Policy", "collect", "sweep"]
+__all__ = ["PART", "PIECE", "Collection", "Policy", "collect", "sweep"]
 
 LEASE_SLACK = 600.0
 """Seconds before a run took its lease in which it may have looked at what it will use; clocks differ too."""
+
+PART, PIECE = "piece", "EdgePiece"
+"""The stage and the artifact of one of many files."""
 
 QUARANTINE_AGE = 7 * 86400.0
 """Seconds for which what was set aside is kept, so that somebody may look at it."""
@@ -135,7 +138,8 @@ def _choose(
             removed[record.id] = "no kept run reaches it"
     if policy.max_size is not None:
         size = sum(record.bytes_on_disk for record in kept)
-        for record in sorted(kept, key=lambda record: record.used):
+        # Pieces first: a graph that was made from them is there without them.
+        for record in sorted(kept, key=lambda record: (record.kind != PIECE, record.used)):
             if size <= policy.max_size:
                 break
             if record.used < since and record.id not in unsent:
@@ -187,7 +191,11 @@ def _reached(known: list[RecipeRecord], digests: set[str], ids: set[str]) -> set
     """Return the artifacts of these recipes, and all that those were made from."""
     by_digest = {recipe.digest: recipe for recipe in known}
     makers: dict[str, list[RecipeRecord]] = {}
+    parts: dict[str, list[str]] = {}
     for recipe in known:
+        if recipe.parts.get("stage") == PART:
+            for content in (recipe.parts.get("files") or {}).values():
+                parts.setdefault(content, []).extend(recipe.outputs)
         for output in recipe.outputs:
             makers.setdefault(output, []).append(recipe)
     reached: set[str] = set()
@@ -203,6 +211,12 @@ def _reached(known: list[RecipeRecord], digests: set[str], ids: set[str]) -> set
         for recipe in makers.get(identity, [])[:1]:
             waiting += [name for names in recipe.parts.get("inputs", {}).values() for name in names]
             waiting += recipe.outputs
+            # What was read of one of many files stays while a graph of that content does.
+            waiting += [
+                name
+                for content in (recipe.parts.get("files") or {}).values()
+                for name in parts.get(content, ())
+            ]
     return reached
 
 

@@ -7,15 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.hashing import Recipe, digest, make_recipe
+from gravel.pipeline.core.errors import GravelError, NeedsContent, RequestError
+from gravel.pipeline.core.hashing import Recipe, content_of, digest, make_recipe
 from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.plan.source_files import listed_sources
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.stage import FileInput, Parameters, Stage
-from gravel.stages.urls import shown
 
 __all__ = ["PSEUDO", "NeedsResult", "RecipeMaker", "pseudo_ids"]
 
@@ -94,20 +93,46 @@ class RecipeMaker:
         inputs = {
             slot: tuple(upstream[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
         }
-        files = {each.location: self._digest(run, each) for each in run.stage.files(parameters)}
+        files = self._contents(run, run.stage.files(parameters))
         hardware = self._hardware(run.stage) if run.stage.is_timed(parameters) else None
         return make_recipe(run.stage, parameters, inputs, files, hardware, run.repetition)
 
+    def parts(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> list[Recipe]:
+        """Return the recipes of the parts that the run asks for, once its own is known; raises nothing."""
+        recipes = []
+        for stage, parameters in run.stage.parts(self.resolve(run, upstream)):
+            recipes.append(
+                make_recipe(stage, parameters, {}, self._contents(run, stage.files(parameters)), None)
+            )
+        return recipes
+
+    def _contents(self, run: StageRun, listed: Sequence[FileInput]) -> dict[str, str]:
+        """Digest files; those whose order changes nothing come in the order of their digests."""
+        found: list[tuple[str, str]] = []
+        times: dict[str, int] = {}
+        waiting: NeedsContent | None = None
+        for file in listed:
+            times[file.location] = count = times.get(file.location, 0) + 1
+            name = file.location if count == 1 else f"{file.location} ({count})"
+            try:
+                found.append((name, self._digest(run, file)))
+            except NeedsContent as error:
+                waiting = error  # the others are asked for meanwhile
+        if waiting is not None:
+            raise waiting
+        if all(file.several for file in listed):
+            found.sort(key=lambda each: each[1])
+        return dict(found)
+
     def _digest(self, run: StageRun, file: FileInput) -> str:
-        """Digest a file; its suffixes belong to it, because formats are detected from them too."""
+        """Digest a file."""
         try:
             content = self._digests.digest(file)
         except RequestError as error:
             problem = error.problems[0]
             place = problem.location or run.files.get(file.location, run.location)
             raise RequestError(problem.message, hint=problem.hint, location=place) from None
-        name = shown(file.location).rstrip("/").rpartition("/")[2].split("?")[0].lower()
-        return f"{content} {''.join(f'.{part}' for part in name.split('.')[1:][-2:])}".rstrip()
+        return content_of(content, file)
 
     def _vertex_ids(self, run: StageRun) -> StageRun | None:
         givers = [each for each in self._plan.lineage(run.key) if "VertexIds" in each.stage.outputs]

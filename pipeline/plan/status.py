@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from gravel.pipeline.core.errors import DamagedArtifact, NeedsContent, RequestError
+from gravel.pipeline.core.hashing import Recipe
 from gravel.pipeline.plan.model import (
     CACHED,
     CANNOT_RUN,
@@ -99,6 +100,7 @@ def _status(
         return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)
     if record is None:
         reasons, only_hardware = history.explain(run, recipe)
+        reasons = (*reasons, *_parts(maker.parts(run, known), cache))
         return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)
     missing = [output for output in record.outputs if record.is_left_out(output) and cache.check(output)]
     damage = [
@@ -111,6 +113,15 @@ def _status(
     if missing:
         return _not_written(run, record)
     return RunStatus(run.key, CACHED, (), (), recipe.digest, record.outputs)
+
+
+def _parts(recipes: Sequence[Recipe], cache: Cache) -> Iterator[str]:
+    """Say how many parts of a result are cached."""
+    if recipes:
+        found = [cache.look_up(recipe.digest) for recipe in recipes]
+        cached = sum(each is not None and cache.check(each.outputs[0]) is None for each in found)
+        kind = recipes[0].parts["stage"]
+        yield f"{len(found):,} {kind}s: {cached:,} cached, {len(found) - cached:,} to read"
 
 
 def _not_written(run: StageRun, record: RecipeRecord) -> RunStatus:

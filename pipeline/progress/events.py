@@ -9,7 +9,8 @@ Every line is an object with `event` and `time` (seconds since the epoch). The k
 - `stage_progress`: stage, done, total (or null), unit, rate (units per second)
 - `stage_compiles`: stage, kernel (which is compiled once on a machine; null when the stage goes on)
 - `stage_finished`: stage, seconds, bytes, peak_host_bytes, compile_seconds (those of the seconds in which
-  kernels were compiled, or loaded where they were compiled before), compiled (names of those compiled anew)
+  kernels were compiled, or loaded where they were compiled before), compiled (names of those compiled anew),
+  parts (how many parts of the result were cached, as a text; empty where it has none)
 - `stage_failed`: stage, message, hint (or null)
 - `stage_skipped`: stage, because (the key of the run that failed, or "stopped")
 - `stage_retried`: stage, attempt, message

@@ -35,6 +35,8 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
         case "stage_finished":
             took = format_seconds(data["seconds"])
             reported = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            if data.get("parts"):
+                reported += f"; {data['parts']}"
             compiled = data.get("compile_seconds", 0.0)
             if compiled < LONG_COMPILATION:
                 return reported

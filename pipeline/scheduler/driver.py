@@ -12,7 +12,6 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker
 from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.attempts import Attempts
-from gravel.pipeline.scheduler.committer import Committed
 from gravel.pipeline.scheduler.compiling import Compiling, compile_ahead
 from gravel.pipeline.scheduler.finishing import finish_writing
 from gravel.pipeline.scheduler.limits import not_served, refuse_without
@@ -42,6 +41,7 @@ from gravel.pipeline.scheduler.resolving import Resolver
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.scheduler.run_state import RunState
 from gravel.pipeline.scheduler.starting import Started, start_cluster
+from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.kinds import is_address

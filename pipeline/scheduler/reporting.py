@@ -118,6 +118,8 @@ class RunReport(RunMessages):
         stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
         if outcome.not_written is not None:
             stage.why = (*stage.why, outcome.not_written.text)
+        if outcome.parts:
+            stage.why = (*stage.why, outcome.parts)
         stage.peak_host_bytes = outcome.peak_host_bytes
         stage.peak_device_bytes = outcome.peak_device_bytes
         stage.spans = outcome.spans
@@ -129,6 +131,7 @@ class RunReport(RunMessages):
             peak_host_bytes=outcome.peak_host_bytes,
             compile_seconds=round(outcome.compile_seconds, 3),
             compiled=list(outcome.compiled),
+            parts=outcome.parts,
         )
         self.remarked(node.key, outcome.remarks)
         self._compare_repetitions(node)

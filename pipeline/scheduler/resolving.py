@@ -192,6 +192,10 @@ class Resolver:
             reader.state = WAITING
             return
         owner = self._nodes.owner(artifact_id, reader)
+        if owner is None and self._cache.is_here(artifact_id):  # a part that the reader asked for itself
+            self._cache.quarantine(artifact_id, reason)
+            self.compute_again(reader, f"a part of it was damaged: {reason}")
+            return
         if owner is None:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return
@@ -231,16 +235,21 @@ class Resolver:
         record = self._cache.find(artifact_id)
         return record is not None and record.created > since and self._cache.check(artifact_id) is None
 
-    def reads_what_was_digested(self, node: Node) -> bool:
-        """Say whether the files of a run are still those that its recipe names."""
+    def changed_files(self, node: Node) -> list[str]:
+        """Return the files of a run that are no longer those that its recipe names."""
         assert node.recipe is not None
         assert node.parameters is not None
-        if not node.run.stage.files(node.parameters):
-            return True
+        files = [file.location for file in node.run.stage.files(node.parameters)]
+        if not files:
+            return []
         try:
-            return self._maker.recipe(node.run, self._nodes.ids).digest == node.recipe.digest
+            recipe = self._maker.recipe(node.run, self._nodes.ids)
         except (GravelError, StageError):
-            return False
+            return files
+        if recipe.digest == node.recipe.digest:
+            return []
+        before = node.recipe.contents
+        return [file for file in files if recipe.contents.get(file) != before.get(file)] or files
 
     def fail(self, node: Node, failure: Failure) -> None:
         """Fail a node and skip everything that rests on it, but for what gathers other data sets too.

@@ -6,9 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.hardware import hardware
-from gravel.pipeline.scheduler.committer import Committed, Committer, Result
 from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
 from gravel.pipeline.scheduler.provenance import provenance
+from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
 from gravel.stages.urls import shown
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.protocol import Written
     from gravel.pipeline.workers.stage_task import StageOutcome
     from gravel.stages.artifact import Json
+
+
+MAX_NAMED = 5
+"""Files that changed and are named in one message."""
 
 
 class Results:
@@ -150,10 +154,11 @@ class Results:
         self._state.resolver.repair(artifact_id, reason, node, began)
 
     def _changed_files(self, node: Node) -> Failure | None:
-        if self._state.resolver.reads_what_was_digested(node):
+        changed = self._state.resolver.changed_files(node)
+        if not changed:
             return None
-        assert node.parameters is not None
-        names = ", ".join(shown(file.location) for file in node.run.stage.files(node.parameters))
+        names = ", ".join(map(shown, changed[:MAX_NAMED]))
+        names += f" and {len(changed) - MAX_NAMED:,} more" if len(changed) > MAX_NAMED else ""
         return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
 
     def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
+    from gravel.pipeline.workers.parts import Parts
     from gravel.pipeline.workers.protocol import Made, Written
     from gravel.pipeline.workers.stage_log import StageLog
     from gravel.pipeline.workers.write_behind import WriteBehind
+    from gravel.stages.context import Part
+    from gravel.stages.stage import Parameters, Stage
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -80,6 +83,7 @@ class WorkerContext:
         *,
         keeps_device_arrays: bool = False,
         checkpoint: Checkpoint | None = None,
+        parts: Parts | None = None,
     ) -> None:
         self.machine = machine
         self._scratch = scratch
@@ -88,6 +92,7 @@ class WorkerContext:
         self._log = log
         self._last_progress = 0.0
         self._checkpoint = checkpoint or NoCheckpoint()
+        self._parts = parts
         self.remarks: list[str] = []
         self.reserved = services.reserved
         self.keeps_device_arrays = keeps_device_arrays
@@ -124,6 +129,13 @@ class WorkerContext:
     def checkpoint(self) -> Checkpoint:
         """Return the place where a long stage keeps what it has done."""
         return self._checkpoint
+
+    def part(
+        self, stage: Stage, parameters: Parameters, *, kept: bool, progress: Callable[[int], None]
+    ) -> Part:
+        """Return what a stage without inputs makes, from the cache if it is there."""
+        assert self._parts is not None
+        return self._parts.get(stage, parameters, kept=kept, progress=progress)
 
     def log(self, message: str) -> None:
         """Add a line to the stage's log."""

@@ -21,6 +21,7 @@ from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
+from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.peak import free_on_device
 from gravel.pipeline.workers.protocol import Made
 from gravel.pipeline.workers.resident import (
@@ -131,6 +132,7 @@ def _compute(
     stage = f"{task.stage.name} {task.stage.version}"
     most = task.machine.host_memory
     checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write, stage, most)
+    parts = Parts(task, services, log)
     if task.in_memory or not task.keep:
         context = WorkerContext(
             task.machine,
@@ -140,14 +142,17 @@ def _compute(
             log,
             keeps_device_arrays=task.on_device,
             checkpoint=checkpoint,
+            parts=parts,
         )
-        with copies(downloaded.get):
+        with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
         kept = _keep_in_memory(task, artifacts, services, spans, clock, is_made)
-        return replace(kept, remarks=tuple(context.remarks))
+        return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
-    with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get):
-        context = WorkerContext(task.machine, task.scratch, writer, services, log, checkpoint=checkpoint)
+    with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
+        context = WorkerContext(
+            task.machine, task.scratch, writer, services, log, checkpoint=checkpoint, parts=parts
+        )
         artifacts = _run(task, context, inputs, spans, hand_over, services)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
@@ -159,8 +164,9 @@ def _compute(
         extents=tuple(record.extent for record in records),
         bytes=sum(record.bytes for record in records),
         bytes_on_disk=sum(record.bytes_on_disk for record in records),
-        remarks=tuple(context.remarks),
+        remarks=(*context.remarks, *parts.remarks),
         prepared=prepared,
+        parts=str(parts),
     )
 
 

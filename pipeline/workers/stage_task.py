@@ -73,7 +73,7 @@ class StageOutcome:
     are inputs that are in this worker's memory now, too. `spans` are those of
     `gravel.pipeline.workers.spans`; `compile_seconds` went by while kernels compiled, those
     of `compiled` anew.
-    `remarks` are what the stage has to say of its result.
+    `remarks` are what the stage has to say of its result, and `parts` tells how many parts of it were cached.
     """
 
     key: str
@@ -91,6 +91,7 @@ class StageOutcome:
     host: str = ""
     process: int = 0
     remarks: tuple[str, ...] = ()
+    parts: str = ""
     prepared: tuple[Prepared, ...] = ()
     behind: bool = False
     not_written: NotWritten | None = None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.names import nearest
+from gravel.pipeline.datasets.file_lists import is_several
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.urls import is_url
 
@@ -21,11 +24,14 @@ _SECTION = re.compile(rb"""^[\s{"']*(?:stages|workflow)["']?\s*:""", re.MULTILIN
 
 
 def is_data(file: str) -> bool:
-    """Say whether a file is data, and no workflow; raises RequestError where a data file is not there."""
+    """Say whether a file is data, and no workflow; raises RequestError where a data file is not there.
+
+    A folder or a pattern is data: many files that are one graph.
+    """
     path = PurePosixPath(urlsplit(file).path if is_url(file) else file)
     if path.suffix.lower() in SUFFIXES:
         return False
-    if is_url(file):
+    if is_url(file) or is_several(file):
         return True
     try:
         with Path(file).open("rb") as opened:
@@ -49,5 +55,11 @@ def _other(path: Path) -> str | None:
 
 
 def name_of(file: str) -> str:
-    """Return the name of a data file without its folder and without the query of a URL."""
+    """Return the name of a data file without its folder and without the query of a URL.
+
+    A pattern has the name of the folder that its files lie in.
+    """
+    if is_several(file):
+        parts = PurePosixPath(urlsplit(file).path if is_url(file) else os.path.abspath(file)).parts  # noqa: PTH100
+        return next((part for part in reversed(parts) if not glob.has_magic(part)), file)
     return PurePosixPath(urlsplit(file).path).name or file if is_url(file) else Path(file).name

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
+from gravel.pipeline.datasets.file_lists import expanded
 from gravel.pipeline.plugins.installed import known_stages
 from gravel.pipeline.workflow.data_files import name_of
 from gravel.pipeline.workflow.default_text import default_text
@@ -21,23 +22,32 @@ from gravel.stages.urls import is_url, shown
 __all__ = ["load_default", "workflow_text"]
 
 
-def workflow_text(file: str, sources: Sequence[str], given: Mapping[str, str]) -> str:
+def workflow_text(
+    file: str, sources: Sequence[str], given: Mapping[str, str], others: Sequence[str] = ()
+) -> str:
     """Return the workflow for a data file, whose beginning is read if it lies on this machine.
 
-    `given` are parameters of ingest, as YAML has them.
+    `given` are parameters of ingest, as YAML has them. With `others`, or if it is a folder or a pattern, there
+    are many files, of which the first is looked into.
     """
     try:
-        settings = dict(given) if is_url(file) else inspect_file(file, split_ids(sources), given).settings
+        first = file if is_url(file) else expanded([file])[0]
+        settings = dict(given) if is_url(file) else inspect_file(first, split_ids(sources), given).settings
     except (StageError, OSError):
         settings = given  # `ingest` says what is wrong, when it reads the file
-    return default_text(file, sources, settings=settings)
+    return default_text(file, sources, settings=settings, others=others)
 
 
 def load_default(
-    file: str, sources: Sequence[str], overrides: Mapping[str, str], given: Mapping[str, str] | None = None
+    file: str,
+    sources: Sequence[str],
+    overrides: Mapping[str, str],
+    given: Mapping[str, str] | None = None,
+    others: Sequence[str] = (),
 ) -> Workflow:
-    """Read the workflow that stands for a data file; raises WorkflowError that names the file."""
-    source = Text(f"{shown(file)} (default workflow)", workflow_text(file, sources, given or {}))
+    """Read the workflow that stands for data files; raises WorkflowError that names the first."""
+    text = workflow_text(file, sources, given or {}, others)
+    source = Text(f"{shown(file)} (default workflow)", text)
     path = Path(name_of(file) if is_url(file) else file)
     try:
         workflow = read_workflow(source, path, overrides, known_stages())

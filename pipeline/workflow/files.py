@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gravel.pipeline.core.errors import Location
-from gravel.pipeline.core.trace import note_there
+from gravel.pipeline.core.errors import Location, RequestError
+from gravel.pipeline.core.trace import doubt, note_files, note_there
+from gravel.pipeline.datasets.file_lists import expanded, is_several
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.substitution import references
 from gravel.stages.artifact import Json
+from gravel.stages.errors import StageError
 from gravel.stages.stage import Parameters
 from gravel.stages.urls import is_url
 
@@ -22,22 +24,53 @@ def place_files(
     """Make the paths that the parameters name absolute, and say where the workflow names them.
 
     A relative path means the file beside the workflow that names it if there is one, else beside another one
-    that uses it or is used by it, else the one in the current directory; URLs stay as they are.
+    that uses it or is used by it, else the one in the current directory; URLs stay as they are. Folders and
+    patterns become the files that they stand for now.
     """
     stage, scope, values = draft.entry.stage, draft.scope, draft.scope.values
     places: dict[str, str] = {}
     where: dict[str, Location] = {}
-    for location in (each.location for each in stage.files(parameters)):
+    several: dict[str, tuple[str, ...]] = {}
+    files = stage.files(parameters)
+    for location, is_listed in {each.location: each.several for each in files}.items():
         found = _find(draft.parameters, location)
         names = [each.name for each in references(found, scope.source)] if found is not None else []
         given = next((values.origins[name].location for name in names if name in values.origins), None)
         folders = values.folders if given is None else values.folders[::-1]
         places[location] = _place_file(location, folders)
         own = scope.at(found) if found is not None else draft.entry.location
-        where[places[location]] = values.places.get(location, given or own)
+        where[places[location]] = place = values.places.get(location, given or own)
+        if is_listed:
+            several[location] = _listed(location, places[location], folders, place)
+            where.update(dict.fromkeys(several[location], place))
+    if several:
+        every = tuple(file for each in files for file in several[each.location])
+        return parameters.model_copy(update={"files": every}), where
     if all(location == placed for location, placed in places.items()):
         return parameters, where
     return stage.parameters.model_validate(_replace(data, places)), where
+
+
+def _listed(location: str, placed: str, folders: Sequence[Path], place: Location) -> tuple[str, ...]:
+    """Return the files that a path, URL, folder or pattern stands for; raises RequestError for none."""
+    if not is_several(placed):
+        return (placed,)
+    pattern = Path(os.path.expanduser(location))  # noqa: PTH111
+    options = [placed]
+    if not is_url(placed) and not pattern.is_absolute() and not Path(placed).is_dir():
+        options = [str((folder / pattern).absolute()) for folder in (*folders, Path.cwd())]
+    for each in options:
+        if is_url(each):
+            doubt("a server is asked each time")
+        try:
+            found = expanded([each])
+        except StageError as error:
+            problem = error
+        else:
+            note_files(each, found)
+            return found
+        note_files(each, ())
+    raise RequestError(problem.message, hint=problem.hint, location=place)
 
 
 def _place_file(location: str, folders: Sequence[Path]) -> str:

@@ -14,11 +14,10 @@ from types import SimpleNamespace
 import pytest
 
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler import committer
-from gravel.pipeline.scheduler.committer import Committed
 from gravel.pipeline.scheduler.driver import Driver
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.disk import Disk
 from gravel.pipeline.store.files import Draft

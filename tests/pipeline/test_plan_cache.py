@@ -111,7 +111,9 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
         bench.gravel("run")
     asked = {
         "file": "outer.yaml",
-        **dict.fromkeys(("sources", "settings", "where", "only", "force", "start", "keep", "failed"), ()),
+        **dict.fromkeys(
+            ("others", "sources", "settings", "where", "only", "force", "start", "keep", "failed"), ()
+        ),
         "repeat": None,
     }
     runs = len(bench.records())

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.file_state import state_of
-from gravel.pipeline.core.trace import DependencyTrace, digest_of
+from gravel.pipeline.core.trace import DependencyTrace, digest_of, digest_of_names
+from gravel.pipeline.datasets.file_lists import expanded
 from gravel.pipeline.plan.cache import process_state as process_state
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
+from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Json
@@ -51,7 +53,7 @@ def save_entry(root: Path, request: dict[str, Json], trace: DependencyTrace, ans
             "request": name_of(request),
             "code": code,
             "packages": packages,
-            **{name: getattr(trace, name) for name in ("texts", "there", "inputs")},
+            **{name: getattr(trace, name) for name in ("texts", "there", "lists", "inputs")},
             "memos": sorted(trace.memos),
             "answer": answer,
         }
@@ -121,9 +123,17 @@ def _is_as_noted(root: Path, body: dict[str, Any]) -> bool:
     return (
         all(os.path.exists(path) is there for path, there in body["there"].items())  # noqa: PTH110
         and all(_text(path, known) for path, known in body["texts"].items())
+        and all(_files(pattern) == known for pattern, known in body["lists"].items())
         and all(_input(path) == known for path, known in body["inputs"].items())
         and all((root / name).is_file() for name in body["memos"])
     )
+
+
+def _files(pattern: str) -> str:
+    try:
+        return digest_of_names(expanded([pattern]))
+    except StageError:
+        return digest_of_names([])
 
 
 def _text(path: str, known: list[str | int]) -> bool:
