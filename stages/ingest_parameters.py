@@ -89,7 +89,7 @@ class IngestParameters(Parameters):
     file: Annotated[FileName, Field(min_length=1)] | None = None
     """A path (a relative one starts from the current folder) or a URL; plain, .gz, .bz2, .xz or .zst."""
     files: Annotated[
-        tuple[str, ...] | None,
+        tuple[FileName, ...] | None,
         BeforeValidator(_files),
         WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
     ] = None

@@ -27,8 +27,8 @@ def workflow_text(
 ) -> str:
     """Return the workflow for a data file, whose beginning is read if it lies on this machine.
 
-    `given` are parameters of ingest, as YAML has them. With `others`, or if it is a folder or a pattern, there
-    are many files, of which the first is looked into.
+    `given` are parameters of ingest, as YAML has them. With `others`, or if it is a folder or a pattern,
+    there are many files, of which the first is looked into.
     """
     try:
         first = file if is_url(file) else expanded([file])[0]

@@ -19,6 +19,7 @@ from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.store.disk import Disk
 from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.publishing import publish
