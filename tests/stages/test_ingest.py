@@ -81,8 +81,8 @@ def test_a_generator_in_parts_is_the_same_graph():
 @pytest.mark.parametrize(
     ("given_parameters", "words"),
     [
-        ({}, "exactly one of `source` and `file`"),
-        ({"file": "a", "source": {"path": {"vertices": 3}}}, "both"),
+        ({}, "one of `source`, `file` and some `files`"),
+        ({"file": "a", "source": {"path": {"vertices": 3}}}, "source and file"),
         ({"source": {}}, "exactly one of rmat"),
         ({"source": {"path": {"vertices": 3}, "star": {"vertices": 3}}}, "path and star"),
         ({"source": {"ring": {"vertices": 3}}}, "ring"),
