@@ -6,6 +6,7 @@ regard to case, quotes and blanks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -91,7 +92,8 @@ def shown(label: Hashable) -> str:
 
 def plain(label: Hashable) -> str:
     """Return a label as it is compared with the known names."""
-    return label.strip("\"' \t").lower() if isinstance(label, str) else ""
+    name = label.strip("\"' \t").lower() if isinstance(label, str) else ""
+    return "" if re.fullmatch(r"unnamed: \d+", name) else name  # as pandas calls a column without a name
 
 
 def known_names(labels: Sequence[Hashable]) -> int:

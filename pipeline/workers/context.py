@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.parts import Parts
     from gravel.pipeline.workers.protocol import Made, Written
     from gravel.pipeline.workers.stage_log import StageLog
     from gravel.pipeline.workers.write_behind import WriteBehind
@@ -83,7 +82,7 @@ class WorkerContext:
         *,
         keeps_device_arrays: bool = False,
         checkpoint: Checkpoint | None = None,
-        parts: Parts | None = None,
+        parts: Callable[..., Part] | None = None,
     ) -> None:
         self.machine = machine
         self._scratch = scratch
@@ -135,7 +134,7 @@ class WorkerContext:
     ) -> Part:
         """Return what a stage without inputs makes, from the cache if it is there."""
         assert self._parts is not None
-        return self._parts.get(stage, parameters, kept=kept, progress=progress)
+        return self._parts(stage, parameters, kept=kept, progress=progress)
 
     def log(self, message: str) -> None:
         """Add a line to the stage's log."""

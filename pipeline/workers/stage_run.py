@@ -142,7 +142,7 @@ def _compute(
             log,
             keeps_device_arrays=task.on_device,
             checkpoint=checkpoint,
-            parts=parts,
+            parts=parts.get,
         )
         with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
@@ -151,7 +151,7 @@ def _compute(
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
         context = WorkerContext(
-            task.machine, task.scratch, writer, services, log, checkpoint=checkpoint, parts=parts
+            task.machine, task.scratch, writer, services, log, checkpoint=checkpoint, parts=parts.get
         )
         artifacts = _run(task, context, inputs, spans, hand_over, services)
         with spans.take("write"):

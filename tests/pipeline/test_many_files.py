@@ -207,7 +207,6 @@ def test_pieces_are_made_on_workers_too():
 def test_what_readers_remark_is_told_once(monkeypatch):
     def remark(context: Any, parameters: Any, *arguments: Any, **options: Any) -> Any:
         name = parameters.file.rpartition("/")[2]
-        context.remark(f"read {name} as: blanks")
         context.remark(f"{parameters.file}: the first line, {name[5:6]!r}, is read as an edge")
         if name == "part-3.txt":
             context.remark("two edges look alike")
@@ -219,7 +218,8 @@ def test_what_readers_remark_is_told_once(monkeypatch):
 
     def remarks(more: int) -> list[str]:
         first = f"{place} and {more} more: the first line, '0', is read as an edge"
-        return [f"read part-0.txt and {more} more as: blanks", first, "two edges look alike"]
+        layout = "blanks, no header; source column 1, target column 2"
+        return [f"read part-0.txt and {more} more as: {layout}", first, "two edges look alike"]
 
     assert sorted(run()["remarks"], key=len) == sorted(remarks(7), key=len)
     write(8, "8 9\n")
