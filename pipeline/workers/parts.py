@@ -135,7 +135,7 @@ class Parts:
         progress: Callable[[int], None],
     ) -> tuple[Artifact, tuple[str, ...]]:
         task = self._task
-        context = _PartContext(task.machine, task.scratch, writer, self._services, self._log, parts=self)
+        context = _PartContext(task.machine, task.scratch, writer, self._services, self._log, parts=self.get)
         context.tell = progress
         made = stage.run(context, parameters)
         assert not isinstance(made, tuple)

@@ -187,7 +187,7 @@ def test_files_of_two_kinds_of_ids_are_refused(tmp_path):
 def test_files_with_and_without_weights_are_refused(tmp_path):
     names = parts(tmp_path / "parts", 3, LINES["weighted"])
     Path(names[0]).write_text("1 2\n")
-    with pytest.raises(StageError, match="and 2 others of the files have the columns .* weight column 3"):
+    with pytest.raises(StageError, match=r"and 2 others of the files have the columns .* weight column 3"):
         read(files=names)
 
 
