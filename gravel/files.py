@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -96,6 +98,12 @@ def _asked(weights: str | None) -> dict[str, str]:
     return {} if weights is None else {"weights": weights}
 
 
+def _warn(remarks: Sequence[str]) -> None:
+    """Warn of what is doubtful about a file, at the line that calls `gravel.graph`."""
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=6)
+
+
 def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -> Graph:
     from gravel.graphs import Graph
     from gravel.memory import this_machine
@@ -117,7 +125,9 @@ def _read(
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     machine = this_machine(backend, host_memory)
-    edges, ids = called(ingest, context_for(machine), IngestParameters(**given))
+    context = context_for(machine)
+    edges, ids = called(ingest, context, IngestParameters(**given))
+    _warn(context.remarks)
     parameters = SymmetrizeParameters(**asked)
     return called(symmetrize, context_for(machine), parameters, input=edges), ids
 
@@ -145,5 +155,7 @@ def _computed(
         outcome = carry_out(workflow, root, cluster="inline", backend=backend, host_memory=memory)
     except RunFailed as error:
         raise ValueError(str(error)) from error
+    read = next(stage for stage in outcome.record["stages"] if stage["key"] == "edges")
+    _warn([remark for remark in read.get("remarks", ()) if not remark.startswith("read ")])
     store = Cache(root)
     return store.open(outcome.outputs("graph")[0]), store.open(outcome.outputs("edges")[1])

@@ -22,10 +22,12 @@ class InMemory(PlainContext):
 
     def __init__(self, machine: Machine, scratch: Path | None = None) -> None:
         super().__init__(machine, scratch)
+        self.remarks: list[str] = []
 
     def remark(self, message: str) -> None:
-        """Keep it with the other messages: nothing here concerns the caller's data."""
+        """Keep it, for who knows whether it concerns the caller's data."""
         self.log(message)
+        self.remarks.append(message)
 
 
 def context_for(machine: Machine) -> InMemory:

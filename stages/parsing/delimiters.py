@@ -111,6 +111,8 @@ class Cut:
 
 def cut_lines(lines: Sequence[bytes], delimiter: str) -> Cut | None:
     """Cut lines at a delimiter; None where no line has two fields."""
+    if delimiter and not any(delimiter.encode() in line for line in lines):
+        return None
     raw = [cut_line(line, delimiter) for line in lines]
     counts = Counter(len(row) for row in raw if len(row) > 1)
     if not counts:

@@ -33,11 +33,8 @@ class Head:
 
     def content(self, comments: bytes) -> list[bytes]:
         """The lines that are neither blank nor start with one of these characters."""
-        return [line for line in self.lines if line.strip() and line.lstrip()[:1] not in _each(comments)]
-
-
-def _each(characters: bytes) -> set[bytes]:
-    return {characters[i : i + 1] for i in range(len(characters))}
+        marks = {b"", *(bytes([each]) for each in comments)}
+        return [line for line in self.lines if line.strip()[:1] not in marks]
 
 
 def is_integer(field: bytes) -> bool:

@@ -24,9 +24,11 @@ def _row(delimiter: str) -> re.Pattern[bytes]:
 
 def cut_attributes(lines: Sequence[bytes], asked: str) -> Cut | None:
     """Return two ids and a weight, perhaps empty, of each line; None where the lines are not of this kind."""
+    if not lines or not lines[0].rstrip().endswith(b"}"):
+        return None
     for delimiter in CANDIDATES if asked == "auto" else ["" if asked == "blanks" else asked]:
-        found = [_row(delimiter).fullmatch(line) for line in lines]
-        if lines and all(found):
+        found = [*map(_row(delimiter).fullmatch, lines)]
+        if all(found):
             raw = [[match[1], match[2], weight_of(match[3])] for match in found if match is not None]
             columns = 3 if any(row[2] for row in raw) else 2
             return Cut(delimiter, lines, [row[:columns] for row in raw], columns, len(raw))

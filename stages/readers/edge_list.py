@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gravel.stages.edge_columns import ColumnsError
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
 COMMENTS = "#%"
 
-MOST_SAMPLED = 2000
+MOST_SAMPLED = 500
 """First lines by which the layout is told."""
 
 _STATED = re.compile(rb"nodes:\s*(\d{1,19})\s+edges:\s*(\d{1,19})", re.IGNORECASE)
 _SIZES = re.compile(rb"%\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
 
+@lru_cache(maxsize=4)  # a plan, the choice of the reader and the reader itself ask
 def head_layout(head: Head, asked: Asked, name: str = "") -> Layout:
     """Return the layout of a list by its first lines; raises ColumnsError where they do not tell it."""
     content = head.content(asked.comment.encode())[:MOST_SAMPLED]

@@ -379,3 +379,15 @@ def test_a_wrong_filter_of_a_workflow_is_an_error_with_its_line(folder):
     (problem,) = caught.value.problems
     assert problem.location is not None
     assert problem.location.line == 6
+
+
+@pytest.mark.parametrize("cache", [False, None])
+def test_what_is_doubtful_about_a_file_is_a_warning(tmp_path, monkeypatch, cache):
+    monkeypatch.setenv("GRAVEL_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "g.csv"
+    path.write_text("payer,payee\nalice,bob\n")
+    for _ in range(2):  # the second time from the cache
+        with pytest.warns(UserWarning, match="is read as an edge") as caught:
+            gravel.graph(path, cache=cache)
+        assert caught[0].filename == __file__
+    assert gravel.graph(path, cache=cache, header=True).vertices.to_pylist() == ["alice", "bob"]
