@@ -26,9 +26,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize(
-    "words", [("runs",), ("cache", "ls"), ("cache", "pull", "other"), ("plan", "w.yaml")]
-)
+@pytest.mark.parametrize("words", [("runs",), ("cache", "ls"), ("cache", "pull", "other"), ("status",)])
 def test_it_is_refused_with_its_path_in_ascii(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
     found = CliRunner().invoke(main, [*words, "--cache", os.fspath(tmp_path / name)])
     assert found.exit_code == 2
