@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.reading import read_run
 from gravel.pipeline.schedule.child_process import Ended
 from gravel.pipeline.schedule.job_store import Claim
+from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file
 
 INTERRUPTED = 130
 
@@ -67,9 +69,11 @@ def _problem(record: dict[str, Any] | None, log: Path) -> str | None:
     if record is not None and (failure := _failure_of(record)) is not None:
         return failure
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        root = log.parents[3]
+        text = read_file(root, log.relative_to(root).as_posix(), MAX_LOG_BYTES)
+    except (OSError, RequestError):
         return None
+    lines = text.decode("utf-8", "replace").splitlines()
     errors = [line for line in lines if "error:" in line] or [line for line in lines if line.strip()]
     return errors[-1].strip()[:500] if errors else None
 

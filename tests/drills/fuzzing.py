@@ -8,6 +8,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 TOKENS = [
@@ -148,7 +149,7 @@ def mutate_json(dice: random.Random, value: Any) -> Any:
         elif isinstance(holder, list) and way < 0.2:
             holder.append(holder[key])
         else:
-            holder[key] = dice.choice(ODD)
+            holder[key] = deepcopy(dice.choice(ODD))  # which the next change may enter
             if "root" in holder:
                 value = holder["root"]
     return value

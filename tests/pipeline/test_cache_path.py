@@ -1,0 +1,64 @@
+"""A cache whose path cannot be written as text is refused before anything is made there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import gravel
+from gravel.pipeline.cli import main
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.location import find_cache
+
+ODD = {
+    "\udcff": "is not UTF-8",
+    "a\udcc3": "is not UTF-8",
+    "a\x1b[31mred": "holds control characters",
+    "a\nb": "holds control characters",
+    "a\tb": "holds control characters",
+    "a\x7f": "holds control characters",
+    "a\u2028b": "holds control characters",
+    "a\x9b": "holds control characters",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("words", [("runs",), ("cache", "ls"), ("cache", "pull", "other"), ("status",)])
+def test_it_is_refused_with_its_path_in_ascii(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
+    found = CliRunner().invoke(main, [*words, "--cache", os.fspath(tmp_path / name)])
+    assert found.exit_code == 2
+    said = found.output + found.stderr
+    assert f"error: the path of the cache {ODD[name]}: {os.fspath(tmp_path / name)!a}\n" in said
+    assert said.isascii()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_so_is_another_one_a_variable_and_that_of_the_folder(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = tmp_path / name
+    for verb in ("push", "pull"):
+        found = CliRunner().invoke(
+            main, ["cache", verb, os.fspath(odd), "--cache", os.fspath(tmp_path / "c")]
+        )
+        assert found.exit_code == 2
+        assert ODD[name] in found.output + found.stderr
+    monkeypatch.setenv("GRAVEL_CACHE", os.fspath(odd))
+    with pytest.raises(RequestError, match=ODD[name]):
+        find_cache()
+    monkeypatch.delenv("GRAVEL_CACHE")
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    with pytest.raises(RequestError, match=ODD[name]):
+        find_cache()
+    with pytest.raises(RequestError, match=ODD[name]):
+        gravel.run("w.yaml", cache=odd)
+
+
+@pytest.mark.parametrize("name", ["caché", "a b", "日本", "😀", "a\u00a0b", "e\u0301", "👩\u200d🔬"])
+def test_other_names_are_used(tmp_path: Path, name: str) -> None:
+    assert find_cache(os.fspath(tmp_path / name)) == tmp_path / name
