@@ -42,7 +42,11 @@ class GravelGraph:
         self._is_range = is_range(nodes)
 
     def __reduce__(self) -> Any:
-        kinds: dict[str, Any] = {"directed": self.directed, "multigraph": self.multigraph, "weights": self.weights}
+        kinds: dict[str, Any] = {
+            "directed": self.directed,
+            "multigraph": self.multigraph,
+            "weights": self.weights,
+        }
         return partial(GravelGraph, **kinds), (self.nodes, self.forward, self.backward)
 
     @classmethod
