@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+import gravel.stages.artifacts  # noqa: F401 (its classes are the kinds of `Artifact.kinds`)
 from gravel.stages.artifact import Artifact
 from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-
 USABLE = 0.95
 """Share of a device's free memory for arrays: blocks of its pools are larger than what is in them."""
 
@@ -38,6 +36,8 @@ def is_device_memory(error: BaseException) -> bool:
         return False
     if module in DEVICE_LIBRARIES:
         return True
+    import traceback
+
     frames = traceback.walk_tb(error.__traceback__)
     names = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in frames]
     return bool(names) and names[-1] in DEVICE_LIBRARIES

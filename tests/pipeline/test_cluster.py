@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from gravel.kernels.cuda.room import usable_bytes
 from gravel.pipeline.core.devices import FAKE, fake_devices, rotation
 from gravel.pipeline.core.errors import RequestError, WorkflowError
 from gravel.pipeline.plan.model import Plan
@@ -134,7 +135,7 @@ def test_one_worker_per_pretended_gpu(tmp_path: Path, monkeypatch: pytest.Monkey
     left, right = searches(root, outcome, "left"), searches(root, outcome, "right")
     assert {left["mask"], right["mask"]} == {"0,1", "1,0"}
     assert together(outcome, "left", "right")
-    assert left["device_memory"] == int((4 << 30) * 0.95)
+    assert left["device_memory"] == usable_bytes(4 << 30)
     too_big = plan_of(stage_run("big", DEVICES, "a", value=5, device=5 << 30), stage_run("a", MAKE, value=1))
     with pytest.raises(RequestError, match="5 GiB of GPU memory"):
         execute(
