@@ -79,7 +79,7 @@ def _generate(context: Context, source: GeneratorSource, memory: int) -> tuple[E
 
 def _read_piece(context: Context, parameters: IngestParameters) -> EdgePiece:
     """Read one of many files."""
-    from gravel.stages.pieces import piece_of
+    from gravel.stages.vertex_ids.pieces import piece_of
 
     assert parameters.file is not None
     edges, ids = _read_file(context, parameters, parameters.file, alone=False)

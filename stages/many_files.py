@@ -58,7 +58,7 @@ def read_many(
     context: Context, parts: Sequence[tuple[Stage, IngestParameters]], memory: int, *, skip: bool
 ) -> tuple[EdgeList, VertexIds]:
     """Make a piece of each file and merge them; `skip` leaves out files that cannot be read."""
-    from gravel.stages.pieces import merged
+    from gravel.stages.vertex_ids.pieces import merged
 
     files = [str(parameters.file) for _, parameters in parts]
     for file, times in Counter(files).items():

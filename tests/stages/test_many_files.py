@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.stages import many_files, pieces
+from gravel.stages import many_files
 from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.context import Part, PlainContext, digest_of
 from gravel.stages.errors import StageError
@@ -18,6 +18,7 @@ from gravel.stages.ingest import ingest
 from gravel.stages.ingest_parameters import LEAST_MEMORY, IngestParameters
 from gravel.stages.many_files import path_columns
 from gravel.stages.sizes import Machine
+from gravel.stages.vertex_ids import pieces
 from tests.stages.ingest_files import PACK
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 32)
