@@ -15,7 +15,7 @@ from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.spans import readable, span, values_of
-from gravel.kernels.team import KIND, PRIVATE, Team
+from gravel.kernels.team import KIND, Team
 from gravel.kernels.threads import thread_count
 
 _NAMES = ("", "push", "pull")
@@ -82,7 +82,7 @@ class CPUSearch:
         self._team = Team(levels.member, threads, levels.WORDS)
         # Waking helpers costs as much as searching this many arcs, so a small graph does without.
         self._helped = threads > 1 and arcs >= serial_below
-        self._setting = {
+        setting = {
             levels.MAX_DEPTH: asked.depth,
             levels.ALONE: int(not self._helped),
             levels.MAY_PULL: int(pull),
@@ -93,6 +93,8 @@ class CPUSearch:
             levels.UNEXPLORED: arcs,
             KIND: levels.START,
         }
+        self._state = numpy.zeros_like(self._team.state)
+        self._state[[*setting]] = [*setting.values()]
         self._vertices = n
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -102,9 +104,7 @@ class CPUSearch:
         team = self._team
         team.gather()
         state = team.state
-        state[PRIVATE:] = 0
-        for word, value in self._setting.items():
-            state[word] = value
+        state[:] = self._state
         state[levels.SOURCE] = source
         started = time.perf_counter()
         team.run(*self._arrays, helpers=self._helped)
