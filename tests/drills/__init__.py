@@ -35,14 +35,8 @@ skipped and said. GRAVEL_TINY_GRAPHS names a folder of more files for the fuzzed
 
 The other files drill one thing each: test_damaged.py says which messages damage leads to, test_edits.py what
 an edit makes run again, test_schedules.py services and clocks, test_store_cut.py a line to an object store
-<<<<<<< HEAD
 that is cut, test_two_runs.py that two runs share the work. Programs: searches.py holds weighted searches
 against an own Dijkstra, with threads and interrupts mixed in (test_searches.py makes some hundred of them),
 reading.py drawn lists of edges against pandas (test_reading.py). sanitizers.py runs families.py and
 layout_readers.py.
-=======
-that is cut, test_two_runs.py that two runs share the work. searches.py, a program, holds weighted searches
-against an own Dijkstra, with threads and interrupts mixed in; test_searches.py makes some hundred of them.
-sanitizers.py, which runs families.py and layout_readers.py, is a program.
->>>>>>> weights
 """
