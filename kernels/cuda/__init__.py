@@ -148,8 +148,10 @@ def resident_blocks(kernel: Any, block: int, shared: int = 0) -> int:
 
     Raises ValueError where not even one does.
     """
+    import cupy
     from cupy_backends.cuda.api import driver
 
+    cupy.cuda.Device().use()  # a thread has no context before its first call of the runtime
     per_processor = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared)
     if not per_processor:
         raise ValueError(

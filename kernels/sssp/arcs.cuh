@@ -3,6 +3,7 @@
 // WORD, u32 or u64, has the order of distances: integers themselves, or the bits of a float64 that is not negative.
 // VERTEX is the type of a column index.
 
+#include "kernels/cuda/exact.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
 #include "kernels/cuda/lanes.cuh"
 
@@ -16,7 +17,7 @@ __device__ __forceinline__ T now(const T* address) {
 }
 
 __device__ __forceinline__ WORD lengthened(WORD word, float weight) {
-    return WORD(__double_as_longlong(__longlong_as_double(i64(word)) + double(weight)));
+    return WORD(__double_as_longlong(__longlong_as_double(i64(word)) + exactly(weight)));
 }
 
 __device__ __forceinline__ WORD lengthened(WORD word, u32 weight) { return word + WORD(weight); }

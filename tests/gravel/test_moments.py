@@ -66,7 +66,7 @@ def test_nanoseconds_are_looked_up_exactly() -> None:
                 1,
                 "1970-01-01 00:00:00.000001",
                 pandas.NaT,
-                numpy.datetime64("NaT"),
+                numpy.datetime64("NaT", "s"),
                 pandas.Timedelta(1, "us"),
             ],
         ),

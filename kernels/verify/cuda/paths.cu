@@ -12,6 +12,7 @@
 // variants VERTEX: u32 u64
 // variants DISTANCE: i32 i64 double
 // variants WEIGHT: u32 i32 float
+#include "kernels/cuda/exact.cuh"
 #include "kernels/verify/cuda/counts.cuh"
 #include "kernels/verify/cuda/integers.cuh"
 #include "kernels/verify/cuda/long_rows.cuh"
@@ -69,7 +70,7 @@ __device__ __forceinline__ void pass_arcs(u64 u, u64 begin, u64 end, const VERTE
     if (!reached && !kind) return;
     for (u64 arc = begin + lane_id(); arc < end; arc += WARP) {
         const u64 v = columns[arc];
-        const EXACT there = distance[v], length = longer(mine, EXACT(weights[arc]));
+        const EXACT there = distance[v], length = longer(mine, EXACT(exactly(weights[arc])));
         if (kind && length == there && u64(integer_at(predecessor, kind, v)) == u) has[v] = 1;
         if (!reached) continue;
         if (!is_reached(there)) broken |= 1u << COMPONENT;
