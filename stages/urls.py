@@ -31,6 +31,12 @@ def shown(location: str) -> str:
     return "::".join(_shown(part) if "://" in part else part for part in location.split("::"))
 
 
+def file_name(location: str) -> str:
+    """Return the name of a file without its folder, of a URL without its query."""
+    plain = shown(location).partition("?")[0] if is_url(location) else location
+    return visible(plain.rstrip("/").rpartition("/")[2])
+
+
 def visible(text: str) -> str:
     r"""Return a text as it is stored, with `\udce9` for a byte of a file name that is not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -121,7 +121,7 @@ class FileDigests:
         text = json.dumps({"path": str(path.resolve()), "key": key, "blake3": value})
         try:
             self._files.replace(name, text.encode(), durable=False)
-        except GravelError:
+        except (GravelError, OSError):
             # Without a memo the file is digested again; planning needs no more of the cache.
             return
 

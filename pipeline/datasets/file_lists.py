@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gravel.stages.addresses import address_of
+from gravel.stages.broken_links import broken_link
 from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url, shown
 
@@ -45,7 +46,9 @@ def located(paths: Sequence[str]) -> list[str]:
             raise FileNotFoundError(str(error)) from None
         if found == (path,) and not is_url(path) and not Path(path).exists():
             hint = "" if len(paths) == 1 else "; a list of texts is a list of files, and edges are pairs"
-            raise FileNotFoundError(f"there is no file {given!r} to read a graph from{hint}")
+            raise FileNotFoundError(
+                f"there is no file {given!r} to read a graph from{broken_link(Path(path))}{hint}"
+            )
         files += found
     return files
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import unicodedata
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
@@ -72,20 +73,11 @@ def _tier(url: str) -> Path:
     return Path.cwd() / base.expanduser() / name
 
 
-def _unreadable(text: str) -> str | None:
-    import unicodedata
-
-    kinds = {unicodedata.category(letter) for letter in text}
-    if "Cs" in kinds:
-        return "is not UTF-8"
-    return "holds control characters" if kinds & {"Cc", "Zl", "Zp"} else None
-
-
 def _usable(root: Path) -> Path:
     text = os.fspath(root)
-    if not text.isprintable() and (problem := _unreadable(text)) is not None:
+    if not text.isprintable() and {"Cc", "Zl", "Zp"} & set(map(unicodedata.category, text)):
         raise RequestError(
-            f"the path of the cache {problem}: {text!a}",
+            f"the path of the cache holds control characters: {text!a}",
             hint="records and pages name it as text; choose another with --cache or GRAVEL_CACHE",
         )
     if root.is_symlink() and not root.exists():

@@ -11,6 +11,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.parsing.array_checks import check_ids, check_weights
 from gravel.stages.parsing.arrow_texts import is_text_like, text_chunk
 from gravel.stages.readers import Chunk, Header, Reading
+from gravel.stages.urls import file_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def read_table(reading: Reading, table: Table, title: str) -> tuple[Header, Iter
             expression = made.expression(table.schema, constants)
     except ValueError as error:
         raise StageError(str(error), hint=getattr(error, "hint", None), file=location) from None
-    reading.note(f"read {location.rstrip('/').rpartition('/')[2]} as: {title}; {found}")
+    reading.note(f"read {file_name(location)} as: {title}; {found}")
     names = [str(labels[place]) for place in (found.source, found.target, found.weight) if place >= 0]
     wanted = [name for name in names if name not in constants] or table.schema.names[:1]
     if made is not None:

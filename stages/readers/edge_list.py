@@ -19,6 +19,7 @@ from gravel.stages.parsing.columns import Asked, Layout, layout_of
 from gravel.stages.parsing.delimiters import CANDIDATES, cut_lines
 from gravel.stages.parsing.head import HEAD_BYTES, Head, shown
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.urls import file_name
 
 if TYPE_CHECKING:
     from gravel.stages.streams import LineStream
@@ -158,7 +159,7 @@ def asked_of(reading: Reading) -> Asked:
 
 def _announce(reading: Reading, layout: Layout, shift: int) -> None:
     """Say what is read, and what is doubtful about it."""
-    name = reading.stream.location.rstrip("/").rpartition("/")[2]
+    name = file_name(reading.stream.location)
     apart = (
         f"; ids of targets are numbered on their own, and follow the {shift:,} of sources" if shift else ""
     )

@@ -138,7 +138,7 @@ def module() -> types.ModuleType:
     fake.empty_like = lambda array: fake.empty(len(array), array.dtype)
     fake.bincount = lambda values, minlength: _array(numpy.bincount(values, minlength=minlength))
     fake.get_default_memory_pool = lambda: types.SimpleNamespace(
-        free_bytes=lambda: 0, free_all_blocks=lambda: None
+        free_bytes=lambda: 0, total_bytes=lambda: 0, free_all_blocks=lambda: None
     )
     fake.ndarray = lambda shape, dtype, pointer: pointer.owner.at(pointer.ptr, shape[0], dtype)
     runtime = types.SimpleNamespace(

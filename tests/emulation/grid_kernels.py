@@ -148,7 +148,7 @@ def cupy() -> types.ModuleType:
         fake.__dict__[name] = getattr(numpy, name)
     fake.asnumpy = numpy.array
     fake.cumsum = numpy.cumsum
-    pool = types.SimpleNamespace(free_all_blocks=lambda: None, free_bytes=lambda: 0)
+    pool = types.SimpleNamespace(free_all_blocks=lambda: None, total_bytes=lambda: 0, free_bytes=lambda: 0)
     fake.get_default_memory_pool = lambda: pool
     device = types.SimpleNamespace(
         synchronize=lambda: None, attributes={"ClockRate": 1, "MultiProcessorCount": BLOCKS}

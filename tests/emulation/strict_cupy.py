@@ -224,7 +224,7 @@ def module() -> types.ModuleType:
     device = types.SimpleNamespace(id=0, synchronize=lambda: None, attributes=attributes)
     stream = types.SimpleNamespace(ptr=0, wait_event=lambda event: None, synchronize=lambda: None)
     event = types.SimpleNamespace(record=lambda stream=None: None, synchronize=lambda: None)
-    pool = types.SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None)
+    pool = types.SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None, total_bytes=lambda: 0)
     fake.get_default_memory_pool = lambda: pool
     fake.cuda = types.SimpleNamespace(
         Device=lambda *_: device,

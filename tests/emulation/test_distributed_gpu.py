@@ -64,7 +64,7 @@ def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
     fake.ascontiguousarray = lambda array: turned(numpy.ascontiguousarray(array))
     fake.cuda.runtime.memcpy = lambda to, source, size, kind: ctypes.memmove(to, source, size)
     fake.get_default_memory_pool = lambda: types.SimpleNamespace(
-        free_all_blocks=lambda: None, free_bytes=lambda: 0
+        free_all_blocks=lambda: None, total_bytes=lambda: 0, free_bytes=lambda: 0
     )
     return fake
 

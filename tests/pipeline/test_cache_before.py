@@ -37,9 +37,9 @@ def gravel(*words: str) -> Result:
 
 def test_recipes_cached_before_still_hit(study: Path):
     # What is timed belongs to the hardware; versions of stages may be higher since, as that of compress, and
-    # of ingest, which gives the same edges again.
+    # those of ingest and symmetrize, which give the same edges and rows again.
     words = ("before.yaml", "--backend", "cpu")
-    gravel("run", *words, "--only", "edges", "--cluster", "inline", "--quiet")
+    gravel("run", *words, "--only", "graph", "--cluster", "inline", "--quiet")
     stages = json.loads(gravel("plan", *words, "--json").output)["stages"]
     states = {each["key"]: each["state"] for each in stages}
     for key in ("edges", "graph", "ordered[order=original]", "ordered[order=degree]"):
@@ -50,7 +50,7 @@ def test_a_run_uses_what_is_there_and_ends_well(study: Path):
     gravel("run", "before.yaml", "--backend", "cpu", "--cluster", "inline", "--quiet")
     newest = json.loads(gravel("status", "--json").output)
     states = {each["key"]: each["state"] for each in newest["stages"]}
-    assert states["graph"] == "cached"
+    assert states["ordered[order=degree]"] == "cached"
     assert set(states.values()) <= {"cached", "computed"}
     # Once more: everything is cached, whichever plan is at hand.
     gravel("run", "before.yaml", "--backend", "cpu", "--cluster", "inline", "--quiet")

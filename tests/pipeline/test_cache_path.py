@@ -1,4 +1,4 @@
-"""A cache whose path cannot be written as text is refused before anything is made there."""
+"""A cache whose path holds control characters is refused before anything is made there."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.location import find_cache
 
 ODD = {
-    "\udcff": "is not UTF-8",
-    "a\udcc3": "is not UTF-8",
     "a\x1b[31mred": "holds control characters",
     "a\nb": "holds control characters",
     "a\tb": "holds control characters",
@@ -59,6 +57,6 @@ def test_so_is_another_one_a_variable_and_that_of_the_folder(
         gravel.run("w.yaml", cache=odd)
 
 
-@pytest.mark.parametrize("name", ["caché", "a b", "日本", "😀", "a\u00a0b", "e\u0301", "👩\u200d🔬"])
+@pytest.mark.parametrize("name", ["caché", "\udcff", "a b", "日本", "😀", "a\u00a0b", "e\u0301"])
 def test_other_names_are_used(tmp_path: Path, name: str) -> None:
     assert find_cache(os.fspath(tmp_path / name)) == tmp_path / name

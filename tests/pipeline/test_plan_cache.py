@@ -112,9 +112,10 @@ def test_a_result_that_goes_meanwhile_leaves_no_trace_of_the_run(
     asked = {
         "file": "outer.yaml",
         **dict.fromkeys(
-            ("others", "sources", "settings", "where", "only", "force", "start", "keep", "failed"), ()
+            ("others", "sources", "columns", "settings", "where", "only", "force", "start", "keep", "failed"),
+            (),
         ),
-        "repeat": None,
+        **dict.fromkeys(("delimiter", "header", "rows", "repeat")),
     }
     runs = len(bench.records())
     assert run_cached(asked, options(bench)) is not None

@@ -46,4 +46,4 @@ def test_plan_says_why_the_cpu_prepares(tmp_path: Path, monkeypatch: pytest.Monk
     text = asked("plan", path, *words)[1]
     assert text.count("on the CPU: partition needs") == 1  # stripes fit
     assert text.count("on the CPU: compress needs") == 2
-    assert text.count("MiB of GPU memory, and 64 MiB are free") == 3
+    assert text.count("MiB of GPU memory, and 64 MiB are free") == 4

@@ -74,7 +74,7 @@ def test_the_page_holds_every_field_and_rule(folder: Path) -> None:
         "counting any multiple edges and self-loops",
     ):
         assert said in page
-    assert ", verified." in page
+    assert ", searches verified." in page
 
 
 def test_a_cached_run_tells_the_times_of_the_run_that_made_it(cache: Path, folder: Path) -> None:
