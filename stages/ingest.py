@@ -137,6 +137,7 @@ def _read_file(
                 comment=parameters.comment,
                 filter=None if parameters.filter is None else parse(parameters.filter),
                 constants=columns,
+                alone=alone,
             )
             header, chunks = choice.reader.read(reading)
             if not alone and header.vertex_count is not None:

@@ -84,6 +84,10 @@ def read_many(
     found = _of_one_kind(context, found, skip=skip)
     if not found:
         raise StageError("none of the files can be read", hint="the remarks say what is wrong with each")
+    found = [(file, part) for file, part in found if len(part.artifact.source)]
+    if not found:
+        why = ", or the filter leaves none" if parts[0][1].filter is not None else ""
+        raise StageError(f"none of the {len(files):,} files has an edge{why}", hint="name other files")
     parts_in_order = sorted((part for _, part in found), key=lambda part: part.digest)
     return merged(context, [part.artifact for part in parts_in_order], memory)
 

@@ -72,7 +72,7 @@ def read_table(reading: Reading, table: Table, title: str) -> tuple[Header, Iter
                 source, target = (_ids(columns[end], names[end], rows, location) for end in (0, 1))
                 yield Chunk(source, target, weight)
             rows += len(columns[0])
-        if not rows:
+        if not rows and reading.alone:
             what = "the table has no rows" if made is None else f"the filter {made} leaves no row"
             hint = None if made is None else "correct or remove `filter`"
             raise StageError(f"{what}: no edge was found", hint=hint, file=location)

@@ -100,6 +100,8 @@ class Reading:
     (`blanks` for any run of them), `comment` and `filter`. `constants` are columns that hold one text in all
     rows: those of the path of a partitioned data set.
 
+    A file that is not `alone` is one of many, and may have no edges.
+
     A reader says what it takes in one line by `note`: `read FILE as: comma, header; source payer, ...`. What
     is doubtful about it is a `remark`.
     """
@@ -122,6 +124,7 @@ class Reading:
     comment: str = "#%"
     constants: Mapping[str, str] = field(default_factory=dict)
     filter: Filter | None = None
+    alone: bool = True
 
 
 @dataclass(frozen=True)

@@ -116,14 +116,15 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         for chunk in edges:
             found += len(chunk.source)
             yield chunk
-        if not found and reading.filter:
+        if found or not reading.alone:
+            return
+        if reading.filter:
             lines.fail(
                 "the filter leaves no row, so there is no edge", hint="correct or remove `filter`", line=1
             )
-        if not found and layout.header and lines.line == header_line:
+        if layout.header and lines.line == header_line:
             lines.fail(f"found {shown(first, 60)} alone, which is a header; expected edges below it")
-        if not found:
-            lines.fail("no edge was found, so there is no vertex either")
+        lines.fail("no edge was found, so there is no vertex either")
 
     undirected = any(map(_undirected, comments))
     return Header(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import gravel
@@ -60,3 +62,23 @@ def test_pairs_of_texts_are_edges_still():
 def test_a_saved_graph_is_no_folder_of_parts():
     gravel.graph("parts").save("saved")
     assert gravel.graph("saved").bfs(10).path_to(40) == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("cache", [False, None])
+def test_files_of_which_a_filter_leaves_nothing_add_nothing(tmp_path, monkeypatch, ending, cache):
+    monkeypatch.setenv("GRAVEL_CACHE", str(tmp_path / "cache"))
+    for day in range(1, 9):
+        folder = tmp_path / "days" / f"day=2026-01-0{day}"
+        folder.mkdir(parents=True)
+        table = pyarrow.table({"source": [f"x{day}"], "target": [f"y{day}"], "amount": [day]})
+        if ending == "parquet":
+            pyarrow.parquet.write_table(table, folder / "a.parquet")
+            pyarrow.parquet.write_table(table.slice(0, 0), folder / "b.parquet")
+        else:
+            (folder / "a.csv").write_text(f"source,target,amount\nx{day},y{day},{day}\n")
+            (folder / "b.csv").write_text("source,target,amount\n")
+    found = gravel.graph(tmp_path / "days", cache=cache, filter="day >= '2026-01-07' and amount < 8")
+    assert found.vertices.to_pylist() == ["x7", "y7"]
+    with pytest.raises(ValueError, match="none of the 16 files has an edge, or the filter leaves none"):
+        gravel.graph(tmp_path / "days", cache=cache, filter="amount > 8")
