@@ -105,10 +105,8 @@ class _Parser:
         # After the first edge a comment could be an id that is a text.
         skipped = rb"(?:[%s][^\n]*)?" % re.escape(comments.encode()) if comments and not layout.texts else b""
         self._skipped = re.compile(rb"^[ \t\r\v\f]*%s\n" % skipped, re.MULTILINE)
-        d, blank = (
-            re.escape(self._delimiter).encode(),
-            rb"[ \v\f]" if self._delimiter == "\t" else rb"[ \t\v\f]",
-        )
+        d = re.escape(self._delimiter).encode()
+        blank = rb"[ \v\f]" if self._delimiter == "\t" else rb"[ \t\v\f]"
         self._field = re.compile(rb'%s*("(?:[^"\n]|"")*"|[^%s\n]*?)%s*(%s|\r?\n)' % (blank, d, blank, d))
 
     def __call__(self, piece: Piece) -> _Part:
