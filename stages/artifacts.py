@@ -15,12 +15,9 @@ This module imports neither NumPy nor Zarr, so that planning a cached run stays 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from gravel.stages.artifact import Array, ArrayGroup, Artifact, Json
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True)
