@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import time
 import zipfile
 from pathlib import Path
@@ -208,3 +209,34 @@ def test_init_refuses_an_archive_that_no_run_would_read(folder: Path) -> None:
     with pytest.raises(StageError, match=r"edges\.zip: the file is a zip archive of edges\.txt"):
         gravel("init", "edges.zip")
     assert not Path("edges.yaml").exists()
+
+
+def test_what_was_read_stands_beside_the_answer_and_on_the_page(folder: Path) -> None:
+    rows = "when,payer,payee,kind\n1,a,b,paid\n2,b,c,paid\n3,b,b,paid\n4,b,a,paid\n5,c,d,due\n"
+    (folder / "wide.csv").write_text(rows)
+    words = ["--columns", "source=payer,target=payee", "--filter", "kind == 'paid'", "--sources", "a"]
+    lines = run("wide.csv", *words).splitlines()
+    assert lines[-2] == "read wide.csv as: comma, header; source payer, target payee; left out: when, kind"
+    assert lines[-1] == "2 of 4 edges are self-loops or duplicates, and left out"
+    page = max(Path("cache/runs").glob("*/report.html"), key=lambda path: path.stat().st_mtime_ns).read_text()
+    assert all(page.index(line) < page.index('id="answer"') for line in lines[-2:])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--columns", "payer=source"], "found 'payer=source'; expected source=NAME"),
+        (["--columns", "source=a,source=b"], "names the source twice"),
+        (["--delimiter", "::"], "a delimiter is one character"),
+        (["--filter", "amount >"], "position 9 of the filter"),
+    ],
+)
+def test_options_of_a_data_file_that_are_wrong(folder: Path, words: list[str], message: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(message)):
+        gravel("run", "data.txt", *words)
+
+
+def test_columns_are_of_data_not_of_a_workflow(folder: Path) -> None:
+    (folder / "w.yaml").write_text("stages: {edges: {stage: ingest, file: data.txt}}\n")
+    with pytest.raises(RequestError, match="--columns is for a data file"):
+        gravel("plan", "w.yaml", "--columns", "source=1,target=2")
