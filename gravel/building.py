@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.conversion.converted import Edges, Rows
-from gravel.files import from_path, is_list, of_ingest
 from gravel.graphs import Graph
 from gravel.memory import refuse, this_machine, usable_backend
 from gravel.out_of_memory import memory_errors
@@ -79,8 +78,9 @@ def graph(
         raise ValueError(f"duplicates is {duplicates!r}; it can be {', '.join(MERGES)}")
     of_columns = _given(source=source, target=target, filter=filter)
     of_files = _given(delimiter=delimiter, header=header, comment=comment, ids=ids, format=format)
-    if isinstance(data, str | os.PathLike) or is_list(data):
-        paths = [os.fspath(each) for each in (data if isinstance(data, list) else [data])]
+    if isinstance(data, str | os.PathLike | list) and (paths := _paths(data)):
+        from gravel.files import from_path, of_ingest
+
         asked_of_file = of_ingest(weights, of_columns | of_files)
         merge = duplicates if _weighted(weights, duplicates) else None
         return from_path(
@@ -158,6 +158,13 @@ def _of_table(
     if weights is None or found.weights is not None:
         return found.edges, found.weights
     return found.edges, weights if found.kept is None else kept_weights(weights, found.kept)
+
+
+def _paths(data: Any) -> list[str]:
+    """Return a path, or a list of nothing but paths, as texts; empty for other data."""
+    given = data if isinstance(data, list) else [data]
+    named = all(isinstance(each, str | os.PathLike) for each in given)
+    return [os.fspath(each) for each in given] if named else []
 
 
 def _backend(backend: str, data: Any) -> str:

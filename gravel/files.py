@@ -18,11 +18,6 @@ NAME = "python"
 """What the workflow is called in the list of runs."""
 
 
-def is_list(data: Any) -> bool:
-    """Say whether data is a list of paths and nothing else."""
-    return isinstance(data, list) and bool(data) and all(isinstance(each, str | os.PathLike) for each in data)
-
-
 def from_path(
     locations: list[str],
     directed: bool,

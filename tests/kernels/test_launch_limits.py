@@ -12,7 +12,9 @@ from gravel.kernels.cuda.source import waits_for_the_grid
 
 def fake_cupy(capability: str = "90", **attributes: int) -> Any:
     fake: Any = types.ModuleType("cupy")
-    device = types.SimpleNamespace(id=0, compute_capability=capability, attributes=attributes)
+    device = types.SimpleNamespace(
+        id=0, compute_capability=capability, attributes=attributes, use=lambda: None
+    )
     runtime = types.SimpleNamespace(deviceGetAttribute=lambda attribute, device: 0)
     fake.cuda = types.SimpleNamespace(Device=lambda number=0: device, runtime=runtime)
     return fake
