@@ -99,7 +99,7 @@ class _Parser:
             null_values=[],
             strings_can_be_null=False,
         )
-        comments = reading.comment
+        comments = grammar.comments
         self._comments = [bytes([each]) for each in comments.encode()]
         self._kinds = byte_kinds(self._delimiter, comments)
         # After the first edge a comment could be an id that is a text.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.filters import Filter
+    from gravel.stages.parsing.columns import Asked
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
     from gravel.stages.streams import ByteStream
@@ -96,9 +97,9 @@ class Reading:
     each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
-    that is `on_device` parses. `ids` and `header` are the parameters of ingest, as are `columns`, `delimiter`
-    (`blanks` for any run of them), `comment` and `filter`. `constants` are columns that hold one text in all
-    rows: those of the path of a partitioned data set.
+    that is `on_device` parses. `ids`, `columns` and `filter` are parameters of ingest, and `asked` is all
+    that is said of an edge list. `constants` are columns that hold one text in all rows: those of the path of
+    a partitioned data set.
 
     A file that is not `alone` is one of many, and may have no edges.
 
@@ -118,10 +119,8 @@ class Reading:
     device: DeviceText | None = None
     digest: Callable[[Any], Any] | None = None
     ids: str = "auto"
-    header: bool | str = "auto"
+    asked: Asked | None = None
     columns: Columns = NOT_ASKED
-    delimiter: str = "auto"
-    comment: str = "#%"
     constants: Mapping[str, str] = field(default_factory=dict)
     filter: Filter | None = None
     alone: bool = True

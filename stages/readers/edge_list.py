@@ -76,13 +76,14 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     data = reading.stream.peek(HEAD_BYTES)
     head = Head(data, whole=len(data) < HEAD_BYTES)
     lines = LineStream(reading.stream)
-    first, comments = _content(lines, reading.comment.encode())
+    asked = reading.asked or Asked()
+    first, comments = _content(lines, asked.comment.encode())
     if first is None:
         lines.fail(
             "no edge was found, so there is no vertex either",
             hint="a format that states the number of vertices can describe a graph without edges",
         )
-    layout = _layout(reading, head, lines)
+    layout = _layout(asked, head, lines)
     header_line = lines.line
     if not layout.header:
         lines.unread(first)
@@ -93,7 +94,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
         form=layout.form,
         columns=layout.fields,
         delimiter=layout.delimiter,
-        comments=reading.comment,
+        comments=asked.comment,
         source_column=layout.found.source,
         target_column=layout.found.target,
         weight_column=layout.found.weight if weighted else -1,
@@ -136,26 +137,12 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     ), chunks()
 
 
-def _layout(reading: Reading, head: Head, lines: LineStream) -> Layout:
+def _layout(asked: Asked, head: Head, lines: LineStream) -> Layout:
     try:
-        return head_layout(head, asked_of(reading), reading.stream.name)
+        return head_layout(head, asked, lines.stream.name)
     except ColumnsError as error:
         unclear = error
     lines.fail(str(unclear), hint=unclear.hint)
-
-
-def asked_of(reading: Reading) -> Asked:
-    """Return what ingest was told of the list."""
-    return Asked(
-        columns=reading.columns,
-        delimiter=reading.delimiter,
-        comment=reading.comment,
-        header=reading.header,
-        ids=reading.ids,
-        weights=reading.weights,
-        filter=reading.filter.columns if reading.filter else (),
-        constants=tuple(reading.constants),
-    )
 
 
 def _announce(reading: Reading, layout: Layout, shift: int) -> None:

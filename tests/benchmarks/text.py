@@ -120,7 +120,7 @@ def parse_alone(path: Path, threads: int, text: Any) -> int:
 
     with open_stream(str(path)) as stream:
         reading = Reading(
-            stream, Path("/tmp"), threads, 1 << 20, False, print, print, device=DeviceText(text)
+            stream, Path("/tmp"), threads, 1 << 20, False, print, print, print, device=DeviceText(text)
         )
         grammar = PairGrammar(form="", comments="#%")
         return sum(len(chunk.source) for chunk in read_pairs(reading, LineStream(stream), grammar))
