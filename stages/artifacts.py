@@ -22,17 +22,14 @@ from gravel.stages.artifact import Array, ArrayGroup, Artifact, Json
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeList(Artifact):
-    """Edges in the order of their source; `undirected` when the file or generator declares it.
-
-    With `ends_unordered`, what named the columns does not say which end is the source.
-    """
+    """Edges in the order of their source; `undirected` when the file or generator declares it."""
 
     source: Array  # (edges,) vertex index
     target: Array  # (edges,) vertex index
     weight: Array | None = None  # (edges,) float64
     vertex_count: int
     undirected: bool
-    ends_unordered: bool = False
+    ends_unordered: bool = False  # the names of the columns do not say which end is the source
 
     added: ClassVar[dict[str, Any]] = {"ends_unordered": False}
 
@@ -70,10 +67,7 @@ class EdgePiece(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph(Artifact):
-    """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]].
-
-    Arc i has the weight `weights[i]`, where there are weights.
-    """
+    """Compressed sparse rows: the neighbours of v are column_indices[row_offsets[v]:row_offsets[v + 1]]."""
 
     row_offsets: Array  # (vertex_count + 1,) int64
     column_indices: Array  # (arc_count,) vertex index
@@ -83,7 +77,7 @@ class Graph(Artifact):
     sorted: bool = True
     deduplicated: bool
     loop_count: int = 0  # arcs v -> v that were kept
-    weights: Array | None = None  # (arc_count,) uint32, int32 or float32
+    weights: Array | None = None  # (arc_count,) of each arc: uint32, int32 or float32
 
     added: ClassVar[dict[str, Any]] = {"weights": None}
 
