@@ -1,11 +1,12 @@
 """Python broken on purpose, one place at a time, and found by the tests that call it.
 
-    python -m tests.drills.broken_python SEED [--from N] [--count N] [--processes N] [--folder FOLDER]
+    python -m tests.drills.broken_python SEED [--from N] [--count N] [--seconds N] [--folder FOLDER]
 
 The seed draws 300 places of the rooms in `places.ROOMS`; `--from` and `--count` say which of them are tried.
 The folder keeps which tests call what, found first, and the outcome of each place: parts add up. A place has
-up to 40 s of tests: those that enter its function (or, where Numba compiled it, its file or room), in turns
-from the files with the nearest names, the shortest first. A place lives if all of them pass.
+up to a minute of tests: those that enter its function (or, where Numba compiled it, its file or room), in turns
+from the files with the nearest names, the shortest first. A place lives if all of them pass; one that
+lived is tried again with more `--seconds`.
 `equivalent.json` lists places that change no answer, statement or promise, each with the reason.
 """
 
@@ -31,10 +32,9 @@ from tests.drills.broken_python.places import Place, drawn
 from tests.kernels.tree_copy import PACKAGES, ROOT, TreeCopy
 
 PLACES = 300
-SECONDS = 40.0
-"""Of tests as they are for each place; with a place broken, and compiled anew, at most `LIMIT`."""
-LIMIT = 240
-FILES = 12
+LIMIT = 400
+"""Seconds after which tests of a place, which may have to be compiled anew, count as hung."""
+FILES = 20
 """Of tests for each place: collecting a file takes as long as some tests."""
 
 FOLDERS = ("kernels", "emulation", "stages", "gravel", "pipeline")
@@ -78,8 +78,8 @@ class Drill:
                 found.update(json.loads(self._calls_of(file).read_text()))
         return found
 
-    def try_place(self, place: Place, tests: Sequence[str]) -> None:
-        """Run tests with a place broken and keep the outcome."""
+    def try_place(self, place: Place, tests: Sequence[str], given: float) -> None:
+        """Run the tests of these seconds with a place broken and keep the outcome."""
         start = time.monotonic()
         tree = self._take()
         path = tree.folder / place.file
@@ -96,7 +96,7 @@ class Drill:
         print(f"{outcome} in {seconds} s: {place}", flush=True)
         with self._lock:
             kept = self.outcomes() | {
-                str(place): {"outcome": outcome, "by": by, "tests": len(tests), "seconds": seconds}
+                str(place): {"outcome": outcome, "by": by, "given": given, "seconds": seconds}
             }
             self._results.write_text(json.dumps(kept, indent=1))
 
@@ -195,8 +195,8 @@ class Selection:
                 self._by[called].add(name)
                 self._by[file].add(name)
 
-    def of(self, place: Place) -> list[str]:
-        """Return the tests of a place in the order in which they are run, at most `SECONDS` of them."""
+    def of(self, place: Place, seconds: float) -> list[str]:
+        """Return tests of a place that take at most so long, in the order in which they are run."""
         found = self._by.get(f"{place.file}:{place.function}") or self._by.get(place.file)
         if not found:
             found = {
@@ -206,7 +206,7 @@ class Selection:
         for test in sorted(found, key=lambda name: (self._seconds[name], name)):
             files[test.partition("::")[0]].append(test)
         nearest = sorted(files, key=lambda file: (-_likeness(file, place.file), file))[:FILES]
-        chosen, left = [], SECONDS
+        chosen, left = [], seconds
         for test in _in_turns([files[file] for file in nearest]):
             left -= self._seconds[test]
             if left < 0:
@@ -229,6 +229,7 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--count", type=int, default=PLACES)
+    parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=Path("broken-python"))
     asked = parser.parse_args()
@@ -236,10 +237,15 @@ def main() -> None:
     drill = Drill(asked.folder.resolve(), asked.processes)
     selection = Selection(drill.calls())
     done = drill.outcomes()
-    tried = [place for place in places[asked.first :][: asked.count] if str(place) not in done]
+    tried = [
+        place
+        for place in places[asked.first :][: asked.count]
+        if (known := done.get(str(place))) is None
+        or (known["outcome"] == "lived" and known["given"] < asked.seconds)
+    ]
     with ThreadPoolExecutor(asked.processes) as pool:
         for place in tried:
-            pool.submit(drill.try_place, place, selection.of(place))
+            pool.submit(drill.try_place, place, selection.of(place, asked.seconds), asked.seconds)
     _summary(places, drill.outcomes())
 
 
