@@ -5,8 +5,8 @@
 The seed draws 300 places of the rooms in `places.ROOMS`; `--from` and `--count` say which of them are tried.
 The folder keeps which tests call what, found first, and the outcome of each place: parts add up. A place has
 a minute of tests: those that enter its function (or, where Numba compiled it, its file or room), in turns
-from the files with the nearest names, the shortest first. A place lives if all of them pass; it is tried again
-with more `--seconds`. `equivalent.json` lists places that change no answer, statement or promise, and why.
+from the files with the nearest names, the shortest first. A place lives if all of them pass; with more
+`--seconds` it is tried again. `equivalent.json` lists places that change no answer, statement or promise.
 """
 
 from __future__ import annotations
