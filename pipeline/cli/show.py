@@ -17,7 +17,6 @@ from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.records.reading import find_run, list_runs
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.history import History, Origin
-from gravel.pipeline.store.listing import not_written
 from gravel.pipeline.store.records import RecipeRecord
 
 SHOWN_CHARACTERS = 90
@@ -55,8 +54,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
     if re.fullmatch("[0-9a-f]{4,64}", name):
         here = {file.removesuffix(".json") for file in cache.files.names("artifacts", ".json")}
         away = set(cache.remote.known()) if cache.remote is not None else set()
-        left_out = {each for each, _ in not_written(cache)}
-        ids = sorted(found for found in here | away | left_out if found.startswith(name))
+        ids = sorted(found for found in here | away if found.startswith(name))
         if len(ids) > 1:
             raise RequestError(
                 f"{len(ids)} artifacts have ids that start with {name}", hint="give more of the id"
@@ -105,12 +103,7 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
     record, recipe = origin.record, origin.recipe
-    if origin.not_written is not None:
-        yield f"{origin.not_written.extents[origin.id].kind} {origin.id}"
-        yield f"  size: {format_bytes(origin.not_written.extents[origin.id].bytes)}"
-        yield f"  {origin.not_written.text}; a run that reads it makes it again and checks this id"
-        yield f"  to store it: gravel run FILE --keep {_key(origin)}"
-    elif record is None:
+    if record is None:
         yield f"{origin.id}: not in the cache any more"
     else:
         yield f"{record.kind} {record.id}"
@@ -153,8 +146,6 @@ def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
 def _tree(origin: Origin, indent: str) -> Iterator[str]:
     for slot, source in origin.inputs:
         kind = source.record.kind if source.record else "(not in the cache any more)"
-        if source.not_written is not None:
-            kind = f"{source.not_written.extents[source.id].kind} (not written)"
         again = " (as above)" if source.again and source.recipe else ""
         yield f"{indent}{slot}: {kind} {source.id[:12]}, {_maker(source)}{again}"
         if source.recipe is not None and not source.again:
@@ -182,10 +173,6 @@ def _maker(origin: Origin) -> str:
     )
 
 
-def _key(origin: Origin) -> str:
-    return str(origin.recipe.provenance.get("key", "STAGE")) if origin.recipe is not None else "STAGE"
-
-
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     rest = f" ... ({len(text):,} characters)" if len(text) > SHOWN_CHARACTERS else ""
@@ -207,11 +194,6 @@ def _to_json(origin: Origin) -> dict[str, Any]:
             },
             "attributes": record.attributes,
         }
-    left_out = origin.not_written
-    if left_out is not None:
-        extent = left_out.extents[origin.id]
-        times = {"seconds": left_out.seconds, "read_seconds": left_out.read_seconds}
-        body |= {"kind": extent.kind, "bytes": extent.bytes, "not_written": times}
     if origin.recipe is not None:
         body |= {
             "recipe": {"digest": origin.recipe.digest, **origin.recipe.parts},

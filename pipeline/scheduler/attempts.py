@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.sizes import stated_need
 from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
-from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.scheduler.short_runs import ShortRuns
@@ -31,7 +30,6 @@ class Attempts:
         self._state = state
         self._nodes = state.nodes
         self._placement = state.placement
-        self._leaving_out = LeavingOut(state)
         self.short = ShortRuns()
         self.inside = False
         """Whether a stage runs in this thread: only an exception stops it."""
@@ -87,7 +85,7 @@ class Attempts:
 
         Where memory is short, results that can be read back leave it, the oldest first.
         """
-        kept = self.bytes_to_keep(node, need)
+        kept = self._state.residency.bytes_to_keep(node, need)
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
@@ -103,13 +101,6 @@ class Attempts:
         if note is not None:
             self._state.report.emit("note", message=note)
         return room, 0
-
-    def bytes_to_keep(self, node: Node, need: Need) -> int:
-        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made."""
-        small = self._leaving_out.stays_though_small(node)
-        if node.not_written is not None and not small:
-            return 0  # what reads it would not fit beside it: it is written this time
-        return self._state.residency.bytes_to_keep(node, need, small=small)
 
     def with_result(self, node: Node, need: Need, kept: int) -> Need:
         """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
@@ -141,7 +132,7 @@ class Attempts:
 
         One that has failed is not, nor one that needs several workers.
         """
-        if node.losses or node.run.time_limit is not None or not node.is_stored or ranks_of(node):
+        if node.losses or node.run.time_limit is not None or not node.run.keep or ranks_of(node):
             return False
         if self._placement.is_alone(node) or any(source.resident_at for source in node.sources):
             return False
@@ -149,7 +140,7 @@ class Attempts:
             need = self.need(node)
         except (StageError, OSError):
             return False
-        if self.bytes_to_keep(node, need):
+        if self._state.residency.bytes_to_keep(node, need):
             return False
         return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
@@ -173,7 +164,7 @@ class Attempts:
             locks.release(node.recipe.digest)
             node.state = WAITING
             return False
-        if node.is_stored and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
+        if node.run.keep and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
             locks.release(node.recipe.digest)
             self.release_unneeded()
             return False
@@ -192,10 +183,9 @@ class Attempts:
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            left_out = self._leaving_out.terms(node, made) if node.in_memory else None
             wanted = node.in_memory and made is None and state.cluster.kind != "inline"
             made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
-            tasks.append(make_task(node, state, left_out, made=made, made_at=made_at))
+            tasks.append(make_task(node, state, made=made, made_at=made_at))
             node.state, node.began, node.read_ahead = RUNNING, None, False
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"

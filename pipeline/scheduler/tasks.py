@@ -12,22 +12,13 @@ if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run_state import RunState
-    from gravel.pipeline.store.not_written import NotWritten, Terms
     from gravel.pipeline.workers.protocol import Made
 
 
-def make_task(
-    node: Node,
-    state: RunState,
-    left_out: Terms | NotWritten | None = None,
-    *,
-    made: Made | None = None,
-    made_at: str = "",
-) -> StageTask:
+def make_task(node: Node, state: RunState, *, made: Made | None = None, made_at: str = "") -> StageTask:
     """Return the task of a node that has its recipe, its parameters and its worker slots.
 
-    `left_out` says when its result is not written, if it stays in memory. `made` is a result that it reads
-    and whose ids are not known yet: then it has no recipe either.
+    `made` is a result that it reads and whose ids are not known yet: then it has no recipe either.
     """
     nodes, cache, record = state.nodes, state.cache, state.report.record
     assert node.parameters is not None
@@ -57,7 +48,7 @@ def make_task(
         recipe=recipe,
         cache=cache,
         machine=state.environment.machine(node.run.stage, node.threads),
-        keep=bool(node.run.keep),
+        keep=node.run.keep,
         scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{node.attempt}",
         log=record.log_path(node.key),
         resident={
@@ -67,7 +58,6 @@ def make_task(
             if ref.run in slots
         },
         in_memory=node.in_memory,
-        left_out=left_out if node.in_memory else None,
         on_device=node.on_device,
         profile=state.profile,
         device_bytes=node.need.device_bytes if node.need is not None else 0,

@@ -10,7 +10,6 @@ from gravel.pipeline.store.listing import recipes
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.not_written import NotWritten
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 
@@ -27,13 +26,6 @@ class Origin:
     recipe: RecipeRecord | None
     inputs: list[tuple[str, Origin]] = field(default_factory=list)
     again: bool = False
-
-    @property
-    def not_written(self) -> NotWritten | None:
-        """What its recipe says, if it is not stored because making it again is faster."""
-        if self.record is not None or self.recipe is None or not self.recipe.is_left_out(self.id):
-            return None
-        return self.recipe.not_written
 
 
 class History:
