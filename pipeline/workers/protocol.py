@@ -50,7 +50,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Made:
-    """A stage run's arrays exist, under `names` in the memory of its worker slot; their ids are on the way."""
+    """A stage run's arrays exist under `names` in its worker slot's memory; their ids are on the way."""
 
     key: str
     attempt: int
