@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.plan.sizes import stated_need
 from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
-from gravel.pipeline.scheduler.short_runs import ShortRuns
-from gravel.pipeline.scheduler.tasks import make_task
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
+from gravel.pipeline.workers.stage_task import StageTask
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
+    from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.workers.protocol import Made
     from gravel.stages.stage import Need
+
+
+TOGETHER = 0.1
+"""Seconds that stage runs which are sent together may take: nothing is heard of them meanwhile."""
+
+MAX_TOGETHER = 16
+"""Runs that are sent together at most; by then sending them takes less than the least of them."""
+
+SEEN = 3
+"""Runs of a stage that must have ended before others count as short."""
 
 
 class Attempts:
@@ -185,7 +197,7 @@ class Attempts:
         for node in nodes:
             wanted = node.in_memory and made is None and state.cluster.kind != "inline"
             made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
-            tasks.append(make_task(node, state, made=made, made_at=made_at))
+            tasks.append(_task(node, state, made=made, made_at=made_at))
             node.state, node.began, node.read_ahead = RUNNING, None, False
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
@@ -226,3 +238,83 @@ class Attempts:
         node.resident_at, node.copies = None, frozenset()
         self._placement.release_resident(node)
         return self._state.residency.forget(node)
+
+
+class ShortRuns:
+    """How long the runs of each stage take, and so which are sent to a worker together.
+
+    Sending a task to a worker of Dask's and hearing of its end takes 5 to 10 ms. Runs of a stage that take
+    less are sent several at a time, one after the other in the same slot, as long as every slot gets some.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+        self._longest: dict[str, float] = {}
+
+    def note(self, stage: str, seconds: float) -> None:
+        """Take note of a run that has ended; what was seen long ago counts less and less."""
+        self._seen[stage] = self._seen.get(stage, 0) + 1
+        self._longest[stage] = max(seconds, 0.9 * self._longest.get(stage, 0.0))
+
+    def together(self, stage: str, ready: int, worker_slots: int) -> int:
+        """Return how many runs of a stage to send at a time when so many are ready for so many slots."""
+        if self._seen.get(stage, 0) < SEEN:
+            return 1
+        fitting = int(TOGETHER / max(self._longest[stage], 1e-6))
+        return max(1, min(MAX_TOGETHER, fitting, ready // max(1, worker_slots)))
+
+
+def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str = "") -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots.
+
+    `made` is a result that it reads and whose ids are not known yet: then it has no recipe either.
+    """
+    nodes, cache, record = state.nodes, state.cache, state.report.record
+    assert node.parameters is not None
+    ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
+    slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
+    if made is not None:
+        ids[made.key], slots[made.key] = made.names, (made.worker_slot,)
+        recipe = digest([node.key, *made.names])
+    else:
+        assert node.recipe is not None
+        recipe = node.recipe.digest
+    inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
+    return StageTask(
+        key=node.key,
+        attempt=node.attempt,
+        run=record.run,
+        stage=node.run.stage,
+        parameters=node.parameters,
+        inputs=inputs,
+        records={
+            name: found
+            for ids in inputs.values()
+            for name in ids
+            if (found := cache.unpublished.get(name)) is not None
+        },
+        host=socket.gethostname(),
+        recipe=recipe,
+        cache=cache,
+        machine=state.environment.machine(node.run.stage, node.threads),
+        keep=node.run.keep,
+        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{node.attempt}",
+        log=record.log_path(node.key),
+        resident={
+            name: slots[ref.run]
+            for slot, refs in node.run.inputs.items()
+            for name, ref in zip(inputs[slot], refs, strict=True)
+            if ref.run in slots
+        },
+        in_memory=node.in_memory,
+        on_device=node.on_device,
+        profile=state.profile,
+        device_bytes=node.need.device_bytes if node.need is not None else 0,
+        time_limit=node.run.time_limit,
+        contents={} if node.recipe is None else _digests(node.recipe),
+        made_at=made_at,
+    )
+
+
+def _digests(recipe: Recipe) -> dict[str, str]:
+    return {name: content.split(" ")[0] for name, content in recipe.contents.items()}

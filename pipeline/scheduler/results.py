@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
-from gravel.pipeline.scheduler.provenance import provenance
 from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
@@ -152,16 +151,30 @@ class Results:
         return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
 
     def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:
-        environment = self._state.environment
-        backend = environment.backend_of(node.run.stage)
-        return provenance(
-            node,
-            outcome,
-            run=self._state.report.record.run,
-            workflow=self._state.plan.workflow,
-            facts=self._state.facts,
-            hardware=hardware(backend, devices=environment.devices),
-        )
+        """Return who made a result from what, when and where: kept beside the recipe."""
+        environment, facts, workflow = self._state.environment, self._state.facts, self._state.plan.workflow
+        recipe, need = node.recipe, node.need
+        assert recipe is not None
+        remarks = {"remarks": list(outcome.remarks)} if outcome.remarks else {}
+        return {
+            "stage": node.run.stage.name,
+            "key": node.key,
+            "workflow": workflow.name,
+            "file": str(workflow.path.absolute()),
+            "run": self._state.report.record.run,
+            "recipe": recipe.digest,
+            "inputs": recipe.parts["inputs"],
+            "started": outcome.started,
+            "seconds": outcome.seconds,
+            "host": outcome.host,
+            "user": facts["user"],
+            "hardware": hardware(environment.backend_of(node.run.stage), devices=environment.devices),
+            "versions": facts["versions"],
+            "peak_host_bytes": outcome.peak_host_bytes,
+            "peak_device_bytes": outcome.peak_device_bytes,
+            "need": None if need is None else {"host": need.host_bytes, "device": need.device_bytes},
+            **remarks,
+        }
 
     def published(self, node: Node, committed: Committed) -> None:
         """A result is in the cache, or cannot be brought there: then its stage run has failed."""
