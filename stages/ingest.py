@@ -240,7 +240,6 @@ STAGE = Stage(
     outputs=("EdgeList", "VertexIds"),
     run=ingest,
     estimate=estimate,
-    deterministic=True,
     cuda=True,
     files=_files,
     parts=_kept_parts,

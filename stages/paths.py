@@ -257,7 +257,6 @@ STAGE = Stage(
     outputs=("Paths",),
     run=paths,
     estimate=_estimate,
-    deterministic=True,
     cuda=True,
     source_ids=_source_ids,
     with_vertices=_with_vertices,

@@ -142,7 +142,7 @@ selection_options = together(
         "--keep",
         multiple=True,
         metavar="STAGE",
-        help="Store the result of this stage, even if making it again is faster than reading it.",
+        help="Store the result of this stage, even if the workflow says keep: false.",
         shell_complete=workflow_stages,
     ),
     click.option(

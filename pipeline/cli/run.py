@@ -51,12 +51,6 @@ if TYPE_CHECKING:
 @click.option(
     "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what depends on it."
 )
-@click.option(
-    "--remake",
-    type=click.Choice(["auto", "always", "never"]),
-    help="Whether results that are faster to make again than to read stay unwritten (else GRAVEL_REMAKE, "
-    "else auto).",
-)
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option(
     "--profile", is_flag=True, help="End with a table of where the time went, and write a Chrome trace."

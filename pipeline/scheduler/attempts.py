@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.plan.sizes import stated_need
 from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
-from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
-from gravel.pipeline.scheduler.short_runs import ShortRuns
-from gravel.pipeline.scheduler.tasks import make_task
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
+from gravel.pipeline.workers.stage_task import StageTask
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
+    from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.workers.protocol import Made
     from gravel.stages.stage import Need
+
+
+TOGETHER = 0.1
+"""Seconds that stage runs which are sent together may take: nothing is heard of them meanwhile."""
+
+MAX_TOGETHER = 16
+"""Runs that are sent together at most; by then sending them takes less than the least of them."""
+
+SEEN = 3
+"""Runs of a stage that must have ended before others count as short."""
 
 
 class Attempts:
@@ -31,7 +42,6 @@ class Attempts:
         self._state = state
         self._nodes = state.nodes
         self._placement = state.placement
-        self._leaving_out = LeavingOut(state)
         self.short = ShortRuns()
         self.inside = False
         """Whether a stage runs in this thread: only an exception stops it."""
@@ -87,7 +97,7 @@ class Attempts:
 
         Where memory is short, results that can be read back leave it, the oldest first.
         """
-        kept = self.bytes_to_keep(node, need)
+        kept = self._state.residency.bytes_to_keep(node, need)
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
@@ -103,13 +113,6 @@ class Attempts:
         if note is not None:
             self._state.report.emit("note", message=note)
         return room, 0
-
-    def bytes_to_keep(self, node: Node, need: Need) -> int:
-        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made."""
-        small = self._leaving_out.stays_though_small(node)
-        if node.not_written is not None and not small:
-            return 0  # what reads it would not fit beside it: it is written this time
-        return self._state.residency.bytes_to_keep(node, need, small=small)
 
     def with_result(self, node: Node, need: Need, kept: int) -> Need:
         """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
@@ -141,7 +144,7 @@ class Attempts:
 
         One that has failed is not, nor one that needs several workers.
         """
-        if node.losses or node.run.time_limit is not None or not node.is_stored or ranks_of(node):
+        if node.losses or node.run.time_limit is not None or not node.run.keep or ranks_of(node):
             return False
         if self._placement.is_alone(node) or any(source.resident_at for source in node.sources):
             return False
@@ -149,7 +152,7 @@ class Attempts:
             need = self.need(node)
         except (StageError, OSError):
             return False
-        if self.bytes_to_keep(node, need):
+        if self._state.residency.bytes_to_keep(node, need):
             return False
         return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
@@ -173,7 +176,7 @@ class Attempts:
             locks.release(node.recipe.digest)
             node.state = WAITING
             return False
-        if node.is_stored and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
+        if node.run.keep and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
             locks.release(node.recipe.digest)
             self.release_unneeded()
             return False
@@ -192,10 +195,9 @@ class Attempts:
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            left_out = self._leaving_out.terms(node, made) if node.in_memory else None
             wanted = node.in_memory and made is None and state.cluster.kind != "inline"
             made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
-            tasks.append(make_task(node, state, left_out, made=made, made_at=made_at))
+            tasks.append(_task(node, state, made=made, made_at=made_at))
             node.state, node.began, node.read_ahead = RUNNING, None, False
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
@@ -236,3 +238,83 @@ class Attempts:
         node.resident_at, node.copies = None, frozenset()
         self._placement.release_resident(node)
         return self._state.residency.forget(node)
+
+
+class ShortRuns:
+    """How long the runs of each stage take, and so which are sent to a worker together.
+
+    Sending a task to a worker of Dask's and hearing of its end takes 5 to 10 ms. Runs of a stage that take
+    less are sent several at a time, one after the other in the same slot, as long as every slot gets some.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+        self._longest: dict[str, float] = {}
+
+    def note(self, stage: str, seconds: float) -> None:
+        """Take note of a run that has ended; what was seen long ago counts less and less."""
+        self._seen[stage] = self._seen.get(stage, 0) + 1
+        self._longest[stage] = max(seconds, 0.9 * self._longest.get(stage, 0.0))
+
+    def together(self, stage: str, ready: int, worker_slots: int) -> int:
+        """Return how many runs of a stage to send at a time when so many are ready for so many slots."""
+        if self._seen.get(stage, 0) < SEEN:
+            return 1
+        fitting = int(TOGETHER / max(self._longest[stage], 1e-6))
+        return max(1, min(MAX_TOGETHER, fitting, ready // max(1, worker_slots)))
+
+
+def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str = "") -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots.
+
+    `made` is a result that it reads and whose ids are not known yet: then it has no recipe either.
+    """
+    nodes, cache, record = state.nodes, state.cache, state.report.record
+    assert node.parameters is not None
+    ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
+    slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
+    if made is not None:
+        ids[made.key], slots[made.key] = made.names, (made.worker_slot,)
+        recipe = digest([node.key, *made.names])
+    else:
+        assert node.recipe is not None
+        recipe = node.recipe.digest
+    inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
+    return StageTask(
+        key=node.key,
+        attempt=node.attempt,
+        run=record.run,
+        stage=node.run.stage,
+        parameters=node.parameters,
+        inputs=inputs,
+        records={
+            name: found
+            for ids in inputs.values()
+            for name in ids
+            if (found := cache.unpublished.get(name)) is not None
+        },
+        host=socket.gethostname(),
+        recipe=recipe,
+        cache=cache,
+        machine=state.environment.machine(node.run.stage, node.threads),
+        keep=node.run.keep,
+        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{node.attempt}",
+        log=record.log_path(node.key),
+        resident={
+            name: slots[ref.run]
+            for slot, refs in node.run.inputs.items()
+            for name, ref in zip(inputs[slot], refs, strict=True)
+            if ref.run in slots
+        },
+        in_memory=node.in_memory,
+        on_device=node.on_device,
+        profile=state.profile,
+        device_bytes=node.need.device_bytes if node.need is not None else 0,
+        time_limit=node.run.time_limit,
+        contents={} if node.recipe is None else _digests(node.recipe),
+        made_at=made_at,
+    )
+
+
+def _digests(recipe: Recipe) -> dict[str, str]:
+    return {name: content.split(" ")[0] for name, content in recipe.contents.items()}

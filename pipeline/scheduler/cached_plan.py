@@ -68,8 +68,7 @@ def save_plan(
         return False
     stages = [
         {name: each[name] for name in ("key", "recipe", "outputs")}
-        | {"keep": bool(plan.runs[each["key"]].keep) and each["state"] != "not run"}
-        | ({"not_written": True} if each["not_written"] else {})
+        | {"keep": plan.runs[each["key"]].keep and each["state"] != "not run"}
         for each in listing["stages"]
     ]
     try:

@@ -100,10 +100,7 @@ class _Known:
             if key not in self._found:
                 continue
             found = self._found[key]
-            if found.not_written:
-                self._messages.not_written(key, found.record)
-            else:
-                self._messages.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
+            self._messages.cached(key, found.record.outputs, found.record.provenance, found.artifacts)
         return "done"
 
     def only_serve(self, why: ReadOnly) -> None:
@@ -128,8 +125,7 @@ def save_run(
         return False
     stages = [
         {name: each[name] for name in (*HEAD, "recipe", "outputs")}
-        | {"keep": bool(plan.runs[each["key"]].keep) and not _not_run(each)}
-        | ({"not_written": True} if each["state"] == "not needed" else {})
+        | {"keep": plan.runs[each["key"]].keep and not _not_run(each)}
         | ({"state": "not run", "why": each["why"]} if _not_run(each) else {})
         for each in records
     ]

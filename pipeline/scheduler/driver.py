@@ -118,7 +118,7 @@ class Driver:
         """Open a result, also one that only a worker's memory has."""
         for node in self._nodes.in_memory():
             if name in (node.ids or ()) and self._started is not None and node.resident_at is not None:
-                if node.is_stored and not self._state.residency.is_unwritten(node):
+                if node.run.keep and not self._state.residency.is_unwritten(node):
                     break
                 return self._started.cluster.fetch(node.resident_at, name)
         if not name.startswith(PREFIX):
@@ -294,7 +294,7 @@ class Driver:
 
     def _make_room(self, node: Node) -> bool:
         """Forget what is held for others, if the node then fits, and start the node."""
-        others = [each for each in self._nodes.in_memory() if not each.is_stored and each not in node.sources]
+        others = [each for each in self._nodes.in_memory() if not each.run.keep and each not in node.sources]
         if not others or not self._placement.would_fit_without(others, self._attempts.need(node)):
             return False
         for other in others:

@@ -26,16 +26,15 @@ def may_begin_early(node: Node) -> bool:
     """Say whether a stage run may begin without a recipe.
 
     Not if its parameters or its files are resolved by ids, if a measurement would run beside a digest, or if
-    it is known what has to come of it.
+    its result was lost: then it is known what has to come of it.
     """
     run, stage = node.run, node.run.stage
     return (
         node.state == WAITING
-        and bool(run.keep)
+        and run.keep
         and run.repeats is None
         and run.time_limit is None
         and not (node.losses or node.damages or node.asks or node.forced)
-        and node.expected_ids is None
         and node.previous_ids is None
         and (stage.ranks is None or not stage.ranks(run.parameters))
         and not stage.is_timed(run.parameters)

@@ -87,7 +87,7 @@ class Losses:
             if node.resident_at in gone:
                 if self._attempts.forget(node):
                     self._results.lost(node)
-                elif not node.is_stored:
+                elif not node.run.keep:
                     node.state = KNOWN
 
     def give_up(self, worker_slot: str) -> None:

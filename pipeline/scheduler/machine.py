@@ -30,8 +30,7 @@ RESIDENT_SHARE = 0.5
 class RunEnvironment:
     """The decided setting of a run: `cluster` is inline, local, cuda or an address.
 
-    `resident_bytes` are what results may take that stay in a host's memory between stages, and `remake` says
-    whether what is faster to make again than to read is left unwritten: auto, always or never.
+    `resident_bytes` are what results may take that stay in a host's memory between stages.
     """
 
     cluster: str
@@ -41,7 +40,6 @@ class RunEnvironment:
     cores: int
     tls: Tls | None = None
     resident_bytes: int = 0
-    remake: str = "auto"
 
     def backend_of(self, stage: Stage) -> str:
         """Return where a stage's kernels run: cuda only for stages that have kernels for it."""
@@ -111,11 +109,7 @@ def decide(options: RunOptions) -> RunEnvironment:
     capacity = Capacity(host, source, _device_capacity(options, devices if backend == "cuda" else ()))
     asked = options.resident_memory
     resident = int(host * RESIDENT_SHARE) if asked is None else parse_bytes(asked)
-    remake = options.remake or os.environ.get("GRAVEL_REMAKE") or "auto"
-    if remake not in ("auto", "always", "never"):
-        where = "--remake" if options.remake else "GRAVEL_REMAKE"
-        raise RequestError(f"{where}: {remake!r} is not a choice", hint="use auto, always or never")
-    return RunEnvironment(cluster, backend, devices, capacity, core_count(), options.tls, resident, remake)
+    return RunEnvironment(cluster, backend, devices, capacity, core_count(), options.tls, resident)
 
 
 def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:

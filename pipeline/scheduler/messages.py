@@ -13,7 +13,7 @@ from gravel.stages.urls import hidden_in_text
 if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Reporter
     from gravel.pipeline.records.record import RunRecord
-    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
 
 
@@ -99,16 +99,6 @@ class RunMessages:
         stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
         self.emit("stage_cached", stage=key, seconds=stage.seconds, bytes=stage.bytes)
         self.remarked(key, provenance.get("remarks") or ())
-
-    def not_written(self, key: str, record: RecipeRecord) -> None:
-        """A stage run's result is known, and was not stored since making it again is faster."""
-        assert record.not_written is not None
-        stage = self.record.change(key)
-        stage.state, stage.why = "not needed", (record.not_written.text,)
-        stage.outputs = record.outputs
-        stage.seconds = record.provenance.get("seconds")
-        stage.bytes, stage.bytes_on_disk = record.not_written.bytes, 0
-        self.remarked(key, record.provenance.get("remarks") or ())
 
     def _shared_need(self, need: dict[str, int] | None) -> dict[str, int] | None:
         """Return an equal one that is in memory already: those of a study's stage runs are few."""

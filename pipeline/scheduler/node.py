@@ -8,7 +8,6 @@ from gravel.pipeline.plan.model import StageRun
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
-    from gravel.pipeline.store.not_written import NotWritten
     from gravel.stages.stage import Extent, Need, Parameters
 
 WAITING = "waiting"  # the ids of its inputs are not known
@@ -52,9 +51,7 @@ class Node:
     damaged. `began` is when the attempt under way began, on the monotonic clock. `stated` is what the stage
     states it needs, once its inputs are known. With `in_memory` the result of the attempt is written behind
     it, and with `on_device` it stays on the GPU, too. `previous_ids` are those of a result that was lost.
-    `not_written` is there if its result is not stored because making it again is faster; `expected_ids` are
-    those that it must have when it is made again. `read_ahead` says that another node began to read what the
-    attempt made before its ids were known.
+    `read_ahead` says that another node began to read what the attempt made before its ids were known.
 
     `sources` are the nodes that it reads and `consumers` those that read it; `watchers` need its ids for
     their recipes; `asked_by` are nodes whose recipes need a look into its result, and `asks` those into whose
@@ -77,13 +74,11 @@ class Node:
         "copies",
         "damages",
         "depth",
-        "expected_ids",
         "extents",
         "forced",
         "in_memory",
         "losses",
         "need",
-        "not_written",
         "on_device",
         "open",
         "parameters",
@@ -122,8 +117,6 @@ class Node:
         self.computed = self.in_memory = self.on_device = self.read_ahead = False
         self.copies: frozenset[str] = frozenset()
         self.previous_ids: tuple[str, ...] | None = None
-        self.not_written: NotWritten | None = None
-        self.expected_ids: tuple[str, ...] | None = None
         self.threads = 1
         self.began: float | None = None
         self.asked_by: tuple[Node, ...] = ()
@@ -138,16 +131,6 @@ class Node:
     def key(self) -> str:
         """The run's key."""
         return self.run.key
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether its result goes to the cache; else it is in workers' memory alone."""
-        return bool(self.run.keep) and self.not_written is None
-
-    @property
-    def is_read(self) -> bool:
-        """Whether another stage run of the plan reads its result: else it is what was asked for."""
-        return any(consumer.state != NOT_RUN for consumer in self.consumers)
 
     @property
     def state(self) -> str:

@@ -67,7 +67,6 @@ class Nodes:
         for each in self._asked_for_recipe(node):
             each.watchers.remove(node)
         node.run, node.recipe, node.ids, node.stated = run, None, None, None
-        node.not_written = node.expected_ids = None
         self._connect(node)
         node.state = WAITING
         self.identify_again(node)
@@ -210,7 +209,7 @@ class Nodes:
             if each.resident_at is not None:
                 self._unneeded[each.position] = each
             elif each.state == KNOWN:
-                waiting += [source for source in each.sources if not source.is_stored]
+                waiting += [source for source in each.sources if not source.run.keep]
 
     def unneeded(self) -> Iterator[Node]:
         """Take the nodes whose result is in a worker's memory for nobody any more."""

@@ -23,11 +23,9 @@ class RunOptions:
 
     `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
     cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
-    between stages, on each host; `remake` is auto, always or never: whether results of `keep: auto` are left
-    unwritten if making them again is faster, wherever they can be made again, or not at all; `workers` is the
-    number of local workers; `tls` the certificates for an existing cluster that asks for them; with
-    `trust_remote` recipes of others count whoever signed them; `profile` has each stage run say what its time
-    went into.
+    between stages, on each host; `workers` is the number of local workers; `tls` the certificates for an
+    existing cluster that asks for them; with `trust_remote` recipes of others count whoever signed them;
+    `profile` has each stage run say what its time went into.
     """
 
     cache_root: Path
@@ -36,7 +34,6 @@ class RunOptions:
     host_memory: str | None = None
     device_memory: str | None = None
     resident_memory: str | None = None
-    remake: str | None = None
     workers: int | None = None
     fail_fast: bool = False
     retries: int = RETRIES
@@ -53,7 +50,6 @@ class RunOptions:
             "host_memory": self.host_memory,
             "device_memory": self.device_memory,
             "resident_memory": self.resident_memory,
-            "remake": self.remake,
             "workers": self.workers,
             "fail_fast": self.fail_fast,
             "retries": self.retries,

@@ -77,7 +77,7 @@ class ReadingAhead:
             need = attempts.need(node)
         except (StageError, OSError):
             return False  # it is reported when it is the node's turn
-        kept = attempts.bytes_to_keep(node, need)
+        kept = self._state.residency.bytes_to_keep(node, need)
         with_result = attempts.with_result(node, need, kept) if kept else need
         in_memory = (
             placement.resident_bytes(made.worker_slot) + sum(each.bytes for each in made.extents) + kept
@@ -162,7 +162,7 @@ class ReadingAhead:
             output.drop()
         worker_slot = node.worker_slot
         self._attempts.drop(node)
-        if (outcome.behind or outcome.not_written is not None) and self._state.cluster is not None:
+        if outcome.behind and self._state.cluster is not None:
             self._state.cluster.release(worker_slot or "", outcome.outputs)
         if any(source.state in (FAILED, SKIPPED) for source in node.sources):
             self._state.resolver.fail(node, Failure("stage", "what it reads has failed"))

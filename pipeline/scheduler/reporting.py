@@ -116,8 +116,6 @@ class RunReport(RunMessages):
         stage.outputs = list(outcome.outputs)
         stage.seconds = outcome.seconds
         stage.bytes, stage.bytes_on_disk = outcome.bytes, outcome.bytes_on_disk
-        if outcome.not_written is not None:
-            stage.why = (*stage.why, outcome.not_written.text)
         if outcome.parts:
             stage.why = (*stage.why, outcome.parts)
         stage.peak_host_bytes = outcome.peak_host_bytes

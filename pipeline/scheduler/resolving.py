@@ -30,7 +30,6 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.records import RecipeRecord
 
 MAX_DAMAGES = 3
 """How often one stage run may meet a damaged input: a disk that damages what it just wrote is no use."""
@@ -92,8 +91,7 @@ class Resolver:
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))
             return
-        self._report.identified(node.key, node.recipe.digest, keep=bool(node.run.keep))
-        node.not_written = node.expected_ids = None
+        self._report.identified(node.key, node.recipe.digest, keep=node.run.keep)
         if not node.run.keep:
             digest = node.recipe.digest
             node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
@@ -131,14 +129,8 @@ class Resolver:
                 refused = self._cache.acceptance.why_refused(node.recipe.digest)
                 self._report.wanted(node, refused or self._report.explain(node))
             return False
-        is_whole = True
         for name in record.outputs:
             problem = self._cache.check(name)
-            if problem is not None and record.is_left_out(name):
-                is_whole = False
-                if self._cache.is_here(name):
-                    self._cache.quarantine(name, problem)
-                continue
             if problem is not None and node.state != WAITING:
                 return False
             if problem is not None:
@@ -146,8 +138,6 @@ class Resolver:
                 self._cache.quarantine(name, problem)
                 self._report.wanted(node, [f"its artifact was damaged: {problem}"])
                 return False
-        if not is_whole:
-            return self._know(node, record)
         try:
             described = [self._cache.describe(name) for name in record.outputs]
         except DamagedArtifact as damage:
@@ -158,24 +148,6 @@ class Resolver:
         node.state = DONE
         node.recipe = node.recipe.without_parts
         self._report.cached(node.key, record.outputs, record.provenance, described, why)
-        return True
-
-    def _know(self, node: Node, record: RecipeRecord) -> bool:
-        """Take ids and sizes of a result that is not stored, unless it has to be stored now."""
-        left_out = record.not_written
-        assert left_out is not None
-        node.expected_ids = record.outputs
-        if node.run.keep is True or not node.is_read:
-            if node.state == WAITING:
-                asks = "keep: true asks for it" if node.run.keep is True else "it is what was asked for"
-                self._report.wanted(node, [f"{left_out.text}; {asks}"])
-            return False
-        sizes = {name: left_out.extents.get(name) for name in record.outputs}
-        node.extents = tuple(size or self._cache.describe(name).extent for name, size in sizes.items())
-        node.not_written = left_out
-        node.ids = record.outputs
-        node.state = KNOWN
-        self._report.not_written(node.key, record)
         return True
 
     def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> None:
@@ -199,14 +171,14 @@ class Resolver:
         if owner is None:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return
-        if not owner.is_stored:
+        if not owner.run.keep:
             self._report.damaged(owner, artifact_id, f"its result was lost: {reason}")
         else:
             self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
         self.compute_again(owner, f"its result was damaged: {reason}")
         reader.state = WAITING
-        if owner.is_stored:
+        if owner.run.keep:
             # The reader's recipe is made anew from what comes of it.
             owner.ids = None
 

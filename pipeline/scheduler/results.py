@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
-from gravel.pipeline.scheduler.provenance import provenance
 from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
@@ -43,34 +42,27 @@ class Results:
     def computed(self, node: Node, outcome: StageOutcome) -> None:
         """Take a result."""
         state = self._state
-        problem = self._changed_files(node) or _other_than_before(node, outcome)
+        problem = self._changed_files(node)
         worker_slot = node.worker_slot
         self._note_copies(node, outcome)
         if problem is not None:
             for output in outcome.prepared:
                 output.drop()
             self._attempts.drop(node)
-            if (outcome.behind or outcome.not_written is not None) and state.cluster is not None:
+            if outcome.behind and state.cluster is not None:
                 state.cluster.release(worker_slot or "", outcome.outputs)
             state.resolver.fail(node, problem)
             return
-        # The record of a result that is left out again stands as it is.
-        stands = node.not_written is not None and node.not_written == outcome.not_written
-        is_recorded = bool(node.run.keep) and not stands
-        if is_recorded:
+        if node.run.keep:
             record = self._record(node, outcome)
-            node.not_written = outcome.not_written
             if outcome.behind:
                 self._records[node.key] = record
             else:
                 self.committer.add(Result(node.key, record, outcome.prepared))
-        else:
-            for output in outcome.prepared:
-                output.drop()
-        self._attempts.drop(node, keep_lock=is_recorded)
+        self._attempts.drop(node, keep_lock=node.run.keep)
         node.ids, node.extents = outcome.outputs, outcome.extents
         node.computed, node.forced = True, False
-        if not node.is_stored or outcome.behind:
+        if not node.run.keep or outcome.behind:
             node.resident_at = worker_slot
             state.placement.keep_resident(node, outcome.bytes, node.resident_at or "")
         if outcome.behind:
@@ -87,12 +79,9 @@ class Results:
 
     def _record(self, node: Node, outcome: StageOutcome) -> RecipeRecord:
         assert node.recipe is not None
-        made, recipe, left_out = self._provenance(node, outcome), node.recipe, outcome.not_written
-        if left_out is None:
-            node.recipe = recipe.without_parts
-        else:
-            node.expected_ids = outcome.outputs
-        return RecipeRecord(recipe.digest, outcome.outputs, made, recipe.parts, time.time(), left_out)
+        made, recipe = self._provenance(node, outcome), node.recipe
+        node.recipe = recipe.without_parts
+        return RecipeRecord(recipe.digest, outcome.outputs, made, recipe.parts, time.time())
 
     def _note_copies(self, node: Node, outcome: StageOutcome) -> None:
         """A result that came from another host is in memory twice, for others that read it there."""
@@ -162,16 +151,30 @@ class Results:
         return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
 
     def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:
-        environment = self._state.environment
-        backend = environment.backend_of(node.run.stage)
-        return provenance(
-            node,
-            outcome,
-            run=self._state.report.record.run,
-            workflow=self._state.plan.workflow,
-            facts=self._state.facts,
-            hardware=hardware(backend, devices=environment.devices),
-        )
+        """Return who made a result from what, when and where: kept beside the recipe."""
+        environment, facts, workflow = self._state.environment, self._state.facts, self._state.plan.workflow
+        recipe, need = node.recipe, node.need
+        assert recipe is not None
+        remarks = {"remarks": list(outcome.remarks)} if outcome.remarks else {}
+        return {
+            "stage": node.run.stage.name,
+            "key": node.key,
+            "workflow": workflow.name,
+            "file": str(workflow.path.absolute()),
+            "run": self._state.report.record.run,
+            "recipe": recipe.digest,
+            "inputs": recipe.parts["inputs"],
+            "started": outcome.started,
+            "seconds": outcome.seconds,
+            "host": outcome.host,
+            "user": facts["user"],
+            "hardware": hardware(environment.backend_of(node.run.stage), devices=environment.devices),
+            "versions": facts["versions"],
+            "peak_host_bytes": outcome.peak_host_bytes,
+            "peak_device_bytes": outcome.peak_device_bytes,
+            "need": None if need is None else {"host": need.host_bytes, "device": need.device_bytes},
+            **remarks,
+        }
 
     def published(self, node: Node, committed: Committed) -> None:
         """A result is in the cache, or cannot be brought there: then its stage run has failed."""
@@ -196,19 +199,3 @@ class Results:
         """Publish what was computed and free all locks."""
         self.committer.close()
         self._state.locks.release_all()
-
-
-def _other_than_before(node: Node, outcome: StageOutcome) -> Failure | None:
-    """Say if a result that was made again is not the one that is on record."""
-    expected = node.expected_ids
-    if expected in (None, outcome.outputs):
-        return None
-    pairs = zip(node.run.stage.outputs, expected, outcome.outputs, strict=True)
-    kind, before, now = next(each for each in pairs if each[1] != each[2])
-    message = (
-        f"it is not deterministic: made again, its {kind} is {now[:12]}, and {before[:12]} is on record, "
-        "which others were made from"
-    )
-    options = f"--from {node.run.entry} --keep {node.run.entry}"
-    hint = f"{options} makes it anew and stores it; see docs/troubleshooting.md#not-deterministic"
-    return Failure("stage", message, hint)

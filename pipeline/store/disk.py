@@ -23,7 +23,7 @@ REPORTING_KERNEL = (5, 8)
 
 
 SAMPLE_BYTES = 16 << 20
-"""Bytes that are written, and read, to see how fast the disk is: 10 ms each at 1.6 GB/s."""
+"""Bytes that are written to see how fast the disk is: 10 ms at 1.6 GB/s."""
 
 MEMORY_RATE = 0.9e9
 """Bytes a second that each thread at least writes to a file system in memory: 16 threads wrote 15 GB/s (on 16
@@ -56,33 +56,19 @@ class Disk:
 
 def known_rate(root: Path) -> float | None:
     """Return how many bytes in a second the disk of a cache takes, if that was measured."""
-    return _known(root, "bytes_per_second")
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return max(1.0, float(json.loads(read_file(root, "disk.json", 4096))["bytes_per_second"]))
+    return None
 
 
 @cache
 def write_rate(root: Path) -> float:
     """Return how many bytes in a second the disk of a cache takes; measured once, and kept in `disk.json`."""
-    return _known(root, "bytes_per_second") or _measure(root)[0]
+    return known_rate(root) or _measure(root)
 
 
-@cache
-def read_rate(root: Path) -> float:
-    """Return how many bytes in a second the disk of a cache gives back; kept as that of writing is.
-
-    It is that of the disk where the system lets go of what it has just read or written, else (tmpfs) that of
-    memory.
-    """
-    return _known(root, "read_bytes_per_second") or _measure(root)[1]
-
-
-def _known(root: Path, name: str) -> float | None:
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return max(1.0, float(json.loads(read_file(root, "disk.json", 4096))[name]))
-    return None
-
-
-def _measure(root: Path) -> tuple[float, float]:
-    """Write a sample to the disk, read it back, and keep both rates."""
+def _measure(root: Path) -> float:
+    """Write a sample to the disk, and keep the rate."""
     sample = root / "data" / f".disk-{uuid.uuid4().hex}"  # a sweep finds it there if this process dies
     try:
         # No file system shrinks what repeats that far away, and random bytes take three times as long as it.
@@ -94,26 +80,12 @@ def _measure(root: Path) -> tuple[float, float]:
         written = SAMPLE_BYTES / (time.perf_counter() - began)
         if file_system(sample) in IN_MEMORY:
             written = max(written, MEMORY_RATE * thread_count())
-        read = _read_back(sample)
-        rates = {"bytes_per_second": round(written), "read_bytes_per_second": round(read)}
-        sample.write_text(json.dumps({**rates, "measured": time.time()}))
+        sample.write_text(json.dumps({"bytes_per_second": round(written), "measured": time.time()}))
         sample.replace(root / "disk.json")
     except OSError:
         sample.unlink(missing_ok=True)
-        return USUAL_RATE, USUAL_RATE
-    return written, read
-
-
-def _read_back(sample: Path) -> float:
-    with sample.open("rb", buffering=0) as file:
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        into = memoryview(bytearray(SAMPLE_BYTES))
-        into[:: 1 << 12] = bytes(len(range(0, SAMPLE_BYTES, 1 << 12)))  # have its pages before the clock runs
-        began, done = time.perf_counter(), 0
-        while done < SAMPLE_BYTES and (count := file.readinto(into[done:])):
-            done += count
-        return done / (time.perf_counter() - began)
+        return USUAL_RATE
+    return written
 
 
 @cache

@@ -54,7 +54,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
         moved = _into(other, Folder(cache.root), chosen, progress, signer)
         return replace(moved, where=str(other.root))
     assert target is not None
-    moved = Moved(target.where, damaged=chosen.damaged, not_written=chosen.not_written)
+    moved = Moved(target.where, damaged=chosen.damaged)
     there = {name.removesuffix(".json") for name in target.names("artifacts")}
     recipes = {name.removesuffix(".json") for name in target.names("recipes")}
 
@@ -112,7 +112,7 @@ def _into(
     signer: Signer | None,
 ) -> Moved:
     """Copy what was chosen into a cache: with a `signer` this user's own, else what others offer."""
-    moved = Moved(source.where, damaged=chosen.damaged, not_written=chosen.not_written)
+    moved = Moved(source.where, damaged=chosen.damaged)
     incoming = Incoming(cache, moved)
 
     def take(artifact_id: str) -> int | None:

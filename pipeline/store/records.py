@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.not_written import NotWritten
 from gravel.pipeline.store.record_types import (
     StoredFile,
     is_artifact,
@@ -73,8 +72,7 @@ class RecipeRecord:
 
     `parts` are those of `gravel.pipeline.core.hashing.Recipe`. `provenance` has stage, key, workflow, file
     (of the workflow), run, recipe, inputs, started, seconds, host, user, hardware, versions, peak_host_bytes
-    and need. Outputs in `not_written` may have no record: a stage run that needs them makes them again. A
-    gravel that does not know this part computes the recipe anew.
+    and need.
     """
 
     digest: str
@@ -82,11 +80,10 @@ class RecipeRecord:
     provenance: dict[str, Json]
     parts: dict[str, Json]
     created: float  # seconds since the epoch
-    not_written: NotWritten | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body."""
-        body = {
+        return {
             "format": RECORD_FORMAT,
             "recipe": self.digest,
             "outputs": list(self.outputs),
@@ -94,13 +91,6 @@ class RecipeRecord:
             "parts": self.parts,
             "provenance": self.provenance,
         }
-        if self.not_written is not None:
-            body["not_written"] = self.not_written.to_json()
-        return body
-
-    def is_left_out(self, output: str) -> bool:
-        """Say whether an output was not written."""
-        return self.not_written is not None and output in self.not_written.extents
 
     @staticmethod
     def from_json(body: dict[str, Json]) -> RecipeRecord:
@@ -113,7 +103,6 @@ class RecipeRecord:
             provenance=body["provenance"],
             parts=body["parts"],
             created=body["created"],
-            not_written=NotWritten.from_json(body["not_written"]) if "not_written" in body else None,
         )
 
 

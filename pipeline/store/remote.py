@@ -67,8 +67,6 @@ class Remote:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
         if here is not None and all(self._cache.find(output) is not None for output in here.outputs):
             return here
-        if here is not None and here.not_written is not None:
-            return here  # no store holds what was never written
         from gravel.pipeline.store.identity import WrongContent
         from gravel.pipeline.store.objects import FaultySource
         from gravel.pipeline.store.selecting import read_recipe

@@ -50,17 +50,13 @@ class Finished:
 
 @dataclass(frozen=True)
 class Made:
-    """A stage run's arrays exist, under `names` in the memory of its worker slot; their ids are on the way.
-
-    `left_out_seconds` is what making them took if they will not be written.
-    """
+    """A stage run's arrays exist under `names` in its worker slot's memory; their ids are on the way."""
 
     key: str
     attempt: int
     worker_slot: str
     names: tuple[str, ...]
     extents: tuple[Extent, ...]
-    left_out_seconds: float | None = None
 
 
 @dataclass(frozen=True)

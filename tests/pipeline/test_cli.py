@@ -129,6 +129,7 @@ def test_plan_of_what_is_cached_fits_anywhere(bench: Bench) -> None:
         (["--only", "bsf"], "did you mean 'bfs'?"),
         (["--host-memory", "much"], "is not a size in bytes"),
         (["--no-such-option"], "error: no such option '--no-such-option'"),
+        (["--remake", "never"], "hint: say `keep: true` or `keep: false` at the entries of the workflow"),
         (["--repeat", "x"], "hint: `gravel plan --help` lists"),
         (["--set", "scale=abc"], "w.yaml:13:51: error: `source.rmat.scale` of stage ingest is 'abc'"),
     ],

@@ -95,6 +95,7 @@ def test_without_the_input_list_the_rule_is_said(tmp_path):
     text = block(root).output
     assert fields(text)["max_nedge"] == 3  # 1-2, 2-3, 3-4
     assert "nedge counts distinct undirected edges" in text
+    assert "gravel run FILE --only edges --keep edges stores it" in text
 
 
 def test_what_has_no_block(tmp_path):

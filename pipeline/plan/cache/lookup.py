@@ -21,14 +21,10 @@ __all__ = ["Found", "find_all"]
 
 @dataclass(frozen=True)
 class Found:
-    """A result that is there: what its recipe led to, and the records of its artifacts.
-
-    With `not_written` the recipe's record alone is there, and the ids that it states are enough.
-    """
+    """A result that is there: what its recipe led to, and the records of its artifacts."""
 
     record: RecipeRecord
     artifacts: Sequence[ArtifactRecord]
-    not_written: bool = False
 
 
 class _Untouched(Cache):
@@ -41,9 +37,8 @@ class _Untouched(Cache):
 def find_all(root: Path, stages: Sequence[Mapping[str, Json]]) -> dict[str, Found] | None:
     """Find the results of stage runs by key; None unless every one is there, whole, and the one known.
 
-    Each of `stages` has `key`, `keep`, `recipe` and `outputs`, and `not_written` if it was found so; one that
-    is not kept has nothing to find. With the same outputs each recipe further on is still the one that was
-    kept.
+    Each of `stages` has `key`, `keep`, `recipe` and `outputs`; one that is not kept has nothing to find. With
+    the same outputs each recipe further on is still the one that was kept.
     """
     cache = _Untouched(root)
     if cache.remote is not None:
@@ -56,11 +51,9 @@ def find_all(root: Path, stages: Sequence[Mapping[str, Json]]) -> dict[str, Foun
             record = cache.look_up(stage["recipe"])
             if record is None or list(record.outputs) != stage["outputs"]:
                 return None
-            missing = [name for name in record.outputs if cache.check(name) is not None]
-            if bool(missing) != bool(stage.get("not_written")) or not all(map(record.is_left_out, missing)):
+            if any(cache.check(name) is not None for name in record.outputs):
                 return None
-            there = [cache.describe(name) for name in record.outputs if name not in missing]
-            found[stage["key"]] = Found(record, there, bool(missing))
+            found[stage["key"]] = Found(record, [cache.describe(name) for name in record.outputs])
     except (BrokenRecord, GravelError, OSError):
         return None
     return found
