@@ -141,7 +141,7 @@ class Driver:
         """Carry the plan out; raises RequestError for what is refused before anything starts."""
         try:
             for node in self._nodes.in_state(NOT_RUN):
-                self._report.not_run(node.key)
+                self._report.not_run(node)
             with self._report.spans.take("look up"):
                 self._resolver.resolve_ready()
             if self._nodes.any_in(WANTED, WAITING):

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.datasets.local_copies import fetched_copy
-from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
-from gravel.pipeline.records.record import RunRecord
-from gravel.pipeline.scheduler.before_the_run import before_the_run
+from gravel.pipeline.records.reading import last_report, list_runs, still_runs
+from gravel.pipeline.records.record import Outline, RunRecord
 from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.driver import Driver
-from gravel.pipeline.scheduler.lifecycle import machine_record, run_to_end, sweep
+from gravel.pipeline.scheduler.interrupt import on_interrupt
 from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.scheduler.outline import outline_of
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.small_runs import without_workers
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
+from gravel.pipeline.workflow.scalars import as_data
 from gravel.stages.copies import copies
+from gravel.stages.urls import hidden
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.pipeline.workers.spans import Spans
+    from gravel.stages.artifact import Json
+
+__all__ = ["execute", "outline_of", "sweep"]
+
+COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")
+"""States that a run's last line counts."""
 
 
 def execute(plan: Plan, options: RunOptions) -> RunOutcome:
@@ -40,48 +53,201 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     began = time.time()
     environment = decide(options)
     plan = without_unable(plan, environment.backend_of)
-    reporter = options.reporter or QuietReporter()
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
     environment = without_workers(environment, plan, options, cache)
     facts = machine_facts(environment.backend, devices=environment.devices)
     record = RunRecord(
-        options.cache_root, outline_of(plan), machine_record(facts, environment), options.to_json()
+        options.cache_root, outline_of(plan), _machine_record(facts, environment), options.to_json()
     )
+    reporter = options.reporter or QuietReporter()
     report = RunReport(plan, record, reporter, cache)
     cache.say = lambda message: report.emit("note", message=message)
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    before_the_run(report.spans, began)
+    _take_start(report.spans, began, options.began)
     loading = LoadingHere(environment, plan, report.spans)
     digests = FileDigests(cache.root, fetch=True, on_new=loading.expect_work)
     driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
-    work = _Planned(plan, driver, report, cache.root)
-    return run_to_end(work, record, report, cache, reporter, cache.lease(record.run))
+    try:
+        return _run_to_end(plan, driver, report, cache)
+    finally:
+        reporter.close()
 
 
-class _Planned:
-    """The work of a plan: what came and went among the data sets, then the driver's."""
+def outline_of(plan: Plan) -> Outline:
+    """Return what the record of a run says of its plan."""
+    workflow = plan.workflow
+    return Outline(
+        {
+            "name": workflow.name,
+            "about": workflow.about,
+            "path": str(workflow.path),
+            "file": str(workflow.path.absolute()),
+            "parameters": hidden(as_data(dict(workflow.parameters), written=True)),
+            "matrix": hidden({axis: list(values) for axis, values in workflow.matrix.items()}),
+        },
+        [
+            {
+                "key": key,
+                "entry": run.entry,
+                "stage": run.stage.name,
+                "upstream": run.upstream,
+                "coordinates": run.coordinates,
+                **({} if run.not_run is None else {"state": "not run", "why": [run.not_run]}),
+            }
+            for key, run in plan.runs.items()
+        ],
+    )
 
-    def __init__(self, plan: Plan, driver: Driver, report: RunReport, root: Path) -> None:
-        self._plan = plan
-        self._driver = driver
-        self._report = report
-        self._root = root
-        self.interrupt = driver.interrupt
-        self.only_serve = driver.only_serve
 
-    @property
-    def computed(self) -> int:
-        return self._driver.computed
+def _machine_record(facts: Mapping[str, Json], environment: RunEnvironment) -> dict[str, Json]:
+    """Return what a run's record says of the machine; `facts` are those of `machine_facts`."""
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return {**facts, "versions": versions, "cores": environment.cores, "backend": environment.backend}
 
-    def run(self) -> str:
-        record, workflow = self._report.record, self._plan.workflow
-        past = last_data_sets(self._root, workflow)
-        record.gone = gone(past, workflow)
-        for message in new_and_gone(past, workflow):
-            self._report.emit("note", message=message)
-        with copies(lambda url: fetched_copy(self._root, url)):
-            state = self._driver.run()
-        record.datasets = self._driver.data_sets(past)
-        return state
+
+def sweep(cache: Cache) -> None:
+    """Remove what runs and writers that were killed left."""
+    cache.sweep()  # first, since it refuses links to folders that are not to be followed
+    left = cache.files.names("scratch")
+    if left:
+        alive = {record["run"] for record in list_runs(cache.root) if still_runs(record)}
+        for name in left:
+            if name not in alive:
+                with suppress(OSError):
+                    cache.files.remove(f"scratch/{name}")
+
+
+def _take_start(spans: Spans, began: float, commanded: float | None) -> None:
+    """Add how long the process took to start, and to plan until now.
+
+    A process that is not a command of gravel's may have done anything before `began`.
+    """
+    if commanded is not None:
+        started = _process_started()
+        if started is not None:
+            spans.add("start", started, commanded - started)
+        began = commanded
+    spans.add("plan", began, time.time() - began)
+
+
+def _process_started() -> float | None:
+    """Return when this process was started, in seconds since the epoch, to 10 ms; None if that is unknown."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+        return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _run_to_end(plan: Plan, driver: Driver, report: RunReport, cache: Cache) -> RunOutcome:
+    """Do a run's work from its first record to its report, under its lease.
+
+    Raises what the driver raises, after the record says so. From a cache that cannot be written what is
+    cached is served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
+    """
+    record = report.record
+    try:
+        with ExitStack() as resident:
+            resident.enter_context(on_interrupt(driver.interrupt))
+            try:
+                resident.enter_context(cache.lease(record.run))
+                with storage_errors(cache.root):
+                    record.write()
+            except ReadOnly as error:
+                record.kept = False
+                driver.only_serve(error)
+                report.emit(
+                    "note",
+                    message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
+                    "run leaves no record",
+                )
+            report.emit(
+                "run_started",
+                run=record.run,
+                workflow=record.workflow["name"],
+                stages=len(record.stages),
+                folder=str(record.folder),
+            )
+            try:
+                state = _drive(plan, driver, report, cache)
+            except BaseException as error:
+                record.problem = str(error) or type(error).__name__
+                report.end("failed")
+                raise
+            report.end(state)
+            with report.spans.take("page"):
+                record.report = _page(driver, report, cache)
+            report.write()
+        if record.kept:
+            cache.finish_pushes(record.run, wait=state != "interrupted")
+    finally:
+        _remove(cache.root / "scratch" / record.run)
+        if record.state != "running":
+            if record.datasets:
+                report.emit("datasets", datasets=record.datasets)
+            report.emit("run_finished", **_summary(record))
+    return RunOutcome(record.run, record.state, record.folder, record, record.report)
+
+
+def _drive(plan: Plan, driver: Driver, report: RunReport, cache: Cache) -> str:
+    """Tell what came and went among the data sets, have the driver work, and tell how they fared."""
+    record = report.record
+    past = last_data_sets(cache.root, plan.workflow)
+    record.gone = gone(past, plan.workflow)
+    for message in new_and_gone(past, plan.workflow):
+        report.emit("note", message=message)
+    with copies(lambda url: fetched_copy(cache.root, url)):
+        state = driver.run()
+    record.datasets = driver.data_sets(past)
+    record.trust = cache.acceptance.to_json()
+    for message in cache.acceptance.messages():
+        report.emit("note", message=message)
+    return state
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _summary(record: RunRecord) -> dict[str, Json]:
+    return {
+        "run": record.run,
+        "state": record.state,
+        "seconds": round(record.seconds, 3),
+        **{name: record.count(name) for name in COUNTED},
+        "not_run": record.count("not run"),
+        "report": record.report,
+    }
+
+
+def _page(driver: Driver, report: RunReport, cache: Cache) -> str | None:
+    """Write the run's page, or return where the last one of the same recipes is if nothing was computed.
+
+    A run that was killed before its page leaves it to the next one.
+    """
+    record = report.record
+    recipes = {stage.recipe for stage in record.stages.values() if stage.recipe}
+    last = last_report(cache.root, str(record.workflow["path"]), recipes)
+    if last is not None and not driver.computed and not report.failures:
+        return last
+    if record.state == "interrupted" or not record.kept:
+        return last
+    from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+    from gravel.pipeline.report.page import write_run_report
+
+    try:
+        return str(write_run_report(record.folder, record.to_json(), cache))
+    except DamagedArtifact as damage:
+        cache.quarantine(damage.artifact_id, damage.reason)
+        report.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
+        return None
+    except (GravelError, OSError) as error:
+        message = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
+        report.emit("note", message=f"the report could not be written: {message}")
+        return None

@@ -27,7 +27,7 @@ class RunOptions:
     unwritten if making them again is faster, wherever they can be made again, or not at all; `workers` is the
     number of local workers; `tls` the certificates for an existing cluster that asks for them; with
     `trust_remote` recipes of others count whoever signed them; `profile` has each stage run say what its time
-    went into.
+    went into; `began` is when the process was given its one command, in seconds since the epoch, if it was.
     """
 
     cache_root: Path
@@ -44,6 +44,7 @@ class RunOptions:
     tls: Tls | None = None
     trust_remote: bool = False
     profile: bool = False
+    began: float | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""

@@ -92,7 +92,7 @@ class Resolver:
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))
             return
-        self._report.identified(node.key, node.recipe.digest, keep=bool(node.run.keep))
+        self._report.identified(node)
         node.not_written = node.expected_ids = None
         if not node.run.keep:
             digest = node.recipe.digest
@@ -157,7 +157,7 @@ class Resolver:
         node.extents = tuple(artifact.extent for artifact in described)
         node.state = DONE
         node.recipe = node.recipe.without_parts
-        self._report.cached(node.key, record.outputs, record.provenance, described, why)
+        self._report.cached(node, record, described, why)
         return True
 
     def _know(self, node: Node, record: RecipeRecord) -> bool:
@@ -175,7 +175,7 @@ class Resolver:
         node.not_written = left_out
         node.ids = record.outputs
         node.state = KNOWN
-        self._report.not_written(node.key, record)
+        self._report.not_written(node, record)
         return True
 
     def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> None:

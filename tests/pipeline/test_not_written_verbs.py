@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -86,25 +85,6 @@ def test_plan_tells_both_times(gravel: Gravel) -> None:
     assert "made and stored" in line(plan(gravel, "--only", "edges"), "will run +edges")
     listed = json.loads(plan(gravel, "--json"))["stages"]
     assert [stage["not_written"] for stage in listed] == [True, True, False, False]
-
-
-def test_the_plan_cache_answers(gravel: Gravel) -> None:
-    own = replace(gravel, inside=False)
-    listing = [subprocess.run(own.words("plan"), capture_output=True, text=True).stdout for _ in range(2)]
-    assert re.search(rf"not needed +edges +{BOTH}", listing[0])
-    assert listing[0] == listing[1]
-    assert len(list((gravel.cache / "frozen").iterdir())) == 1
-    before = ids(gravel)
-    for _ in range(2):
-        own.run("--quiet")
-        assert ids(gravel) == before
-        assert set(gravel.states().values()) == {"not needed", "cached"}
-    assert len(list((gravel.cache / "frozen").iterdir())) == 2
-    own.run("--quiet", "--keep", "edges")
-    assert gravel.states()["edges"] == "computed"
-    assert "not written" not in line(
-        subprocess.run(own.words("plan"), capture_output=True, text=True).stdout, ".*edges"
-    )
 
 
 def test_show_tells_both_times(gravel: Gravel) -> None:
