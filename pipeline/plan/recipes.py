@@ -41,8 +41,8 @@ class RecipeMaker:
 
     `upstream` of each method leads from run keys to output ids and must hold everything that the run rests
     on (`Plan.lineage`), since given sources are resolved through the `VertexIds` far upstream. `hardware`
-    is asked for stages that measure. `open_ids` opens an artifact by its id; the executor passes its own,
-    which also knows the results that are not kept.
+    is asked for stages that measure. `open_ids` opens an artifact by its id where the driver has set it:
+    it also knows the results that are not kept.
     """
 
     def __init__(
@@ -51,14 +51,12 @@ class RecipeMaker:
         cache: Cache,
         digests: FileDigests,
         hardware: Callable[[Stage], str | None],
-        *,
-        open_ids: Callable[[str], Any] | None = None,
     ) -> None:
         self._plan = plan
         self._cache = cache
         self._digests = digests
         self._hardware = hardware
-        self._open_ids = open_ids
+        self.open_ids: Callable[[str], Any] | None = None
 
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
         """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
@@ -160,8 +158,8 @@ class RecipeMaker:
         from gravel.pipeline.plan.sources import find_vertices
         from gravel.pipeline.store.records import RECORD_FORMAT, seal
 
-        if self._open_ids is not None:
-            vertex_ids = self._open_ids(artifact_id)
+        if self.open_ids is not None:
+            vertex_ids = self.open_ids(artifact_id)
         elif artifact_id.startswith(PSEUDO):
             raise NeedsResult(giver.key)
         else:

@@ -12,17 +12,20 @@ from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.datasets.local_copies import fetched_copy
+from gravel.pipeline.plan.recipes import RecipeMaker
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.reading import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord
 from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
-from gravel.pipeline.scheduler.driver import Driver
 from gravel.pipeline.scheduler.interrupt import on_interrupt
 from gravel.pipeline.scheduler.loading_here import LoadingHere
 from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
+from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.resolving import Resolver
 from gravel.pipeline.scheduler.small_runs import without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
@@ -31,10 +34,13 @@ from gravel.stages.copies import copies
 from gravel.stages.urls import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.scheduler.data_set_changes import Past
+    from gravel.pipeline.scheduler.driver import Driver
     from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.workers.spans import Spans
     from gravel.stages.artifact import Json
 
@@ -66,13 +72,101 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
         make_root(cache.root)
     sweep(cache)
     _take_start(report.spans, began, options.began)
-    loading = LoadingHere(environment, plan, report.spans)
-    digests = FileDigests(cache.root, fetch=True, on_new=loading.expect_work)
-    driver = Driver(plan, digests, cache, environment, options, report, facts, loading)
     try:
-        return _run_to_end(plan, driver, report, cache)
+        return _run_to_end(_Work(plan, cache, environment, options, report, facts))
     finally:
         reporter.close()
+
+
+class _Work:
+    """The stage runs of a plan: looked up, and computed by a driver if some are not cached.
+
+    A run that finds everything imports no driver. With `read_only` that is raised instead.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        cache: Cache,
+        environment: RunEnvironment,
+        options: RunOptions,
+        report: RunReport,
+        facts: dict[str, Json],
+    ) -> None:
+        self.plan, self.cache, self.report = plan, cache, report
+        self.read_only: ReadOnly | None = None
+        self._environment, self._options, self._facts = environment, options, facts
+        self._loading = LoadingHere(environment, plan, report.spans)
+        self._digests = FileDigests(cache.root, fetch=True, on_new=self._loading.expect_work)
+        self._nodes = Nodes(plan)
+        maker = RecipeMaker(plan, cache, self._digests, environment.hardware_of)
+        self._resolver = Resolver(self._nodes, maker, cache, report)
+        self._driver: Driver | None = None
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Stop as soon as possible; called from a signal handler."""
+        self._interrupted = True
+        if self._driver is not None:
+            self._driver.interrupt()
+
+    def run(self) -> str:
+        """Report each stage run; returns "done", "failed" or "interrupted"."""
+        try:
+            for node in self._nodes.in_state(NOT_RUN):
+                self.report.not_run(node)
+            with self.report.spans.take("look up"):
+                self._resolver.resolve_ready()
+            missing = self._nodes.in_state(WANTED, WAITING)
+            if missing and self.read_only is not None:
+                raise _not_served(self.read_only, missing)
+            if missing and not self._interrupted:
+                self._compute()
+        except KeyboardInterrupt:
+            self._interrupted = True
+        finally:
+            if self._digests.fetches is not None:
+                self.report.fetched(self._digests.fetches)
+                self._digests.fetches.stop()
+        if self._interrupted and self._nodes.unfinished:
+            for node in self._nodes:
+                if node.state not in ENDED:
+                    self.report.interrupted(node)
+            return "interrupted"
+        return "failed" if self.report.record.count("failed") else "done"
+
+    def _compute(self) -> None:
+        from gravel.pipeline.scheduler.driver import Driver
+
+        self._driver = Driver(
+            self._resolver,
+            self._digests,
+            self.cache,
+            self._environment,
+            self._options,
+            self.report,
+            self._facts,
+            self._loading,
+        )
+        self._driver.interrupted = self._interrupted
+        self._driver.run()
+        self._interrupted = self._driver.interrupted
+
+    def data_sets(self, past: Past | None) -> list[dict[str, Json]]:
+        """Sum up how each data set fared; `past` is what the last run had."""
+        if not self.plan.workflow.datasets:
+            return []
+        from gravel.pipeline.scheduler.data_set_rows import data_set_rows
+
+        rows = data_set_rows(self.plan, self.report.record.stages, self._nodes.by_key, past)
+        return [row.to_json() for row in rows]
+
+
+def _not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
+    """Return the refusal of a run that has something to compute and a cache that cannot be written."""
+    named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
+    problem = why.problems[0]
+    return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
 
 
 def outline_of(plan: Plan) -> Outline:
@@ -142,23 +236,24 @@ def _process_started() -> float | None:
         return None
 
 
-def _run_to_end(plan: Plan, driver: Driver, report: RunReport, cache: Cache) -> RunOutcome:
-    """Do a run's work from its first record to its report, under its lease.
+def _run_to_end(work: _Work) -> RunOutcome:
+    """Do a run's work from its first record to its page, under its lease.
 
-    Raises what the driver raises, after the record says so. From a cache that cannot be written what is
+    Raises what the work raises, after the record says so. From a cache that cannot be written what is
     cached is served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
     """
+    report, cache = work.report, work.cache
     record = report.record
     try:
         with ExitStack() as resident:
-            resident.enter_context(on_interrupt(driver.interrupt))
+            resident.enter_context(on_interrupt(work.interrupt))
             try:
                 resident.enter_context(cache.lease(record.run))
                 with storage_errors(cache.root):
                     record.write()
             except ReadOnly as error:
                 record.kept = False
-                driver.only_serve(error)
+                work.read_only = error
                 report.emit(
                     "note",
                     message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
@@ -172,14 +267,14 @@ def _run_to_end(plan: Plan, driver: Driver, report: RunReport, cache: Cache) -> 
                 folder=str(record.folder),
             )
             try:
-                state = _drive(plan, driver, report, cache)
+                state = _do(work)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 report.end("failed")
                 raise
             report.end(state)
             with report.spans.take("page"):
-                record.report = _page(driver, report, cache)
+                record.report = _page(report, cache)
             report.write()
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
@@ -192,16 +287,17 @@ def _run_to_end(plan: Plan, driver: Driver, report: RunReport, cache: Cache) -> 
     return RunOutcome(record.run, record.state, record.folder, record, record.report)
 
 
-def _drive(plan: Plan, driver: Driver, report: RunReport, cache: Cache) -> str:
-    """Tell what came and went among the data sets, have the driver work, and tell how they fared."""
+def _do(work: _Work) -> str:
+    """Do the work, and tell what came and went among the data sets, and which results of others counted."""
+    report, cache, workflow = work.report, work.cache, work.plan.workflow
     record = report.record
-    past = last_data_sets(cache.root, plan.workflow)
-    record.gone = gone(past, plan.workflow)
-    for message in new_and_gone(past, plan.workflow):
+    past = last_data_sets(cache.root, workflow)
+    record.gone = gone(past, workflow)
+    for message in new_and_gone(past, workflow):
         report.emit("note", message=message)
     with copies(lambda url: fetched_copy(cache.root, url)):
-        state = driver.run()
-    record.datasets = driver.data_sets(past)
+        state = work.run()
+    record.datasets = work.data_sets(past)
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
         report.emit("note", message=message)
@@ -226,7 +322,7 @@ def _summary(record: RunRecord) -> dict[str, Json]:
     }
 
 
-def _page(driver: Driver, report: RunReport, cache: Cache) -> str | None:
+def _page(report: RunReport, cache: Cache) -> str | None:
     """Write the run's page, or return where the last one of the same recipes is if nothing was computed.
 
     A run that was killed before its page leaves it to the next one.
@@ -234,7 +330,7 @@ def _page(driver: Driver, report: RunReport, cache: Cache) -> str | None:
     record = report.record
     recipes = {stage.recipe for stage in record.stages.values() if stage.recipe}
     last = last_report(cache.root, str(record.workflow["path"]), recipes)
-    if last is not None and not driver.computed and not report.failures:
+    if last is not None and not record.count("computed") and not report.failures:
         return last
     if record.state == "interrupted" or not record.kept:
         return last

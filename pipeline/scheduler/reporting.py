@@ -8,25 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.building import MEASURED
-from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.why import History
 from gravel.pipeline.progress.events import Event, QuietReporter, Reporter
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.scheduler import failures
-from gravel.pipeline.scheduler.node import Node
 from gravel.pipeline.store.failures import explain
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Compiles, Progress, Reported, Written
 from gravel.pipeline.workers.spans import Spans
-from gravel.pipeline.workers.stage_task import StageOutcome
-from gravel.stages.stage import Need
 from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
+    from gravel.pipeline.datasets.fetches import Fetches
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.workers.failure import Failure
+    from gravel.pipeline.workers.protocol import Reported, Written
+    from gravel.pipeline.workers.stage_task import StageOutcome
     from gravel.stages.artifact import Json
+    from gravel.stages.stage import Need
 
 
 class RunReport:
@@ -64,6 +65,11 @@ class RunReport:
             self._reporter.handle(Event(kind, shown))
         except OSError:
             self._reporter = QuietReporter()
+
+    def fetched(self, fetches: Fetches | None) -> None:
+        """Tell what has come of files that are fetched."""
+        for message in fetches.messages() if fetches is not None else ():
+            self.emit("note", message=message)
 
     def tick(self) -> None:
         """Refresh the screen and, now and then, the record."""
@@ -186,6 +192,8 @@ class RunReport:
 
     def progressed(self, progress: Reported) -> None:
         """A running node came further, or waits for a kernel."""
+        from gravel.pipeline.workers.protocol import Compiles, Progress
+
         if isinstance(progress, Compiles):
             self.emit("stage_compiles", stage=progress.key, kernel=progress.kernel)
             return
