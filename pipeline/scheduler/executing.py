@@ -81,7 +81,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
 class _Work:
     """The stage runs of a plan: looked up, and computed by a driver if some are not cached.
 
-    A run that finds everything imports no driver. With `read_only` that is raised instead.
+    A run that finds everything imports no driver. `read_only` says why nothing can be computed: it is raised
+    if something would have to be.
     """
 
     def __init__(
