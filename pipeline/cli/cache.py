@@ -183,8 +183,8 @@ def collect_garbage(
     """Remove what no recorded run needs, leftovers of killed runs, and damaged files that were set aside.
 
     Recorded runs are those that `gravel runs` lists. Results that a running run uses are kept. Free
-    locks, stale cached plans and digests of missing files are removed too. So are this user's compiled
-    kernels that were unused for 30 days, or for --older-than. Without --yes nothing is removed.
+    locks and digests of missing files are removed too. So are this user's compiled kernels that were
+    unused for 30 days, or for --older-than. Without --yes nothing is removed.
     """
     cache = open_cache(cache_path)
     policy = Policy(max_size, older_than, quarantine, unreadable)

@@ -286,8 +286,6 @@ def load_plan(
     from gravel.pipeline.plan.building import build_plan
     from gravel.pipeline.workflow.data_files import is_data
     from gravel.pipeline.workflow.data_options import data_settings, refuse_settings
-    from gravel.pipeline.workflow.default import load_default
-    from gravel.pipeline.workflow.loading import load_workflow
 
     read_as = data_settings(columns, delimiter, header, rows)
     axes: dict[str, list[str]] = {}
@@ -295,6 +293,8 @@ def load_plan(
         axes.setdefault(axis, []).append(value)
     overrides = dict(pairs(settings, "--set"))
     if is_data(file):
+        from gravel.pipeline.workflow.default import load_default
+
         workflow = load_default(file, sources, overrides, read_as, others)
     elif others:
         raise RequestError(
@@ -307,6 +307,8 @@ def load_plan(
         )
     else:
         refuse_settings(read_as, file)
+        from gravel.pipeline.workflow.loading import load_workflow
+
         workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
     return build_plan(workflow, where=axes, repeat=repeat, **chosen)

@@ -10,6 +10,7 @@ import click
 from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
+    load_plan,
     machine_options,
     others_argument,
     selection_options,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.failed import Failures
-    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+    from gravel.pipeline.scheduler.options import RunOutcome
 
 
 @click.command()
@@ -58,7 +59,10 @@ if TYPE_CHECKING:
 @click.option("--show-workflow", is_flag=True, help="If FILE is data: print the workflow that searches it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
+@click.pass_obj
 def command(
+    began: float | None,
+    /,
     file: str,
     others: Sequence[str],
     selection: dict[str, Any],
@@ -85,7 +89,7 @@ def command(
     """
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
-    from gravel.pipeline.scheduler.cached_run import run_cached
+    from gravel.pipeline.scheduler.executing import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.data_files import is_data
@@ -108,18 +112,12 @@ def command(
     if failures is not None and not failures.keys:
         echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
         return 0
-    asked = {
-        "file": file,
-        "others": others,
-        **selection,
-        "failed": failures.keys if failures is not None else (),
-    }
     reporter = make_reporter(json=as_json, quiet=quiet)
-    settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, **machine, **options)
-    plan = None
-    outcome = run_cached(asked, settings)
-    if outcome is None:
-        outcome, plan = _run(asked, settings, failures)
+    settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, began=began, **machine, **options)
+    plan = load_plan(file, others=others, failed=failures.keys if failures is not None else (), **selection)
+    if failures is not None:
+        _say_what_differs(failures, plan)
+    outcome = execute(plan, settings)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
     elif not (as_json or quiet) and is_data(file):
@@ -168,21 +166,6 @@ def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> Non
         echo(line)
 
 
-def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> tuple[RunOutcome, Plan]:
-    from gravel.pipeline.cli.options import load_plan
-    from gravel.pipeline.core.trace import traced
-    from gravel.pipeline.scheduler.cached_run import save_run
-    from gravel.pipeline.scheduler.executing import execute
-
-    with traced() as trace:
-        plan = load_plan(**asked)
-        if failures is not None:
-            _say_what_differs(failures, plan)
-        outcome = execute(plan, options)
-    save_run(asked, options, plan, trace, outcome)
-    return outcome, plan
-
-
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
     from gravel.pipeline.workflow.scalars import as_data
@@ -196,11 +179,11 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
             echo(f"note: {name} was {value} in {failures.run}, and is {now[name]} now", err=True)
 
 
-def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan | None, data: str | None) -> None:
+def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan, data: str | None) -> None:
     stages: list[dict[str, Any]] = record["stages"]
     for stage in stages:
         if stage["state"] == "failed":
-            run = plan.find(stage["key"]) if plan is not None else None
+            run = plan.find(stage["key"])
             # Settings that turn out wrong on this graph, or on this backend, stand in the workflow.
             place = run.location if run is not None and getattr(run.parameters, "tuning", None) else None
             message = f"{stage['key']}: {stage['error']}"

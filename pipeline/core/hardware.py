@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.stages.artifact import Json
@@ -83,22 +81,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine_facts(
-    backend: str, known: Mapping[str, str] | None = None, *, devices: tuple[Device, ...] | None = None
-) -> dict[str, Json]:
-    """Return who and what computes, for provenance: host, user, hardware, versions.
-
-    `known` are the versions where they are known; looking for them takes 30 ms.
-    """
-    facts: dict[str, Any] = {
+def machine_facts(backend: str, *, devices: tuple[Device, ...] | None = None) -> dict[str, Json]:
+    """Return who and what computes, for provenance: host, user, hardware, versions."""
+    return {
         "host": os.uname().nodename,
         "user": _user(),
         "hardware": hardware(backend, devices=devices),
-    }
-    return {
-        **facts,
         "system": f"{platform.system()} {platform.release()}",
-        "versions": versions() if known is None else dict(known),
+        "versions": versions(),
     }
 
 

@@ -15,7 +15,6 @@ from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_state import shows_every_change, state_of
-from gravel.pipeline.core.trace import doubt, note_input, note_memo
 from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.urls import is_url
@@ -63,7 +62,6 @@ class FileDigests:
             return self._local(Path(re.sub(r"^file://(localhost)?", "", file.location, flags=re.IGNORECASE)))
         if file.sha256 is not None:
             return f"sha256:{file.sha256.lower()}"
-        doubt("a server is asked each time")
         if self._contents is None:
             from gravel.pipeline.datasets.contents import Contents
 
@@ -92,10 +90,7 @@ class FileDigests:
         key, now = state_of(before), time.time()
         known = self._memo(name, key)
         if known is not None:
-            note_input(path, key)
-            note_memo(name)
             return known
-        doubt("an input is digested anew")
         if self._on_new is not None:
             self._on_new()
         value = _content(path)

@@ -99,7 +99,7 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
         or (not outcome.unreadable and _leads_nowhere(recipe, there, since))
     ]
     stay = [record for record in stored if record.id in there]
-    rest = leavings(cache, stay, set(outcome.recipes), now - policy.quarantine)
+    rest = leavings(cache, stay, now - policy.quarantine)
     outcome.files = {leaving.name: leaving.why for leaving in rest}
     for name in [f"runs/{run}" for run in outcome.runs] + list(outcome.files):
         outcome.leavings += size_of(cache.root / name)

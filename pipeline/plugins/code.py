@@ -19,7 +19,6 @@ from blake3 import blake3
 
 from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
 from gravel.pipeline.core.installation import ROOT
-from gravel.pipeline.core.trace import note_text
 
 __all__ = ["file_code", "module_path", "package_code"]
 
@@ -81,9 +80,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
         root = ROOT
         found["gravel"] = _distributions_with(root, "gravel") if _is_installed(root) else ""
         if not found["gravel"]:
-            sources = Sources(root, OWN)
-            list(_named_by(sources, own))
-            found["gravel"] = _closure(sources, own)
+            found["gravel"] = _closure(Sources(root, OWN), own)
     return blake3(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -92,17 +89,12 @@ def _of(top: str, names: Iterable[str]) -> list[str]:
 
 
 def _named_by(sources: Sources, modules: Iterable[str]) -> Iterator[str]:
-    """Yield what the modules, and all of the same package that they lead to, import or name.
-
-    Each file is noted: an edit must not leave a cached plan in use.
-    """
+    """Yield what the modules, and all of the same package that they lead to, import or name."""
     there = [module for module in modules if sources.path(module) is not None]
     for module in sources.closure(*there):
         path = sources.root / module if "/" in module else sources.path(module)
-        if path is not None:
-            note_text(path, text := path.read_bytes())
-            if path.suffix == ".py":
-                yield from names_in(text.decode("utf-8"))
+        if path is not None and path.suffix == ".py":
+            yield from names_in(path.read_text(encoding="utf-8"))
 
 
 def _closure(sources: Sources, named: Iterable[str]) -> str:

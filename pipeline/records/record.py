@@ -207,7 +207,7 @@ class RunRecord:
             "gone": self.gone,
             "trust": self.trust,
             "spans": list(self.spans),
-            **named(stage.to_json() for stage in self.stages.values()),
+            **named({"recipe": each.recipe, "outputs": each.outputs} for each in self.stages.values()),
         }
 
     def end(self, state: str) -> None:

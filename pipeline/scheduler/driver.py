@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.memory import format_bytes, refuse_what_cannot_fit, refuse_what_no_disk_holds
-from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker
+from gravel.pipeline.plan.recipes import NeedsResult
 from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.attempts import Attempts
 from gravel.pipeline.scheduler.compiling import Compiling, compile_ahead
 from gravel.pipeline.scheduler.finishing import finish_writing
-from gravel.pipeline.scheduler.limits import not_served, refuse_without
+from gravel.pipeline.scheduler.limits import refuse_without
 from gravel.pipeline.scheduler.losses import Losses
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.node import (
@@ -23,13 +22,11 @@ from gravel.pipeline.scheduler.node import (
     ENDED,
     KNOWN,
     LOCKING,
-    NOT_RUN,
     RUNNING,
     SKIPPED,
     WAITING,
     WANTED,
 )
-from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
@@ -37,7 +34,6 @@ from gravel.pipeline.scheduler.reading_ahead import ReadingAhead
 from gravel.pipeline.scheduler.refusals import refuse_what_cannot_begin
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
-from gravel.pipeline.scheduler.resolving import Resolver
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.scheduler.run_state import RunState
 from gravel.pipeline.scheduler.starting import Started, start_cluster
@@ -52,22 +48,21 @@ from gravel.stages.artifact import Artifact, Json
 
 if TYPE_CHECKING:
     from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.scheduler.data_set_changes import Past
     from gravel.pipeline.scheduler.loading_here import LoadingHere
     from gravel.pipeline.scheduler.node import Node
+    from gravel.pipeline.scheduler.resolving import Resolver
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.failures import ReadOnly
 
 TICK = 0.25
 """Seconds after which the screen is refreshed, and locks of other runs are tried, when nothing happens."""
 
 
 class Driver:
-    """Carries out one plan; `run` returns "done", "failed" or "interrupted"."""
+    """Computes what of a plan was not found in the cache."""
 
     def __init__(
         self,
-        plan: Plan,
+        resolver: Resolver,
         digests: FileDigests,
         cache: Cache,
         environment: RunEnvironment,
@@ -76,19 +71,18 @@ class Driver:
         facts: dict[str, Json],
         loading: LoadingHere,
     ) -> None:
-        self._plan = plan
+        self._resolver = resolver
         self._loading = loading
         self._cache = cache
         self._environment = environment
         self._options = options
         self._report = report
         self._digests = digests
-        self._nodes = nodes = Nodes(plan)
-        maker = RecipeMaker(plan, cache, digests, environment.hardware_of, open_ids=self._open)
-        self._resolver = resolver = Resolver(nodes, maker, cache, report)
+        self._nodes = nodes = resolver.nodes
+        self._plan = nodes.plan
         self._placement = Placement(environment, nodes)
         self._state = RunState(
-            plan,
+            self._plan,
             nodes,
             self._placement,
             Residency(
@@ -108,10 +102,9 @@ class Driver:
         self._results = Results(self._state, self._attempts)
         self._ahead = ReadingAhead(self._state, self._attempts)
         self._losses = Losses(self._state, self._attempts, self._results, options.retries)
-        report.open = self._open
+        report.open = resolver.maker.open_ids = self._open
         self._started: Started | None = None
-        self._interrupted = self._stopping = False
-        self._read_only: ReadOnly | None = None
+        self.interrupted = self._stopping = False
         self._compiling: Compiling | None = None
 
     def _open(self, name: str) -> Artifact:
@@ -125,65 +118,34 @@ class Driver:
             return self._cache.open(name)
         raise NeedsResult(next(node.key for node in self._nodes if name in (node.ids or ())))
 
-    def only_serve(self, why: ReadOnly) -> None:
-        """Refuse the run with this if something has to be computed."""
-        self._read_only = why
-
     def interrupt(self) -> None:
         """Stop as soon as possible; called from a signal handler."""
-        self._interrupted = True
+        self.interrupted = True
         if self._attempts.inside:
             raise KeyboardInterrupt
         if self._started is not None:
             self._started.cluster.events.put(None)
 
-    def run(self) -> str:
-        """Carry the plan out; raises RequestError for what is refused before anything starts."""
+    def run(self) -> None:
+        """Compute; raises RequestError for what is refused before anything starts."""
         try:
-            for node in self._nodes.in_state(NOT_RUN):
-                self._report.not_run(node.key)
-            with self._report.spans.take("look up"):
-                self._resolver.resolve_ready()
-            if self._nodes.any_in(WANTED, WAITING):
-                if self._read_only is not None:
-                    raise not_served(self._read_only, self._nodes.in_state(WANTED, WAITING))
-                self._loading.begin()
-                with self._report.spans.take("memory"):
-                    self._refuse()
-                self._resolver.strict = False
-                self._loop()
+            self._loading.begin()
+            with self._report.spans.take("memory"):
+                self._refuse()
+            self._resolver.strict = False
+            self._loop()
         except KeyboardInterrupt:
-            self._interrupted = True
+            self.interrupted = True
         except GravelError:
-            if not self._interrupted:  # a cluster that was interrupted while it started
+            if not self.interrupted:  # a cluster that was interrupted while it started
                 raise
         except Exception as error:
-            if self._started is not None and not self._interrupted:
+            if self._started is not None and not self.interrupted:
                 # Whatever is asked of a cluster that is gone fails in its own way.
                 refuse_without(self._started.cluster, self._nodes, self._report, error)
             raise
         finally:
             self._close()
-        if self._interrupted and self._nodes.unfinished:
-            for node in self._nodes:
-                if node.state not in ENDED:
-                    self._report.interrupted(node)
-            return "interrupted"
-        return "failed" if self._report.record.count("failed") else "done"
-
-    def data_sets(self, past: Past | None) -> list[dict[str, Json]]:
-        """Sum up how each data set fared; `past` is what the last run had."""
-        if not self._plan.workflow.datasets:
-            return []
-        from gravel.pipeline.scheduler.data_set_rows import data_set_rows
-
-        rows = data_set_rows(self._plan, self._report.record.stages, self._nodes.by_key, past)
-        return [row.to_json() for row in rows]
-
-    @property
-    def computed(self) -> int:
-        """How many stage runs were computed."""
-        return self._report.record.count("computed")
 
     def _refuse(self) -> None:
         """Refuse the whole run if a stage cannot fit or needs more workers than there are; none has begun."""
@@ -214,7 +176,7 @@ class Driver:
         self._compiling = compile_ahead(self._plan, waiting, found, self._environment)
 
     def _loop(self) -> None:
-        while not self._interrupted and (self._nodes.unfinished or self._state.residency.writes):
+        while not self.interrupted and (self._nodes.unfinished or self._state.residency.writes):
             moves, fetches = self._nodes.moves, self._digests.fetches
             ended = fetches.ended if fetches is not None else 0
             self._resolver.resolve_ready(ended)
@@ -225,32 +187,28 @@ class Driver:
             elif self._started is not None and self._nodes.any_in(LOCKING):
                 self._wait_for_locks(self._started.cluster)
             elif fetches is not None and fetches.wait(ended, TICK):
-                self._report_fetches()
+                self._report.fetched(fetches)
                 self._report.tick()
-            elif moves == self._nodes.moves and not self._interrupted:
+            elif moves == self._nodes.moves and not self.interrupted:
                 self._unblock()
 
     @property
     def _is_something_under_way(self) -> bool:
         return self._nodes.are_busy or self._placement.waits or self._state.residency.writes
 
-    def _report_fetches(self) -> None:
-        for message in self._digests.fetches.messages() if self._digests.fetches is not None else ():
-            self._report.emit("note", message=message)
-
     def _wait_for_events(self, cluster: Cluster) -> None:
         """Handle what has happened, or wait a moment until something does."""
         try:
             self._handle(cluster.events.get(timeout=TICK))
-            while not self._interrupted:
+            while not self.interrupted:
                 self._handle(cluster.events.get_nowait())
         except queue.Empty:
             pass
-        if not self._interrupted:
+        if not self.interrupted:
             refuse_without(cluster, self._nodes, self._report)
             self._losses.stop_overdue()
             self._attempts.try_locks()
-        self._report_fetches()
+        self._report.fetched(self._digests.fetches)
         self._report.tick()
 
     def _wait_for_locks(self, cluster: Cluster) -> None:
@@ -276,7 +234,7 @@ class Driver:
             self._start()
 
         begin, patient = self._attempts.begin, self._nodes.are_busy
-        ready.offer(begin, lambda: not self._interrupted and self._placement.has_free, patient=patient)
+        ready.offer(begin, lambda: not self.interrupted and self._placement.has_free, patient=patient)
 
     def _unblock(self) -> None:
         """Nothing runs and nothing can start: drop results in memory that only others read."""
@@ -368,10 +326,7 @@ class Driver:
     def _close(self) -> None:
         if self._compiling is not None:
             self._compiling.close(lambda key: self._nodes[key].state == DONE)
-        if self._digests.fetches is not None:
-            self._report_fetches()
-            self._digests.fetches.stop()
-        hurry = self._interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
+        hurry = self.interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
         if self._started is not None:
             finish_writing(self._started.cluster, self._state, self._results, self._losses)
             self._publish_all(self._started.cluster)  # a run is not done before all of it is published

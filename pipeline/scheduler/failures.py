@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.store.opening import open_file
-from gravel.pipeline.workers.failure import Failure
+
+if TYPE_CHECKING:
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.workers.failure import Failure
 
 Open = Callable[[str], Any]
 """What opens the artifact of an id."""

@@ -1,15 +1,14 @@
-"""When a stage run, or the whole run, cannot go on: its time is up, its cluster gone, its cache read-only."""
+"""When a stage run, or the whole run, cannot go on: its time is up, or its cluster gone."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.node import ENDED, RUNNING, Node
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.reporting import RunReport
-from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Cluster
 from gravel.pipeline.workers.time_limit import overdue
@@ -33,13 +32,6 @@ def overdue_runs(
         progress = report.record.stages[node.key].progress
         done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
         yield node, node.worker_slots | (cluster.helpers(node.key) - taken), overdue(limit, done)
-
-
-def not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
-    """Return the refusal of a run that has something to compute and a cache that cannot be written."""
-    named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
-    problem = why.problems[0]
-    return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
 
 
 def refuse_without(cluster: Cluster, nodes: Nodes, report: RunReport, cause: Exception | None = None) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.loading import load
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ class LoadingHere:
         return self._environment.capacity.device_bytes
 
     def _load_for_gpu(self) -> None:
+        from gravel.pipeline.scheduler.plan_kernels import plan_kernels
+
         # What the context takes is no part of what is free.
         kernels = plan_kernels(self._plan, self._environment)
         load(before_context=self._free_memory, context=True, kernels=kernels)

@@ -25,7 +25,8 @@ class RunOptions:
     cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
     between stages, on each host; `workers` is the number of local workers; `tls` the certificates for an
     existing cluster that asks for them; with `trust_remote` recipes of others count whoever signed them;
-    `profile` has each stage run say what its time went into.
+    `profile` has each stage run say what its time went into; `began` is when the process was given its one
+    command, in seconds since the epoch, if it was.
     """
 
     cache_root: Path
@@ -41,6 +42,7 @@ class RunOptions:
     tls: Tls | None = None
     trust_remote: bool = False
     profile: bool = False
+    began: float | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""

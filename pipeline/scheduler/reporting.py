@@ -5,32 +5,43 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.building import MEASURED
-from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.why import History
-from gravel.pipeline.progress.events import Reporter
+from gravel.pipeline.progress.events import Event, QuietReporter, Reporter
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.scheduler import failures
-from gravel.pipeline.scheduler.messages import RunMessages
-from gravel.pipeline.scheduler.node import Node
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Compiles, Progress, Reported, Written
-from gravel.pipeline.workers.stage_task import StageOutcome
-from gravel.stages.stage import Need
+from gravel.pipeline.store.failures import explain
+from gravel.pipeline.workers.spans import Spans
+from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
+    from gravel.pipeline.datasets.fetches import Fetches
+    from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
+    from gravel.pipeline.workers.failure import Failure
+    from gravel.pipeline.workers.protocol import Reported, Written
+    from gravel.pipeline.workers.stage_task import StageOutcome
     from gravel.stages.artifact import Json
+    from gravel.stages.stage import Need
 
 
-class RunReport(RunMessages):
-    """One method per thing that can happen to a stage run."""
+class RunReport:
+    """One method per thing that can happen to a stage run; `failures` are those of stage runs."""
 
     def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
-        super().__init__(record, reporter)
+        self.record = record
+        self._reporter = reporter
+        self._write_failed = False
+        self._needs: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
+        self.failures: list[tuple[str, str, str | None]] = []
+        self.spans = Spans(kept=bool(record.options.get("profile")))
+        """What the run itself spends its time on."""
+        record.spans = self.spans.taken
         self._host = socket.gethostname()
         self._plan = plan
         self.last_ended = 0.0
@@ -44,8 +55,86 @@ class RunReport(RunMessages):
             if run.repeats is not None:
                 self._repetitions.setdefault(run.repeats, [run.repeats]).append(key)
 
+    def emit(self, kind: str, **data: Any) -> None:
+        """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
+        try:
+            shown = {
+                name: hidden_in_text(value) if isinstance(value, str) else value
+                for name, value in data.items()
+            }
+            self._reporter.handle(Event(kind, shown))
+        except OSError:
+            self._reporter = QuietReporter()
+
+    def fetched(self, fetches: Fetches | None) -> None:
+        """Tell what has come of files that are fetched."""
+        for message in fetches.messages() if fetches is not None else ():
+            self.emit("note", message=message)
+
+    def tick(self) -> None:
+        """Refresh the screen and, now and then, the record."""
+        self._reporter.tick()
+        self.write(soon=True)
+
+    def end(self, state: str) -> None:
+        """Record how the run ended."""
+        self.record.end(state)
+        self.write()
+
+    def write(self, *, soon: bool = False) -> None:
+        """Log what has changed, or write the record of a run that has ended.
+
+        A full disk must not stop stages that may still end.
+        """
+        try:
+            if self.record.state == "running":
+                self.record.log(soon=soon)
+            else:
+                self.record.write()
+        except OSError as error:
+            if not self._write_failed:
+                self._write_failed = True
+                shown = explain(error, self.record.folder.parents[1]) or error
+                self.emit("note", message=f"the run's record cannot be written: {shown}")
+
     def _stage(self, node: Node) -> StageRecord:
         return self.record.change(node.key)
+
+    def not_run(self, node: Node) -> None:
+        """A node asks for what is not here; one that rests on such a node is counted alone."""
+        why = self.record.stages[node.key].why
+        if why and not why[0].startswith("it needs "):
+            self.emit("stage_not_run", stage=node.key, reason="; ".join(why))
+
+    def identified(self, node: Node) -> None:
+        """A node's recipe is known."""
+        stage = self._stage(node)
+        stage.recipe = None if node.recipe is None else node.recipe.digest
+        stage.state = "waiting" if node.run.keep else "not needed"
+
+    def cached(self, node: Node, record: RecipeRecord, described: Sequence[ArtifactRecord], why: str) -> None:
+        """A node's result was found."""
+        stage, provenance = self._stage(node), record.provenance
+        stage.state, stage.why = "cached", () if why == "cached" else (why,)
+        stage.outputs = record.outputs
+        stage.seconds = provenance.get("seconds")
+        stage.need = self._shared_need(provenance.get("need"))
+        stage.peak_host_bytes = provenance.get("peak_host_bytes")
+        stage.peak_device_bytes = provenance.get("peak_device_bytes")
+        stage.bytes = sum(artifact.bytes for artifact in described)
+        stage.bytes_on_disk = sum(artifact.bytes_on_disk for artifact in described)
+        self.emit("stage_cached", stage=node.key, seconds=stage.seconds, bytes=stage.bytes)
+        self._remarked(node, provenance.get("remarks") or ())
+
+    def _shared_need(self, need: dict[str, int] | None) -> dict[str, int] | None:
+        """Return an equal one that is in memory already: those of a study's stage runs are few."""
+        return None if need is None else self._needs.setdefault(tuple(need.items()), need)
+
+    def _remarked(self, node: Node, remarks: Sequence[str]) -> None:
+        """Report what a stage had to say of its result, each time that the result is used."""
+        self._stage(node).remarks = tuple(remarks)
+        for remark in remarks:
+            self.emit("note", message=f"{node.key}: {remark}")
 
     def explain(self, node: Node) -> list[str]:
         """Say why a node is not cached."""
@@ -93,6 +182,8 @@ class RunReport(RunMessages):
 
     def progressed(self, progress: Reported) -> None:
         """A running node came further, or waits for a kernel."""
+        from gravel.pipeline.workers.protocol import Compiles, Progress
+
         if isinstance(progress, Compiles):
             self.emit("stage_compiles", stage=progress.key, kernel=progress.kernel)
             return
@@ -131,7 +222,7 @@ class RunReport(RunMessages):
             compiled=list(outcome.compiled),
             parts=outcome.parts,
         )
-        self.remarked(node.key, outcome.remarks)
+        self._remarked(node, outcome.remarks)
         self._compare_repetitions(node)
         self.write(soon=True)
 

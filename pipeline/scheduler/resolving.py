@@ -39,8 +39,8 @@ class Resolver:
     """Moves nodes from waiting to done, known or wanted. Starts nothing."""
 
     def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, report: RunReport) -> None:
-        self._nodes = nodes
-        self._maker = maker
+        self.nodes = nodes
+        self.maker = maker
         self._cache = cache
         self._report = report
         self.strict = True
@@ -54,18 +54,18 @@ class Resolver:
             self._fetched = fetched
             unfetched, self._unfetched = self._unfetched, []
             for node in unfetched:
-                self._nodes.identify_again(node)
-        for node in self._nodes.to_identify():
+                self.nodes.identify_again(node)
+        for node in self.nodes.to_identify():
             self._identify(node)
 
     def _identify(self, node: Node) -> None:
         """Fix a node's recipe and look it up."""
-        ids = self._nodes.ids
+        ids = self.nodes.ids
         try:
-            node.parameters = self._maker.resolve(node.run, ids)
-            node.recipe = self._maker.recipe(node.run, ids)
+            node.parameters = self.maker.resolve(node.run, ids)
+            node.recipe = self.maker.recipe(node.run, ids)
         except NeedsResult as need:
-            self._ask_for(self._nodes[need.key], node)
+            self._ask_for(self.nodes[need.key], node)
             return
         except NeedsContent:
             self._unfetched.append(node)
@@ -74,7 +74,7 @@ class Resolver:
             self.repair(damage.artifact_id, damage.reason, node)
             return
         except StageError as error:
-            known_before = self.strict and not node.run.is_of(self._nodes.plan.workflow.datasets)
+            known_before = self.strict and not node.run.is_of(self.nodes.plan.workflow.datasets)
             if isinstance(error, UnknownSource) and known_before:
                 location = node.run.location
                 raise RequestError(error.message, hint=error.hint, location=location) from None
@@ -82,7 +82,7 @@ class Resolver:
             self.fail(node, failure)
             return
         except RequestError as error:
-            if self.strict and not node.run.is_of(self._nodes.plan.workflow.datasets):
+            if self.strict and not node.run.is_of(self.nodes.plan.workflow.datasets):
                 raise
             problem = error.problems[0]
             file, line = (problem.location.file, problem.location.line) if problem.location else (None, None)
@@ -91,7 +91,7 @@ class Resolver:
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))
             return
-        self._report.identified(node.key, node.recipe.digest, keep=node.run.keep)
+        self._report.identified(node)
         if not node.run.keep:
             digest = node.recipe.digest
             node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
@@ -108,14 +108,14 @@ class Resolver:
     def identify_late(self, node: Node) -> bool:
         """Fix the recipe of a run that began before its inputs' ids were known; says whether it has one."""
         try:
-            node.recipe = self._maker.recipe(node.run, self._nodes.ids)
+            node.recipe = self.maker.recipe(node.run, self.nodes.ids)
         except (GravelError, StageError, NeedsContent, NeedsResult):
             return False
         return True
 
     def _ask_for(self, giver: Node, node: Node) -> None:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
-        self._nodes.ask(node, giver)
+        self.nodes.ask(node, giver)
         if giver.state == KNOWN:
             giver.state = WANTED
             self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
@@ -147,7 +147,7 @@ class Resolver:
         node.extents = tuple(artifact.extent for artifact in described)
         node.state = DONE
         node.recipe = node.recipe.without_parts
-        self._report.cached(node.key, record.outputs, record.provenance, described, why)
+        self._report.cached(node, record, described, why)
         return True
 
     def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> None:
@@ -163,7 +163,7 @@ class Resolver:
         if self._is_renewed(artifact_id, reader, since):
             reader.state = WAITING
             return
-        owner = self._nodes.owner(artifact_id, reader)
+        owner = self.nodes.owner(artifact_id, reader)
         if owner is None and self._cache.is_here(artifact_id):  # a part that the reader asked for itself
             self._cache.quarantine(artifact_id, reason)
             self.compute_again(reader, f"a part of it was damaged: {reason}")
@@ -186,7 +186,7 @@ class Resolver:
         """Have a result computed again that was there."""
         assert owner.recipe is not None
         try:
-            recipe = self._maker.recipe(owner.run, self._nodes.ids)
+            recipe = self.maker.recipe(owner.run, self.nodes.ids)
         except (GravelError, StageError, NeedsContent, NeedsResult):
             recipe = None
         if recipe is None or recipe.digest != owner.recipe.digest:
@@ -199,7 +199,7 @@ class Resolver:
         """Say whether a damaged input is being computed again, or was since its reader began."""
         if since is None:
             return False
-        if any(self._nodes[key].state not in ENDED for key in reader.run.upstream):
+        if any(self.nodes[key].state not in ENDED for key in reader.run.upstream):
             return True
         # Once only: the clocks of two machines may differ, and then the damage has to be believed.
         if reader.damages > 1 or artifact_id.startswith(PREFIX):
@@ -215,7 +215,7 @@ class Resolver:
         if not files:
             return []
         try:
-            recipe = self._maker.recipe(node.run, self._nodes.ids)
+            recipe = self.maker.recipe(node.run, self.nodes.ids)
         except (GravelError, StageError):
             return files
         if recipe.digest == node.recipe.digest:
@@ -232,11 +232,11 @@ class Resolver:
         cause = next((source for source in node.sources if source.state in (FAILED, SKIPPED)), None)
         if cause is None:
             node.state = FAILED
-            self._report.failed(node, failure, self._nodes.ids)
+            self._report.failed(node, failure, self.nodes.ids)
         else:
             node.state = SKIPPED
             self._report.skipped(node, cause.key)
-        data_sets = self._nodes.plan.workflow.datasets
+        data_sets = self.nodes.plan.workflow.datasets
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
         reached = {consumer.position: consumer for consumer in node.consumers}
@@ -250,7 +250,7 @@ class Resolver:
             rest = without(other.run, lost) if axes and not other.run.is_of(axes) else None
             if rest is not None:
                 names = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
-                self._nodes.rewire(other, rest)
+                self.nodes.rewire(other, rest)
                 self._report.left_out(other, names)
                 continue
             lost.add(other.key)

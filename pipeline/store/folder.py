@@ -3,9 +3,9 @@
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
 `gravel.pipeline.store.acceptance`), `disk.json` (`gravel.pipeline.store.disk`), `downloads/`
-(`gravel.pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`, `frozen/`
-(`gravel.pipeline.plan.cache`). A record is created atomically and after everything that it points to, so
-whatever dies, a record never leads to half an artifact.
+(`gravel.pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`. A record
+is created atomically and after everything that it points to, so whatever dies, a record never leads to half
+an artifact.
 """
 
 from __future__ import annotations

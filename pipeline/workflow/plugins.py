@@ -11,7 +11,6 @@ from typing import cast
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.names import nearest
-from gravel.pipeline.core.trace import doubt
 from gravel.pipeline.plugins.checking import faults_of
 from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
 from gravel.pipeline.workflow.faults import Faults
@@ -48,7 +47,6 @@ def with_plugins(scope: Scope, stages: Mapping[str, Stage]) -> Mapping[str, Stag
     node = scope.top.items.get(SECTION)
     if node is None or is_null(node):
         return stages
-    doubt("plugins run code of their own when they are read")
     if not isinstance(node, ListNode):
         scope.fault(node, "`plugins` is no list", "write it like plugins: [my_stages.py]")
         return stages

@@ -323,6 +323,7 @@ options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter
 outcome = execute(plan(), options)
 states = [stage["state"] for stage in outcome.record["stages"]]
 heavy = {"numpy", "zarr", "dask", "distributed", "numba", "cupy", "pyarrow", "matplotlib", "pandas", "rich"}
+heavy.add("gravel.pipeline.scheduler.driver")
 print(*states, *sorted(heavy & set(sys.modules)))
 """
 

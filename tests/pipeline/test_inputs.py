@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.datasets.etags import strong_etag
-from tests import forked
 from tests.pipeline.plain_server import PlainServer
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -186,29 +185,6 @@ def test_a_file_rewritten_in_place_under_its_time_is_noticed() -> None:
     second = run("a.txt")
     assert second["state"] == "computed"
     assert first["outputs"][0] != second["outputs"][0]
-
-
-def test_a_cached_plan_notices_it_too() -> None:
-    def process(*words: str) -> str:
-        command = ["-c", "from gravel.pipeline.cli import main; main()", *words, "--cache", "cache"]
-        done = forked.run(command, cwd=Path.cwd(), env=environment)
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
-
-    root = str(Path(__file__).parents[2])
-    environment = {**os.environ, "PYTHONPATH": root}
-    path = Path("a.txt")
-    path.write_bytes(b"1 2\n2 3\n")
-    os.utime(path, (SECONDS, SECONDS))
-    time.sleep(0.15)
-    words = ("run", "one.yaml", "--set", "url=a.txt", "--cluster", "inline", "--backend", "cpu")
-    for _ in range(3):
-        process(*words)
-    rewrite(path, b"1 2\n1 3\n")
-    process(*words)
-    records = sorted(Path("cache/runs").glob("*/run.json"), key=lambda path: path.stat().st_mtime_ns)
-    states = [json.loads(each.read_text())["stages"][0]["state"] for each in records]
-    assert states == ["computed", "cached", "cached", "computed"]
 
 
 def test_where_the_file_system_is_not_trusted_a_file_is_digested_again(
