@@ -2,8 +2,8 @@
 
     python docs/reference_pages.py --write
 
-writes them; without `--write` it names those that are not current and exits 1. The texts between what the code
-says are in `docs/templates/`.
+writes them; without `--write` it names those that are not current and exits 1. Each is a template of
+`docs/templates/`, filled in.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _workflows(folder: Path) -> Iterator[tuple[Path, Workflow, dict[str, str]]]:
 
 
 def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:
-    """Name the pages that are missing, not current, or of a stage that is gone; `write` makes them current."""
+    """Name the pages that are missing, not current, or of no stage; `write` makes them current."""
     made = pages()
     gone = {path.relative_to(folder).as_posix() for path in (folder / "stages").glob("*.md")} - made.keys()
     there = {name: folder / name for name in made}

@@ -17,14 +17,11 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
 from gravel.pipeline.core.installation import ROOT
 from gravel.pipeline.core.trace import note_text
+from gravel.pipeline.plugins.sources import GRAVEL, Sources, names_in, python_digest
 
 __all__ = ["file_code", "module_path", "package_code"]
-
-OWN = ("gravel.stages", "gravel.kernels")
-"""Packages of gravel that a stage may import; `gravel.pipeline` has no say in results."""
 
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
@@ -77,11 +74,10 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
         waiting = new - names
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
-    if own := {name for name in _of("gravel", names) if name.startswith(OWN)}:
-        root = ROOT
-        found["gravel"] = _distributions_with(root, "gravel") if _is_installed(root) else ""
+    if own := {name for name in _of("gravel", names) if name.startswith(GRAVEL)}:
+        found["gravel"] = _distributions_with(ROOT, "gravel") if _is_installed(ROOT) else ""
         if not found["gravel"]:
-            sources = Sources(root, OWN)
+            sources = Sources(ROOT)
             list(_named_by(sources, own))
             found["gravel"] = _closure(sources, own)
     return blake3(json.dumps(found, sort_keys=True).encode()).hexdigest()
