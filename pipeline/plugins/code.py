@@ -21,7 +21,7 @@ from gravel.pipeline.core.installation import ROOT
 from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plugins.sources import GRAVEL, Sources, names_in, python_digest
 
-__all__ = ["file_code", "module_path", "package_code"]
+__all__ = ["file_code", "package_code"]
 
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
@@ -46,13 +46,6 @@ def package_code(module: str) -> str:
     sources = Sources(root, (top,))
     used = {name for name in _named_by(sources, (module,)) if name.partition(".")[0] != top}
     return _digest({"": sources.digest(module)}, used)
-
-
-def module_path(module: str) -> Path | None:
-    """Return the file of a module, without importing it or what is above it."""
-    top = module.partition(".")[0]
-    root = _root_of(top)
-    return None if root is None else Sources(root, (top,)).path(module)
 
 
 def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
