@@ -372,5 +372,4 @@ STAGE = Stage(
     estimate=_estimate,
     deterministic=True,
     cuda=True,
-    added=frozenset({"weights"}),
 )

@@ -42,7 +42,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
         elif role == ATTRIBUTE:
             if name in attributes:
                 values[name] = attributes[name]
-            elif name not in kind.added:
+            elif name not in kind.implied:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
         else:
             values[name] = open_array(record, name)
