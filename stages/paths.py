@@ -262,5 +262,4 @@ STAGE = Stage(
     with_vertices=_with_vertices,
     hidden=frozenset({"memory"}),
     kind_faults=direction_faults,
-    added=frozenset({"direction"}),
 )

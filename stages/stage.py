@@ -150,7 +150,6 @@ class Stage:
     ids_file: Callable[[Any], str | None] = _no_file  # a file that lists such ids, one a line
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
-    added: frozenset[str] = field(default_factory=frozenset)  # since left out of recipes while at the default
     origin: Origin | None = None  # set where it is loaded; None for gravel's own
 
     def is_timed(self, parameters: Any) -> bool:

@@ -371,5 +371,4 @@ STAGE = Stage(
     run=symmetrize,
     estimate=_estimate,
     cuda=True,
-    added=frozenset({"weights"}),
 )

@@ -127,10 +127,6 @@ def verify(cache_path: str | None, as_json: bool) -> int:
         f"read {format_bytes(outcome.bytes)}: {outcome.artifacts} artifacts and {outcome.recipes} recipes, "
         f"{len(outcome.damaged) or 'none'} damaged"
     )
-    if outcome.bound:
-        click.echo(
-            f"{outcome.bound} artifacts of an older gravel had no checksums of chunks on record, and have now"
-        )
     for identity, reason in outcome.damaged.items():
         click.echo(f"  {identity[:12]}  {reason}")
     if outcome.damaged:
@@ -142,7 +138,7 @@ def verify(cache_path: str | None, as_json: bool) -> int:
 
 @command.command("gc", short_help="Remove what no recorded run needs.")
 @cache_option
-@click.option("--yes", "--delete", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
+@click.option("--yes", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
 @click.option(
     "--max-size",
     type=size,
@@ -180,7 +176,7 @@ def collect_garbage(
     unreadable: bool,
     as_json: bool,
 ) -> None:
-    """Remove what no recorded run needs, leftovers of killed runs, and damaged files that were set aside.
+    """Remove what no recorded run needs, what is of an older format, and what killed runs and damage left.
 
     Recorded runs are those that `gravel runs` lists. Results that a running run uses are kept. Free
     locks and digests of missing files are removed too. So are this user's compiled kernels that were

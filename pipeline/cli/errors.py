@@ -130,7 +130,11 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
     sys.exit(result if isinstance(result, int) else 0)
 
 
-INSTEAD = {"--remake": "say `keep: true` or `keep: false` at the entries of the workflow"}
+INSTEAD = {
+    "--markdown": "`gravel stages NAME` shows a stage, and `gravel docs stages/NAME` its page",
+    "--remake": "say `keep: true` or `keep: false` at the entries of the workflow",
+    "--tune": "give constants in a workflow, such as `tuning: {alpha: 12}` of traverse",
+}
 """What to do instead of giving an option that does not exist."""
 
 

@@ -51,16 +51,8 @@ def hardware(backend: str, *, devices: tuple[Device, ...] | None = None, count: 
         found = find_devices() if devices is None else devices
         if not found:
             return f"no GPU x{count}"
-        return f"{found[0].name} x{count}{_tuned(found[0].name)}"
+        return f"{found[0].name} x{count}"
     return f"{cpu_model()}, {core_count()} cores"
-
-
-def _tuned(device: str) -> str:
-    """Tell measurements apart by the constants that searches take on a device in the place of defaults."""
-    from gravel.kernels.tuned.stored import load, void
-
-    stored = load()
-    return "" if stored is None or void(stored, device) else f", tuned {stored.digest()}"
 
 
 def versions() -> dict[str, str]:

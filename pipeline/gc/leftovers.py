@@ -41,6 +41,8 @@ class Leaving:
         """Remove it; a lock that somebody took meanwhile stays."""
         if self.is_lock:
             _unlink_free(cache.root / self.name)
+        elif self.name in cache.older:
+            cache.drop_older(self.name)
         else:
             cache.files.remove(self.name)
 
@@ -48,6 +50,7 @@ class Leaving:
 def leavings(cache: Cache, stored: Sequence[ArtifactRecord], oldest_quarantine: float) -> list[Leaving]:
     """Find what may go beside artifacts; `stored` are the artifacts that stay."""
     return [
+        *(Leaving(name, "it is of an older format") for name in sorted(cache.older)),
         *_locks(cache),
         *_digests(cache),
         *_resolved(cache, stored),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifact import Json
 
 FORMAT = 2
-"""Of the record; one of format 1 was rewritten as its run went, and has no log."""
+"""Of the record."""
 
 BEFORE_STAGES = b', "stages": ['
 """What comes in the file before the stage runs, which are its largest part; within a text it cannot occur."""

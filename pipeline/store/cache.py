@@ -125,12 +125,7 @@ class Cache(CacheFolder):
             return open_artifact(self.unpublished[artifact_id])
         if self.remote is not None:
             self.remote.fetch(artifact_id)
-        record = self.describe(artifact_id)
-        if record.checksums is None:
-            from gravel.pipeline.store.binding import bind
-
-            record = bind(self, record)
-        return open_artifact(record)
+        return open_artifact(self.describe(artifact_id))
 
     def writer(
         self,

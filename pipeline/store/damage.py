@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
-from gravel.pipeline.store.binding import bind
 from gravel.pipeline.store.faults import find_faults
 
 if TYPE_CHECKING:
@@ -23,9 +21,6 @@ class Verified:
     artifacts: int = 0
     recipes: int = 0
     bytes: int = 0
-    bound: int = (
-        0  # artifacts of an older gravel whose records hold the checksums of their chunks from now on
-    )
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -36,6 +31,8 @@ def verify(cache: CacheFolder, progress: Callable[[int, int], None] | None = Non
     for name in cache.files.names("artifacts", ".json"):
         identity = name.removesuffix(".json")
         record = cache.find(identity)
+        if f"artifacts/{name}" in cache.older:
+            continue
         outcome.artifacts += 1
         if record is None:
             outcome.damaged[identity] = "its record cannot be read"
@@ -52,12 +49,6 @@ def verify(cache: CacheFolder, progress: Callable[[int, int], None] | None = Non
 
     outcome.damaged.update(find_faults(records, count))
     for record in records:
-        if record.id not in outcome.damaged and record.checksums is None:
-            try:
-                bind(cache, record, digested=True)
-                outcome.bound += 1
-            except DamagedArtifact as error:
-                outcome.damaged[record.id] = error.reason
         if record.id in outcome.damaged:
             if cache.find(record.id) is None:
                 # A gc removed it while it was read.
@@ -71,8 +62,10 @@ def _verify_recipes(cache: CacheFolder, outcome: Verified) -> None:
     """Read every recipe's record, those that are not trusted included, and check its signature."""
     for folder in RECIPE_FOLDERS:
         for name in cache.files.names(folder, ".json"):
-            outcome.recipes += 1
             digest = name.removesuffix(".json")
             problem = cache.check_recipe(folder, digest)
+            if f"{folder}/{name}" in cache.older:
+                continue
+            outcome.recipes += 1
             if problem is not None:
                 outcome.damaged[digest] = problem

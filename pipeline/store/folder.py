@@ -23,7 +23,15 @@ from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.opening import find_missing
-from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from gravel.pipeline.store.records import (
+    RECORD_FORMAT,
+    ArtifactRecord,
+    BrokenRecord,
+    OlderRecord,
+    RecipeRecord,
+    seal,
+    unseal,
+)
 from gravel.pipeline.store.removal import retire
 
 
@@ -50,6 +58,7 @@ class CacheFolder:
         self.say = say
         self.files = LocalFiles(self.root, lambda message: self.say(message), self._obstructed)
         self.acceptance = Acceptance(trust_remote=trust_remote)
+        self.older: set[str] = set()  # names of records of older formats, which are not read
 
     def look_up_here(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, or None. A damaged record is set aside and reported.
@@ -86,6 +95,9 @@ class CacheFolder:
             record = RecipeRecord.from_json(body)
             if record.digest != digest:
                 raise BrokenRecord("it is the record of another recipe")
+        except OlderRecord:
+            self._pass_over(name)
+            return None
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
             self._set_aside(name, _broken("recipe", digest, error))
             return None
@@ -148,6 +160,9 @@ class CacheFolder:
             record = ArtifactRecord.from_json(unseal(found[0]), self.root, found[1])
             if record.id != artifact_id:
                 raise BrokenRecord("it is the record of another artifact")
+        except OlderRecord:
+            self._pass_over(name)
+            return None
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
             self._set_aside(name, _broken("artifact", artifact_id, error))
             return None
@@ -168,6 +183,31 @@ class CacheFolder:
         with lock(self.root, name):
             yield
 
+    def _pass_over(self, name: str) -> None:
+        """Leave a record of an older format, and what it leads to, where they are; the first is reported."""
+        is_first = not self.older
+        self.older.add(name)
+        if is_first:
+            from gravel.pipeline.core.memory import format_bytes
+            from gravel.pipeline.store.sweeping import sweep
+
+            size = format_bytes(sweep(self, delete=False, orphans=True))
+            self.say(
+                f"{self.root} holds results of an older format ({size}), which are not read and are computed "
+                "again when they are needed; `gravel cache gc --yes` removes them"
+            )
+
+    def drop_older(self, name: str) -> None:
+        """Remove a record if it is of an older format, whose data are nobody's then."""
+        found = self.files.read(name)
+        try:
+            if found is not None:
+                unseal(found[0])
+        except OlderRecord:
+            self.files.remove(name)
+        except BrokenRecord:
+            pass
+
     def _obstructed(self, name: str, problem: str) -> None:
         self._set_aside(name, problem)
 
@@ -184,6 +224,8 @@ class CacheFolder:
         found = self.files.read(f"artifacts/{artifact_id}.json")
         record = self.find(artifact_id) if found else None
         if record is None:
+            with suppress(ReadOnly):
+                self.drop_older(f"artifacts/{artifact_id}.json")  # a new record may have its name
             return
         try:
             with retire(self.root, record.path):
@@ -191,7 +233,12 @@ class CacheFolder:
                     return
                 if not self._is_shared(record.path.name):
                     self.files.move(f"data/{record.path.name}", f"{place}/data")
-                body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
+                body = {
+                    "format": RECORD_FORMAT,
+                    "artifact": artifact_id,
+                    "kind": record.kind,
+                    "reason": reason,
+                }
                 self.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
         except ReadOnly:
             self.say(

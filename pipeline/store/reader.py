@@ -20,22 +20,19 @@ if TYPE_CHECKING:
 
 
 def open_artifact(record: ArtifactRecord) -> Artifact:
-    """Return the artifact of a record that has checksums; raises `DamagedArtifact`."""
+    """Return the artifact of a record; raises `DamagedArtifact`."""
     kind = Artifact.kinds.get(record.kind)
     if kind is None:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
     attributes = record.attributes
-    if record.roots:  # a record of an older version has none
-        try:
-            check_id(record, attributes, record.roots)
-        except WrongContent as error:
-            raise DamagedArtifact(record.id, str(error)) from error
+    try:
+        check_id(record, attributes, record.roots)
+    except WrongContent as error:
+        raise DamagedArtifact(record.id, str(error)) from error
     for name, role in fields_of(record.kind).items():
         if name in record.absent:
             values[name] = None
-        elif role != ATTRIBUTE and name in kind.added and name not in record.arrays:
-            continue  # of an artifact from before there was such an array
         elif role == GROUP:
             values[name] = {
                 path[len(name) + 1 :]: open_array(record, path)
@@ -45,7 +42,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
         elif role == ATTRIBUTE:
             if name in attributes:
                 values[name] = attributes[name]
-            elif name not in kind.added:
+            elif name not in kind.implied:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
         else:
             values[name] = open_array(record, name)
@@ -71,7 +68,7 @@ def open_array(record: ArtifactRecord, name: str) -> StoredArray:
 
 def _checksums(record: ArtifactRecord, name: str, layout: Layout) -> bytes:
     try:
-        found = base64.b64decode((record.checksums or {})[name], validate=True)
+        found = base64.b64decode(record.checksums[name], validate=True)
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedArtifact(record.id, f"its record has no checksums of {name}") from error
     if len(found) != CHECKSUM_BYTES * math.prod(layout.grid):

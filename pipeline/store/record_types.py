@@ -76,8 +76,8 @@ def is_artifact(body: Mapping[str, Any]) -> bool:
         and all(isinstance(each, str) for each in body["absent"])
         and isinstance(files, list)
         and all(_is_file(each) for each in files)
-        and _is_texts(body.get("roots", {}))
-        and _is_texts(body.get("checksums", {}))
+        and _is_texts(body.get("roots"))
+        and _is_texts(body.get("checksums"))
     )
 
 

@@ -23,17 +23,19 @@ from gravel.stages.sizes import Extent
 
 Json: TypeAlias = Any
 
-RECORD_FORMAT = 1
-ARTIFACT_FORMAT = 2
-"""Of an artifact's record. One of format 1 holds no checksums of chunks, and gets them when it is opened."""
+RECORD_FORMAT = 2
+"""Of all records, and of the files that they lead to."""
 
-NEWEST_FORMAT = max(RECORD_FORMAT, ARTIFACT_FORMAT)
 _SEAL = ', "seal": "'
 _SEAL_LENGTH = len(_SEAL) + 64 + len('"}')
 
 
 class BrokenRecord(ValueError):
     """A record that cannot be read or whose seal does not fit its text."""
+
+
+class OlderRecord(BrokenRecord):
+    """A whole record of an older format."""
 
 
 def seal(body: dict[str, Json]) -> bytes:
@@ -43,7 +45,7 @@ def seal(body: dict[str, Json]) -> bytes:
 
 
 def unseal(text: bytes) -> dict[str, Json]:
-    """Read a sealed record; raises `BrokenRecord`, and RequestError for one that a newer gravel wrote."""
+    """Read a sealed record; raises `BrokenRecord`, and RequestError for one of a newer format."""
     stripped = text.rstrip(b"\n")
     head, tail = stripped[:-_SEAL_LENGTH], stripped[-_SEAL_LENGTH:]
     expected = f'{_SEAL}{blake3(head).hexdigest()}"}}'.encode()
@@ -54,15 +56,16 @@ def unseal(text: bytes) -> dict[str, Json]:
     except RecursionError:
         raise BrokenRecord("it is nested too deep") from None
     stated = record.get("format")
-    if isinstance(stated, int) and stated > NEWEST_FORMAT:
+    if isinstance(stated, int) and stated > RECORD_FORMAT:
         # It is whole, and setting it aside would lose what the newer one computed.
         raise RequestError(
             f"the cache holds records of format {stated}, which a newer gravel wrote; "
-            f"this one reads up to format {NEWEST_FORMAT}",
+            f"this one reads format {RECORD_FORMAT}",
             hint="upgrade gravel, or choose another folder with --cache or GRAVEL_CACHE",
         )
-    if not isinstance(stated, int) or not stated >= RECORD_FORMAT:
-        raise BrokenRecord(f"its format is {stated!r}, and {RECORD_FORMAT} to {NEWEST_FORMAT} are read here")
+    if stated != RECORD_FORMAT:
+        kind = OlderRecord if isinstance(stated, int) else BrokenRecord
+        raise kind(f"its format is {stated!r}, and {RECORD_FORMAT} is read here")
     return record
 
 
@@ -111,11 +114,10 @@ class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
-    shape, `roots` to the root of its digest (empty in records that older versions wrote); `absent` lists the
+    shape, `roots` to the root of its digest; `absent` lists the
     array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
     the Zarr group's folder, below the cache's `root`. `used` is when a run last relied on it. `checksums` has
-    those of each array's chunks (`gravel.pipeline.store.codecs`), in C order and base64; None in a record of
-    format 1.
+    those of each array's chunks (`gravel.pipeline.store.codecs`), in C order and base64.
     """
 
     id: str
@@ -130,7 +132,7 @@ class ArtifactRecord:
     created: float  # seconds since the epoch
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
-    checksums: Mapping[str, str] | None = field(default=None, repr=False)
+    checksums: Mapping[str, str] = field(default_factory=dict, repr=False)
     roots: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -147,8 +149,8 @@ class ArtifactRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
-        body: dict[str, Json] = {
-            "format": RECORD_FORMAT if self.checksums is None else ARTIFACT_FORMAT,
+        return {
+            "format": RECORD_FORMAT,
             "id": self.id,
             "kind": self.kind,
             "data": self.path.name,
@@ -159,10 +161,8 @@ class ArtifactRecord:
             "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
+            "checksums": dict(self.checksums),
         }
-        if self.checksums is not None:
-            body["checksums"] = dict(self.checksums)
-        return body
 
     @staticmethod
     def from_json(body: dict[str, Json], root: Path, used: float, data: str = "data") -> ArtifactRecord:
@@ -190,6 +190,6 @@ class ArtifactRecord:
             created=body["created"],
             files=files,
             used=used,
-            checksums=body["checksums"] if body["format"] >= ARTIFACT_FORMAT else None,
-            roots=dict(body.get("roots", {})),
+            checksums=body["checksums"],
+            roots=body["roots"],
         )

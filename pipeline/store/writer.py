@@ -17,7 +17,6 @@ import numpy
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.binding import bind
 from gravel.pipeline.store.content import artifact_id
 from gravel.pipeline.store.faults import find_fault
 from gravel.pipeline.store.fields import split
@@ -201,7 +200,7 @@ class ArtifactWriter:
         # Whoever computes again may do so because of damage: good data must not give way to it.
         fault = find_fault(stored)
         if fault is None:
-            return bind(self._cache, stored)
+            return stored
         self._cache.quarantine(identity, fault)
         return None
 

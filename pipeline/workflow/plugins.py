@@ -124,15 +124,9 @@ def _named(item: Node, scope: Scope) -> PluginSource | None:
 def _stages_in(source: PluginSource, place: Location, faults: Faults) -> list[Stage]:
     """Import a file and return the stages at its top, each once, without those that it imported."""
     from gravel.pipeline.plugins.code import file_code
-    from gravel.pipeline.plugins.old_imports import old_import
 
     name = Path(source.path).name
     try:
-        if (found := old_import(source.text)) is not None:
-            line, message = found
-            where = f"line {line} of {source.path}"
-            faults.add(f"the plugin {name} uses an old name: {message}", where, place)
-            return []
         code = file_code(source.text)
         module = import_source(source)
     except (Exception, SystemExit) as error:

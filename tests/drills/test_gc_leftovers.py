@@ -88,7 +88,7 @@ def test_folders_of_old_runs_go_and_their_locks(work):
     age(old, 40)
     locks = [cache / "locks" / f"{number:064x}.lock" for number in range(2)]
     for lock in locks:
-        lock.touch()  # as an older gravel left them
+        lock.touch()
         os.utime(lock, (1e9, 1e9))
     with held(locks[0]):
         dry = gc(work, "--older-than", "30d")

@@ -1,13 +1,8 @@
-"""Whole pieces that are sound and lie in another's place: chunks, shards, indices, metadata, folders.
-
-`format1.tar.gz` holds two artifacts that gravel wrote before records had the checksums of chunks.
-"""
+"""Whole pieces that are sound and lie in another's place: chunks, shards, indices, metadata, folders."""
 
 from __future__ import annotations
 
 import struct
-import subprocess
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +18,6 @@ from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import EdgeList, Traversal
 
 CHUNK, SHARD = 400, 1200
-FORMAT_1 = Path(__file__).with_name("format1.tar.gz")
 VALUES = {
     "plain": numpy.random.default_rng(0).integers(0, 2**32, 300, numpy.uint32),
     "zstd": numpy.random.default_rng(1).integers(0, 9, 900, numpy.uint32),
@@ -171,69 +165,3 @@ def test_plain_zarr_reads_what_is_stored(cache, codec):
     shard(record).write_bytes(bad)
     with pytest.raises(Exception, match=r"(?i)checksum|crc32c"):
         array[:]
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Cache:
-    with tarfile.open(FORMAT_1) as archive:
-        archive.extractall(tmp_path / "old", filter="data")
-    return Cache(tmp_path / "old", lambda message: None)
-
-
-def stored_format(cache: Cache, record: ArtifactRecord) -> int:
-    return int(unseal((cache.root / "artifacts" / f"{record.id}.json").read_bytes())["format"])
-
-
-def swapped(record: ArtifactRecord) -> tuple[Path, bytes]:
-    path = shard(record)
-    text = path.read_bytes()
-    first, second, third = index_of(text)
-    return path, with_index(text, [second, first, third])
-
-
-def test_artifacts_of_format_1_are_read_and_bound_once(old):
-    for entry in old.list():
-        record = entry.record
-        assert stored_format(old, record) == 1
-        values = read(old, record)
-        assert len(values) == (300 if old.open(record.id).algorithm == "plain" else 900)
-        assert stored_format(old, record) == 2
-        assert not list((old.root / "data").glob("*.lock"))
-        bound = old.describe(record.id)
-        path, bad = swapped(bound)
-        assert_noticed(old, bound, path, bad)
-        assert numpy.array_equal(zarr.open_group(record.path, mode="r")["component"][:], values)
-
-
-def test_what_was_exchanged_before_the_binding_is_noticed(old):
-    for entry in old.list():
-        path, bad = swapped(entry.record)
-        assert_noticed(old, entry.record, path, bad)
-
-
-def test_verify_binds_what_an_older_gravel_wrote(old):
-    outcome = old.verify()
-    assert (outcome.bound, outcome.damaged) == (2, {})
-    assert {stored_format(old, entry.record) for entry in old.list()} == {2}
-    assert old.verify().bound == 0
-
-
-def test_format_1_is_read_where_nothing_can_be_written(old):
-    made = subprocess.run(["mount", "--bind", old.root, old.root], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("mounting is not permitted here")
-    try:
-        subprocess.run(["mount", "-o", "remount,ro,bind", old.root], check=True)
-        for entry in old.list():
-            assert len(read(old, entry.record)) in (300, 900)
-            assert stored_format(old, entry.record) == 1
-    finally:
-        subprocess.run(["umount", old.root], check=True)
-
-
-def test_a_published_artifact_of_format_1_is_found_whole(old):
-    record = next(entry.record for entry in old.list() if len(shard(entry.record).read_bytes()) > 0)
-    artifact = old.open(record.id)
-    with ArtifactWriter(old) as writer:
-        assert writer.publish(artifact).id == record.id
-    assert stored_format(old, record) == 2

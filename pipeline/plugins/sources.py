@@ -1,13 +1,9 @@
-"""Keeps every stage's `version` honest: a fingerprint of its code that changes when results may.
+"""The modules and CUDA files that Python code leads to, and a digest of them that changes when results may.
 
-A stage's fingerprint covers the stage's module and all modules of `stages` and `kernels` that it leads to:
-those imported, at the top or inside functions; those named in a string, as "module:function" or alone; all
-of a package whose strategies it lists or of which it builds a module's name
-(f"gravel.kernels.order.{method}"); and the CUDA files named in a string, with what they include.
-Comments, docstrings and formatting do not count. `tests/pipeline/fingerprints` has a file for each stage with
-its fingerprint and version; a test compares. A purely cosmetic change is accepted with
-
-    python -m gravel.pipeline.core.fingerprint --accept
+A module leads to those that it imports, at the top or inside functions; to those named in a string, as
+"module:function" or alone; to all of a package whose strategies it lists or of which it builds a module's
+name (f"gravel.kernels.order.{method}"); and to the CUDA files named in a string, with what they include.
+Comments, docstrings and formatting do not count.
 """
 
 from __future__ import annotations
@@ -15,20 +11,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.core.installation import ROOT
-
-STORED = ROOT / "tests" / "pipeline" / "fingerprints"
-PACKAGES = ("gravel.stages", "gravel.kernels")
-ACCEPT = "python -m gravel.pipeline.core.fingerprint --accept"
+GRAVEL = ("gravel.stages", "gravel.kernels")
+"""Packages of gravel that a stage may import; `gravel.pipeline` has no say in results."""
 
 _TARGET = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?$")
 _MEMBER = re.compile(r"^([A-Za-z_]\w*(?:\.\w+)+)\.$")
@@ -43,14 +34,6 @@ _CUDA_TOKEN = re.compile(
 
 MAX_TEXTS = 4096
 """Files whose digests and names are kept, by what is in them: more than gravel has."""
-
-
-@dataclass(frozen=True)
-class Fingerprint:
-    """A stage's declared version and the digest of its code."""
-
-    version: int
-    code: str
 
 
 @lru_cache(MAX_TEXTS)
@@ -109,7 +92,7 @@ def cuda_digest(text: str) -> str:
 class Sources:
     """The modules of the packages below a root, and what each of them leads to."""
 
-    def __init__(self, root: Path, packages: Sequence[str] = PACKAGES) -> None:
+    def __init__(self, root: Path, packages: Sequence[str] = GRAVEL) -> None:
         self.root = root
         self.packages = tuple(packages)
         self._digests: dict[str, str] = {}
@@ -230,7 +213,7 @@ class _Names(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         # f"gravel.stages.{...}" lists all stages, which is no part of any stage: inner packages only.
-        if node.values and (match := _MEMBER.match(_text(node.values[0]))) and match[1] not in PACKAGES:
+        if node.values and (match := _MEMBER.match(_text(node.values[0]))) and match[1] not in GRAVEL:
             self.packages.add(match[1])
         self.generic_visit(node)
 
@@ -258,83 +241,3 @@ def names_in(text: str) -> set[str]:
 def _text(node: ast.AST) -> str:
     """Return the value of a string constant, else an empty string."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def compare(stored: Mapping[str, Fingerprint], current: Mapping[str, Fingerprint]) -> list[str]:
-    """Say for each stage what is wrong between the stored fingerprints and the code; empty if nothing."""
-    faults = []
-    for name in sorted(stored.keys() | current.keys()):
-        old, new = stored.get(name), current.get(name)
-        if new is None:
-            faults.append(f"stage {name} is stored and no longer exists; run `{ACCEPT}`")
-        elif old is None:
-            faults.append(f"stage {name} is new; run `{ACCEPT}` to store its fingerprint")
-        elif old.version != new.version:
-            faults.append(f"stage {name} went from version {old.version} to {new.version}; run `{ACCEPT}`")
-        elif old.code != new.code:
-            faults.append(
-                f"the code of stage {name} changed and its version is still {new.version}: cached results "
-                f"of the old code would be served. Raise `version` in stages/{name}.py; if no result can "
-                f"differ, accept the change with `{ACCEPT}`"
-            )
-    return faults
-
-
-def current(root: Path = ROOT) -> dict[str, Fingerprint]:
-    """Take the fingerprints of all stages of this code."""
-    from gravel.stages.stage import all_stages
-
-    sources = Sources(root)
-    found = {}
-    for name, stage in sorted(all_stages().items()):
-        parts = (
-            stage.run,
-            stage.parameters,
-            stage.source_ids,
-            stage.ids_file,
-            stage.with_vertices,
-            stage.files,
-        )
-        modules = {part.__module__ for part in parts}
-        if sources.path(f"gravel.stages.{name}") is not None:
-            modules.add(f"gravel.stages.{name}")
-        found[name] = Fingerprint(stage.version, sources.digest(*modules))
-    return found
-
-
-def read(path: Path = STORED) -> dict[str, Fingerprint]:
-    """Read stored fingerprints; raises FileNotFoundError."""
-    if not path.is_dir():
-        raise FileNotFoundError(f"there is no folder {path}")
-    return {
-        file.stem: Fingerprint(**json.loads(file.read_text(encoding="utf-8"))) for file in path.glob("*.json")
-    }
-
-
-def write(fingerprints: Mapping[str, Fingerprint], path: Path = STORED) -> None:
-    """Store fingerprints."""
-    path.mkdir(exist_ok=True)
-    for file in path.glob("*.json"):
-        if file.stem not in fingerprints:
-            file.unlink()
-    for name, fingerprint in fingerprints.items():
-        (path / f"{name}.json").write_text(json.dumps(vars(fingerprint), indent=2) + "\n", encoding="utf-8")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Compare, or with `--accept` store, the fingerprints of this code."""
-    now = current()
-    if list(arguments) == ["--accept"]:
-        write(now)
-        print(f"stored the fingerprints of {len(now)} stages in {STORED.relative_to(ROOT)}")
-        return 0
-    if arguments:
-        print(f"usage: {ACCEPT}", file=sys.stderr)
-        return 2
-    faults = compare(read() if STORED.exists() else {}, now)
-    print("\n".join(faults) if faults else "every stage's version fits its code")
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
