@@ -169,6 +169,20 @@ class Cache(CacheFolder):
         except ReadOnly:
             return 0
 
+    def pass_over(self, name: str) -> None:
+        """Leave a record of an older format where it is; the first one is reported."""
+        is_first = not self.older
+        super().pass_over(name)
+        if is_first:
+            from gravel.pipeline.core.memory import format_bytes
+            from gravel.pipeline.store.sweeping import sweep
+
+            size = format_bytes(sweep(self, delete=False, orphans=True))
+            self.say(
+                f"{self.root} holds results of an older format ({size}), which are not read and are computed "
+                "again when they are needed; `gravel cache gc --yes` removes them"
+            )
+
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verified:
         """Digest every file of every artifact, recompute its id, and quarantine what is damaged.
 
