@@ -20,8 +20,13 @@ _ASSIGNMENT = r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)"
 
 
 def is_url(location: str) -> bool:
-    """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
+    """Tell a URL (`scheme://...`, or a chain such as `zip::scheme://...`, which is refused) from a path."""
     return re.match(_URL, location) is not None
+
+
+def without_file_scheme(location: str) -> str:
+    """Return the path of a file:// URL; anything else as it is."""
+    return re.sub(r"(?i)^file://(localhost)?", "", location)
 
 
 def shown(location: str) -> str:

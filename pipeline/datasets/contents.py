@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 
 from gravel.pipeline.core.errors import NeedsContent, RequestError
-from gravel.pipeline.datasets.downloads import Downloads, digests_of, server_facts
+from gravel.pipeline.datasets.downloads import Downloads, digests_of
 from gravel.pipeline.datasets.fetches import Fetches
-from gravel.pipeline.datasets.fetching import FetchError
+from gravel.stages.addresses import address_of, is_http
 from gravel.stages.errors import StageError
+from gravel.stages.remote import facts_of
+from gravel.stages.remote.facts import FetchError
 from gravel.stages.urls import shown
 
 __all__ = ["Contents"]
@@ -57,13 +59,17 @@ class Contents:
 
     def _by_the_server(self, url: str) -> str | None:
         try:
-            facts = server_facts(url)
+            facts = facts_of(address_of(url))
         except StageError as error:
             raise RequestError(error.message, hint=error.hint) from None
         except FetchError as error:
             return self._without_an_answer(url, error)
         record = self._downloads.current(url, facts)
-        return None if record is None else record.blake3
+        if record is None:
+            return None
+        if self._fetches is not None:
+            self._fetches.say(f"{shown(url)}: unchanged by ETag")
+        return record.blake3
 
     def _without_an_answer(self, url: str, error: FetchError) -> str | None:
         """Let what was downloaded or put by hand stand for what the server has; None to try and fetch it."""
@@ -76,10 +82,10 @@ class Contents:
                 day = time.strftime("%Y-%m-%d", time.localtime(record.fetched))
                 self._fetches.say(f"{shown(url)}: {error}; what it held on {day} is taken")
             return record.blake3
-        if error.status in SILENT and url.lower().startswith(("http://", "https://")):
+        if error.status in SILENT and is_http(url):
             return None
         raise RequestError(
             f"{shown(url)} cannot be reached ({error})",
-            hint=f"check the address and the network, or put the file at {where}; with `sha256:` beside it "
-            "a cached result needs neither",
+            hint=f"{error.hint or 'check the address and the network'}, or put the file at {where}; with "
+            "`sha256:` beside it a cached result needs neither",
         )

@@ -17,8 +17,10 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_state import shows_every_change, state_of
 from gravel.pipeline.core.trace import doubt, note_input, note_memo
 from gravel.pipeline.store.files import LocalFiles
+from gravel.stages.addresses import check_scheme
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
-from gravel.stages.urls import is_url
+from gravel.stages.errors import StageError
+from gravel.stages.urls import is_url, without_file_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,10 +59,13 @@ class FileDigests:
         that is not there or no file and a URL that cannot be reached, and `NeedsContent` for one that has to
         be fetched first.
         """
-        if not is_url(file.location):
-            return self._local(Path(file.location))
-        if file.location.lower().startswith("file:"):
-            return self._local(Path(re.sub(r"^file://(localhost)?", "", file.location, flags=re.IGNORECASE)))
+        path = without_file_scheme(file.location)
+        if not is_url(path):
+            return self._local(Path(path))
+        try:
+            check_scheme(path)
+        except StageError as error:
+            raise RequestError(error.message, hint=error.hint) from None
         if file.sha256 is not None:
             return f"sha256:{file.sha256.lower()}"
         doubt("a server is asked each time")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.datasets.local_copies import fetched_copy
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
@@ -81,7 +80,12 @@ class _Planned:
         record.gone = gone(past, workflow)
         for message in new_and_gone(past, workflow):
             self._report.emit("note", message=message)
-        with copies(lambda url: fetched_copy(self._root, url)):
+        with copies(self._copy):
             state = self._driver.run()
         record.datasets = self._driver.data_sets(past)
         return state
+
+    def _copy(self, url: str) -> str:
+        from gravel.pipeline.datasets.downloads import fetched_copy
+
+        return fetched_copy(self._root, url)
