@@ -112,7 +112,7 @@ class UrlRecords:
                 return None
             made = UrlRecord(**record)
             float(made.fetched)
-            good = _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3)
+            good = made.facts and _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         return made if good else None

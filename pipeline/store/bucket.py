@@ -27,6 +27,9 @@ NOT_FOUND = 404
 RECORD_SECONDS = 20
 """For a record or a page of a listing, of some kilobytes."""
 
+DATA_SECONDS = 600
+"""For an object of 64 MiB: a line of 1 Mbit/s does it."""
+
 
 class Bucket:
     """The objects below `s3://bucket/prefix`. Safe to use from many threads at once."""
@@ -36,7 +39,7 @@ class Bucket:
         prefix = split_url(url)[2]
         try:
             self._records = Store(url, url, prefix=prefix, seconds=RECORD_SECONDS)
-            self._data = Store(url, url, prefix=prefix)
+            self._data = Store(url, url, prefix=prefix, seconds=DATA_SECONDS)
         except StageError as error:
             raise RequestError(error.message, hint=error.hint) from error
 

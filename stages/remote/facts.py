@@ -16,6 +16,13 @@ class Facts:
     etag: str | None = None
     modified: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what a damaged file may say."""
+        if not isinstance(self.size, int | None) or not all(
+            isinstance(text, str | None) for text in (self.etag, self.modified)
+        ):
+            raise TypeError("facts of a file are a number and two texts")
+
     @property
     def validator(self) -> str | None:
         """Return the ETag if it is strong, so that it changes with the content (RFC 9110, section 8.8.1)."""

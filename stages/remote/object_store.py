@@ -27,8 +27,11 @@ T = TypeVar("T")
 CONNECT_SECONDS = 5
 """Until a store that does not answer counts as unreachable; a handshake across the world takes under one."""
 
-DATA_SECONDS = 600
-"""For one request; an object of 64 MiB takes as long on a line of 1 Mbit/s."""
+SILENT_SECONDS = 30
+"""In which a store may send nothing of an answer."""
+
+WHOLE_SECONDS = 7 * 86_400
+"""For a file of any size on a slow line."""
 
 RETRIES = 5
 """With waits of 0.1 s and double each time: a cut of three seconds goes by unseen."""
@@ -63,8 +66,8 @@ def endpoint_of(scheme: str) -> str:
 class Store:
     """The bucket of a URL, or what lies below a prefix of it; `objects` is what obstore's functions take.
 
-    `where` names it in messages, and `hide` takes secrets out of them. Nothing is reached for yet. Raises
-    StageError without obstore, or without credentials for S3.
+    `where` names it in messages, and `hide` takes secrets out of them. A request may take `seconds`. Nothing
+    is reached for yet. Raises StageError without obstore, or without credentials for S3.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class Store:
         where: str = "its store",
         *,
         prefix: str = "",
-        seconds: int = DATA_SECONDS,
+        seconds: int = WHOLE_SECONDS,
         hide: Callable[[str], str] = hidden_in_text,
     ) -> None:
         try:
@@ -98,6 +101,7 @@ class Store:
                 prefix=prefix or None,
                 client_options={
                     "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+                    "read_timeout": timedelta(seconds=SILENT_SECONDS),
                     "timeout": timedelta(seconds=seconds),
                     "allow_http": endpoint.startswith("http://"),
                 },

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.store import s3
+from gravel.pipeline.store import bucket
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.records import seal, unseal
 from tests.drills.gravel import PROGRAM, environment
@@ -327,7 +327,7 @@ def test_a_large_object_in_a_store_is_not_read(places, monkeypatch, name):
     body = target.get(text)
     assert body is not None
     target.put(text, body + b" " * 200_000)
-    monkeypatch.setattr(s3, "MAX_RECORD_BYTES", 150_000)
+    monkeypatch.setattr(bucket, "MAX_RECORD_BYTES", 150_000)
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is None
     (said,) = two.told
@@ -344,7 +344,7 @@ def test_a_large_object_in_a_store_costs_itself(world, line, monkeypatch):
     names = target.names("artifacts")
     large = f"artifacts/{names[0]}"
     target.put(large, b" " * 200_000)
-    monkeypatch.setattr(s3, "MAX_RECORD_BYTES", 150_000)
+    monkeypatch.setattr(bucket, "MAX_RECORD_BYTES", 150_000)
     pulled = world.call("cache", "pull", "s3://bucket/shared", "--cache", world.cache("two"), "--json")
     assert pulled.exit_code == 1
     moved = json.loads(pulled.stdout)
