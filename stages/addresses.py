@@ -13,7 +13,6 @@ from gravel.stages.urls import HIDDEN, REFERENCE, hidden_in_text, is_url, parts_
 OBJECT_STORES = {"s3": "s3://bucket/key", "gs": "gs://bucket/key", "az": "az://container/key"}
 """Schemes of object stores, and how their URLs are written."""
 
-_OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "azure": "az"}
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _CONTROL = r"[\x00-\x1f\x7f]"
 _HALVES = r"(?s)((?:\$\{[^{}]*\}|[^:])*)(?::(.*))?"
@@ -59,12 +58,9 @@ def check_scheme(location: str) -> None:
             f"{shown(location)} is a chain of file systems, and one URL is expected",
             hint="download the file, unpack it and name its path",
         )
-    other = _OTHER_NAMES.get(scheme)
     raise StageError(
         f"URLs of the kind {scheme}:// are not read: {shown(location)}",
-        hint=f"write it like {OBJECT_STORES[other]}"
-        if other
-        else "http(s)://, s3://, gs:// and az:// are; or download the file and name its path",
+        hint="http(s)://, s3://, gs:// and az:// are; or download the file and name its path",
     )
 
 

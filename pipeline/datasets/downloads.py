@@ -12,6 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -78,6 +79,7 @@ class Downloads:
         sha256: str | None = None,
         *,
         wanted: str | None = None,
+        anew: bool = False,
         progress: Callable[[int, int | None], None] = lambda done, total: None,
         log: Callable[[str], None] = lambda message: None,
         pause: float = PAUSE,
@@ -85,12 +87,13 @@ class Downloads:
         """Return the file of a URL, which is downloaded unless it is here and nothing speaks against it.
 
         With a checksum, or the BLAKE3 that is `wanted`, the file that has it is the right one, and the
-        network is not asked. Raises StageError for a URL that cannot be had, and for another digest.
+        network is not asked. With `anew` the server was asked before, and had another one. Raises StageError
+        for a URL that cannot be had, and for another digest.
         """
         began = time.time()
-        found = self._good(url, sha256, wanted) or (
-            self._current(url, log) if not (sha256 or wanted) else None
-        )
+        found = self._good(url, sha256, wanted)
+        if found is None and not (sha256 or wanted or anew):
+            found = self._current(url, log)
         if found is not None:
             if sha256 is not None:
                 log(f"{shown(url)}: here by its sha256")
@@ -116,10 +119,27 @@ class Downloads:
             )
         return made
 
-    def current(self, url: str, facts: Facts) -> UrlRecord | None:
-        """Return what is on record of a URL if the server's strong ETag, date and size are still those."""
+    def unchanged(self, url: str, log: Callable[[str], None]) -> UrlRecord | None:
+        """Return what is on record of a URL if its server has the same still, and say what decided.
+
+        Without a network it counts as the same. Raises FetchError for a server that does not answer, unless
+        the file came by hand or is known.
+        """
         record = self.records.read(url)
-        return record if record is not None and record.facts.same_as(facts) else None
+        try:
+            facts = facts_of(address_of(url))
+        except FetchError as error:
+            is_known = record is not None and (error.offline or record.by_hand)
+            if record is None or not is_known or self.by_hand(url).is_file():
+                raise
+            if error.offline:
+                day = time.strftime("%Y-%m-%d", time.localtime(record.fetched))
+                log(f"{shown(url)}: {error}; its copy of {day} is used")
+            return record
+        if record is None or not record.facts.same_as(facts):
+            return None
+        log(f"{shown(url)}: unchanged by ETag")
+        return record
 
     def _good(self, url: str, sha256: str | None, wanted: str | None) -> Download | None:
         """Find the file with a digest."""
@@ -134,22 +154,12 @@ class Downloads:
         return found if found is not None and found.fetched >= began else None
 
     def _current(self, url: str, log: Callable[[str], None]) -> Download | None:
-        """Return what was downloaded if the server still has it; without a network it counts as the same."""
-        record = self.records.read(url)
-        found = self._present(record)
-        if record is None or found is None:
-            return None
-        try:
-            if self.current(url, facts_of(address_of(url))) is None:
-                return None
-            log(f"{shown(url)}: unchanged by ETag")
-            return found
-        except FetchError as error:
-            if not error.offline:
-                return found if record.by_hand else None
-            day = time.strftime("%Y-%m-%d", time.localtime(found.fetched))
-            log(f"{shown(url)}: {error}; its copy of {day} is used")
-            return found
+        """Return the file that is here of a URL if its server has the same still."""
+        found = self._present(self.records.read(url))
+        if found is not None:
+            with suppress(FetchError):
+                return found if self.unchanged(url, log) is not None else None
+        return None
 
     def _download(self, url: str, sha256: str | None, watch: Watch) -> Download:
         watch.log(f"{shown(url)}: fetching")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gravel.pipeline.datasets.contents import Contents
-    from gravel.pipeline.datasets.fetches import Fetches
     from gravel.stages.stage import FileInput
 
 READ_BYTES = 8 << 20
@@ -50,7 +49,7 @@ class FileDigests:
         self._fetch = fetch
         self._on_new = on_new
         self._contents: Contents | None = None
-        self.fetches: Fetches | None = None
+        self.fetches: Contents | None = None
 
     def digest(self, file: FileInput) -> str:
         """Return what stands for the content of a file or URL in a recipe.
@@ -72,11 +71,8 @@ class FileDigests:
         if self._contents is None:
             from gravel.pipeline.datasets.contents import Contents
 
-            if self._fetch:
-                from gravel.pipeline.datasets.fetches import Fetches
-
-                self.fetches = Fetches(self._files.root)
-            self._contents = Contents(self._files.root, self.fetches)
+            self._contents = Contents(self._files.root, fetch=self._fetch)
+            self.fetches = self._contents if self._fetch else None
         return self._contents.digest(file.location)
 
     def _local(self, path: Path) -> str:

@@ -24,11 +24,8 @@ T = TypeVar("T")
 
 NOT_FOUND = 404
 
-RECORD_SECONDS = 20
-"""For a record or a page of a listing, of some kilobytes."""
-
-DATA_SECONDS = 600
-"""For an object of 64 MiB: a line of 1 Mbit/s does it."""
+SECONDS = 600
+"""For one request, with an object of 64 MiB at most: a line of 1 Mbit/s does it."""
 
 
 class Bucket:
@@ -36,24 +33,23 @@ class Bucket:
 
     def __init__(self, url: str) -> None:
         self.where = url
-        prefix = split_url(url)[2]
         try:
-            self._records = Store(url, url, prefix=prefix, seconds=RECORD_SECONDS)
-            self._data = Store(url, url, prefix=prefix, seconds=DATA_SECONDS)
+            self._store = Store(url, url, prefix=split_url(url)[2], seconds=SECONDS)
         except StageError as error:
             raise RequestError(error.message, hint=error.hint) from error
+        self._objects = self._store.objects
 
     def get(self, name: str) -> bytes | None:
         """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
-        found = self._sized(self._records, name, MAX_RECORD_BYTES)
-        return None if found is None else self._ask(self._records, lambda: bytes(found.bytes()))
+        found = self._sized(name, MAX_RECORD_BYTES)
+        return None if found is None else self._ask(lambda: bytes(found.bytes()))
 
-    def _sized(self, store: Store, name: str, most: int) -> GetResult | None:
+    def _sized(self, name: str, most: int) -> GetResult | None:
         """Ask for an object, of which nothing is read; raises `FaultySource` if it has more bytes."""
         import obstore
 
         try:
-            found = store.ask(lambda: obstore.get(store.objects, name))
+            found = self._store.ask(lambda: obstore.get(self._objects, name))
         except FetchError as error:
             if error.status == NOT_FOUND:
                 return None
@@ -64,13 +60,13 @@ class Bucket:
 
     def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
-        found = self._sized(self._data, name, most)
+        found = self._sized(name, most)
         if found is None:
             return None
         stream = iter(found.stream(min_chunk_size=READ_BYTES))
 
         def pieces() -> Iterator[bytes]:
-            while (piece := self._ask(self._data, lambda: next(stream, None))) is not None:
+            while (piece := self._ask(lambda: next(stream, None))) is not None:
                 yield bytes(piece)
 
         return pieces()
@@ -79,7 +75,7 @@ class Bucket:
         """List the entries directly below a folder."""
         import obstore
 
-        found = self._ask(self._records, lambda: obstore.list_with_delimiter(self._records.objects, folder))
+        found = self._ask(lambda: obstore.list_with_delimiter(self._objects, folder))
         paths = [item["path"] for item in found["objects"]] + list(found["common_prefixes"])
         return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
@@ -87,14 +83,14 @@ class Bucket:
         """Return the size of each object below a folder."""
         import obstore
 
-        found = self._ask(self._records, lambda: obstore.list(self._records.objects, folder).collect())
+        found = self._ask(lambda: obstore.list(self._objects, folder).collect())
         return {item["path"].removeprefix(f"{folder}/"): item["size"] for item in found}
 
     def put(self, name: str, data: bytes) -> None:
         """Write an object whole, in place of an older one."""
         import obstore
 
-        self._ask(self._data, lambda: obstore.put(self._data.objects, name, data, use_multipart=False))
+        self._ask(lambda: obstore.put(self._objects, name, data, use_multipart=False))
 
     def create(self, name: str, data: bytes) -> bool:
         """Write an object only if there is none; says whether it did.
@@ -106,12 +102,12 @@ class Bucket:
         from obstore.exceptions import AlreadyExistsError, BaseError, NotSupportedError
 
         try:
-            obstore.put(self._records.objects, name, data, mode="create", use_multipart=False)
+            obstore.put(self._objects, name, data, mode="create", use_multipart=False)
         except AlreadyExistsError:
             return False
         except (BaseError, OSError) as error:
             if not isinstance(error, NotSupportedError) and "NotImplemented" not in str(error):
-                raise _remote(self._records.failed(error)) from error
+                raise _remote(self._store.failed(error)) from error
             self.put(name, data)
         return True
 
@@ -121,11 +117,11 @@ class Bucket:
 
         paths = list(names)
         if paths:
-            self._ask(self._records, lambda: obstore.delete(self._records.objects, paths))
+            self._ask(lambda: obstore.delete(self._objects, paths))
 
-    def _ask(self, store: Store, action: Callable[[], T]) -> T:
+    def _ask(self, action: Callable[[], T]) -> T:
         try:
-            return store.ask(action)
+            return self._store.ask(action)
         except FetchError as error:
             raise _remote(error) from error
 

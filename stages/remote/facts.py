@@ -1,9 +1,9 @@
-"""What a server states of a file, and the error of a file that cannot be had."""
+"""What a server answers of a file: facts, its bytes, or an error."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 BLOCK = 1 << 20
 
@@ -66,14 +66,26 @@ class Changed(FetchError):
         super().__init__("the file is no longer the one that was begun", passing=True)
 
 
-class Answer(Protocol):
-    """A file's bytes from `start` on, in order; every method raises FetchError only."""
+class Answer:
+    """A file's bytes from `start` on, in order; `facts` are those of the whole file."""
 
-    facts: Facts
-    start: int
+    def __init__(
+        self, facts: Facts, start: int, blocks: Iterator[bytes], close: Callable[[], None] = lambda: None
+    ) -> None:
+        self.facts = facts
+        self.start = start
+        self.close = close
+        self._blocks = blocks
+        self._rest = b""
+        self._done = start
 
     def read(self, size: int = BLOCK) -> bytes:
-        """Return the next bytes, none at the end; a line that is cut before the stated size is an error."""
-
-    def close(self) -> None:
-        """Hang up."""
+        """Return the next bytes, none at the end; raises FetchError, also for an end that comes too early."""
+        if not self._rest:
+            self._rest = next(self._blocks, b"")
+        block, self._rest = self._rest[:size], self._rest[size:]
+        self._done += len(block)
+        whole = self.facts.size
+        if not block and whole is not None and self._done < whole:
+            raise FetchError(f"the line was cut after {self._done:,} of {whole:,} bytes", passing=True)
+        return block

@@ -12,13 +12,14 @@ import http.client
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from gravel.stages.addresses import Address
-from gravel.stages.remote.facts import BLOCK, Changed, Facts, FetchError
+from gravel.stages.remote.facts import BLOCK, Answer, Changed, Facts, FetchError
 
-__all__ = ["HttpAnswer", "facts_over_http", "open_http"]
+__all__ = ["facts_over_http", "open_http"]
 
 TIMEOUT = 30.0
 """Seconds that a server may be silent."""
@@ -39,7 +40,7 @@ def facts_over_http(address: Address) -> Facts:
 
 def open_http(
     address: Address, start: int = 0, known: Facts | None = None, *, checked: bool = False
-) -> HttpAnswer:
+) -> Answer:
     """Ask for a file, from `start` on if that much of the version `known` is here.
 
     The answer may begin at 0 nevertheless. With `checked` the caller knows a checksum of the whole, and no
@@ -58,7 +59,7 @@ def open_http(
             raise _failed(error, address) from None
         error.close()
         if known is not None and known.size == start and _is_whole(error.headers, known):
-            return HttpAnswer(None, address, start, known)
+            return Answer(known, start, iter(()))
         raise Changed from None  # what is here is longer than the file
     except _ERRORS as error:
         raise _failed(error, address) from None
@@ -74,41 +75,25 @@ def open_http(
     except BaseException:
         response.close()
         raise
-    return HttpAnswer(response, address, begins, facts)
+    return Answer(facts, begins, _blocks(response, begins, address), response.close)
 
 
-class HttpAnswer:
-    """The body of an answer; a context manager."""
-
-    def __init__(self, response: Any, address: Address, start: int, facts: Facts) -> None:
-        self.facts = facts
-        self.start = start
-        self._response = response
-        self._address = address
-        self._done = start
-        self._cut = False
-
-    def read(self, size: int = BLOCK) -> bytes:
-        """Return the next bytes, none at the end; a line that is cut before the stated size is an error."""
-        if self._response is None:
-            return b""
+def _blocks(response: Any, start: int, address: Address) -> Iterator[bytes]:
+    done = start
+    while True:
         try:
-            block: bytes = b"" if self._cut else self._response.read(size)
+            block: bytes = response.read(BLOCK)
         except http.client.IncompleteRead as error:  # of a chunked answer
-            block, self._cut = error.partial, True
+            if error.partial:
+                yield error.partial
+            done += len(error.partial)
+            raise FetchError(f"the line was cut after {done:,} bytes", passing=True) from None
         except _ERRORS as error:
-            raise _failed(error, self._address) from None
-        self._done += len(block)
-        whole = self.facts.size
-        if not block and (self._cut or (whole is not None and self._done < whole)):
-            of = "" if whole is None else f" of {whole:,}"
-            raise FetchError(f"the line was cut after {self._done:,}{of} bytes", passing=True)
-        return block
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._response is not None:
-            self._response.close()
+            raise _failed(error, address) from None
+        if not block:
+            return
+        done += len(block)
+        yield block
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

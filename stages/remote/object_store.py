@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.addresses import Address
 from gravel.stages.errors import StageError
-from gravel.stages.remote.facts import BLOCK, Changed, Facts, FetchError
+from gravel.stages.remote.facts import BLOCK, Answer, Changed, Facts, FetchError
 from gravel.stages.urls import hidden_in_text, shown
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-__all__ = ["ObjectAnswer", "Store", "endpoint_of", "facts_of_object", "list_objects", "open_object"]
+__all__ = ["Store", "endpoint_of", "facts_of_object", "list_objects", "open_object"]
 
 T = TypeVar("T")
 
 CONNECT_SECONDS = 5
 """Until a store that does not answer counts as unreachable; a handshake across the world takes under one."""
 
-SILENT_SECONDS = 30
+SILENT_SECONDS = 20
 """In which a store may send nothing of an answer."""
 
 WHOLE_SECONDS = 7 * 86_400
@@ -181,7 +181,7 @@ def _head(store: Store, key: str) -> Facts:
     return Facts(meta["size"], meta["e_tag"], meta["last_modified"].isoformat())
 
 
-def open_object(address: Address, start: int = 0, known: Facts | None = None) -> ObjectAnswer:
+def open_object(address: Address, start: int = 0, known: Facts | None = None) -> Answer:
     """Ask for an object, from `start` on if that much is here of the version that the store still has.
 
     The answer begins at 0 if the store has another version than `known`.
@@ -193,40 +193,14 @@ def open_object(address: Address, start: int = 0, known: Facts | None = None) ->
     if known is None or not facts.same_as(known):
         start = 0
     if start and start == facts.size:
-        return ObjectAnswer(store, start, facts, iter(()))
+        return Answer(facts, start, iter(()))
     # Another version may take its place between the two questions.
     options: Any = {"if_match": facts.etag} if facts.etag else {}
     if start:
         options["range"] = {"offset": start}
     found = store.ask(lambda: obstore.get(store.objects, key, options=options))
-    return ObjectAnswer(store, start, facts, iter(found.stream(min_chunk_size=BLOCK)))
-
-
-class ObjectAnswer:
-    """The bytes of an object as they come."""
-
-    def __init__(self, store: Store, start: int, facts: Facts, pieces: Iterator[Any]) -> None:
-        self.facts = facts
-        self.start = start
-        self._store = store
-        self._pieces = pieces
-        self._rest = b""
-        self._done = start
-
-    def read(self, size: int = BLOCK) -> bytes:
-        """Return the next bytes, none at the end; a line that is cut before the stated size is an error."""
-        if not self._rest:
-            self._rest = self._store.ask(lambda: bytes(next(self._pieces, b"")))
-        block, self._rest = self._rest[:size], self._rest[size:]
-        self._done += len(block)
-        whole = self.facts.size
-        if not block and whole is not None and self._done < whole:
-            raise FetchError(f"the line was cut after {self._done:,} of {whole:,} bytes", passing=True)
-        return block
-
-    def close(self) -> None:
-        """Hang up."""
-        self._pieces = iter(())
+    stream = iter(found.stream(min_chunk_size=BLOCK))
+    return Answer(facts, start, iter(lambda: store.ask(lambda: bytes(next(stream, b""))), b""))
 
 
 def list_objects(address: Address, folder: str) -> list[str]:

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from gravel.stages.addresses import address_of
-from gravel.stages.remote.facts import Changed, Facts, FetchError
-from gravel.stages.remote.http import HttpAnswer, facts_over_http, open_http
+from gravel.stages.remote.facts import Answer, Changed, Facts, FetchError
+from gravel.stages.remote.http import facts_over_http, open_http
 from tests.web_server import WebServer
 
 TEXT = b"".join(b"%d %d\n" % (at, at + 1) for at in range(300))
@@ -27,7 +27,7 @@ def server() -> Iterator[WebServer]:
         yield running
 
 
-def whole(answer: HttpAnswer) -> bytes:
+def whole(answer: Answer) -> bytes:
     with closing(answer):
         return b"".join(iter(answer.read, b""))
 

@@ -71,13 +71,6 @@ def test_another_version_between_two_questions_is_noticed(
 
 
 @schemes
-def test_keys_below_a_folder_are_listed(cloud: CloudServer, scheme: str) -> None:
-    cloud.objects["graphs/deep/c.txt"] = cloud.objects["graphs2/d.txt"] = b""
-    found = list_objects(address_of(f"{scheme}://bucket/graphs/"), "graphs")
-    assert sorted(found) == ["graphs/a b.txt", "graphs/deep/c.txt"]
-
-
-@schemes
 def test_what_is_not_there_is_said(cloud: CloudServer, scheme: str) -> None:
     with pytest.raises(FetchError, match="there is nothing at this URL") as missing:
         open_object(address_of(f"{scheme}://bucket/none.txt"))
