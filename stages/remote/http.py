@@ -149,7 +149,10 @@ def _begin(response: Any) -> tuple[int, Facts]:
     match = _RANGE.match(response.headers.get("Content-Range") or "")
     if match is None:
         raise FetchError("the server does not say which bytes it sends", passing=True)
-    return int(match[1]), _facts(response.headers, _number(match[3]))
+    start, whole = int(match[1]), _number(match[3])
+    if whole is None and length is not None:
+        whole = start + length
+    return start, _facts(response.headers, whole)
 
 
 def _facts(headers: Any, size: int | None) -> Facts:
@@ -163,7 +166,7 @@ def _is_whole(headers: Any, known: Facts) -> bool:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+    return int(text) if text is not None and text.isdecimal() else None
 
 
 def _failed(error: Exception, address: Address) -> FetchError:

@@ -50,6 +50,9 @@ ENDPOINTS = {
 
 NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 
+NO_CREDENTIALS = "//169.254.169.254/"
+"""Where Google's and Azure's machines are asked for credentials, for want of any."""
+
 
 def split_url(url: str) -> tuple[str, str, str]:
     """Cut the URL of an object or folder into scheme, bucket and key."""
@@ -90,7 +93,8 @@ class Store:
         self._scheme, self._bucket, _ = split_url(url)
         self._hide = hide
         endpoint = endpoint_of(self._scheme)
-        self._where = f"{where} at {endpoint}" if endpoint else where
+        self._at = f" at {shown(endpoint)}" if endpoint else ""
+        self._where = f"{where}{self._at}"
         kinds: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
         settings = _s3_settings(url) if self._scheme == "s3" else {}
         if endpoint:
@@ -137,10 +141,10 @@ class Store:
         code = found[1] if found else ""
         found = re.search(r"Server returned non-2xx status code: (\d+)", text)
         status = int(found[1]) if found else None
-        where, at = self._where, self._where.partition(" at ")[2]
+        where = self._where
         if code in NO_BUCKET:
             return FetchError(
-                f"there is no bucket {self._bucket!r}" + (f" at {at}" if at else ""),
+                f"there is no bucket {self._bucket!r}{self._at}",
                 hint=f"make it first, or fix the URL or {ENDPOINTS[self._scheme][-1]}",
             )
         if isinstance(error, FileNotFoundError):
@@ -148,7 +152,7 @@ class Store:
         if isinstance(error, PreconditionError):
             return Changed()
         hint = f"look at {CREDENTIALS[self._scheme]}"
-        if "token request" in text:
+        if "token request" in text and NO_CREDENTIALS in text:
             return FetchError(f"{where}: no credentials are known", hint=hint, status=401)
         if code or status in (401, 403):
             refused = status in (401, 403)

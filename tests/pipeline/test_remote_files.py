@@ -13,6 +13,7 @@ from gravel.pipeline.datasets.downloads import Downloads
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
+from gravel.pipeline.store.objects import FaultySource
 from gravel.stages.errors import StageError
 from tests.pipeline.cli_case import gravel
 from tests.pipeline.s3_server import assert_whole
@@ -100,6 +101,24 @@ def test_a_download_of_an_object_goes_on_where_it_was_cut(tmp_path, cloud, schem
     assert "from its beginning" not in " ".join(told)
     with pytest.raises(StageError, match="there is nothing at this URL"):
         Downloads(tmp_path / "cache").fetch(f"{scheme}://bucket/none.txt", pause=0.0)
+
+
+@pytest.mark.parametrize("scheme", ["gs", "az"])
+def test_a_bucket_does_what_a_cache_asks_of_it(cloud, scheme):
+    bucket = open_bucket(f"{scheme}://bucket/some/prefix")
+    bucket.put("recipes/a b.json", b"1")
+    bucket.put("recipes/a b.json", b"22")
+    assert not bucket.create("recipes/a b.json", b"3")
+    assert bucket.create("recipes/c.json", b"3")
+    assert [bucket.get("recipes/a b.json"), bucket.get("none")] == [b"22", None]
+    assert bucket.names("") == ["recipes"]
+    assert bucket.names("recipes") == ["a b.json", "c.json"]
+    assert bucket.below("recipes") == {"a b.json": 2, "c.json": 1}
+    bucket.remove(["recipes/a b.json", "recipes/c.json"])
+    assert cloud.objects == {}
+    cloud.objects["some/prefix/data"] = b"22"
+    with pytest.raises(FaultySource, match="has 2 bytes, and at most 1 are read"):
+        bucket.read("data", 1)
 
 
 @pytest.mark.parametrize("scheme", ["gs", "az"])
