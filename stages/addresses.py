@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gravel.stages.errors import StageError
-from gravel.stages.urls import HIDDEN, REFERENCE, hidden_in_text, is_url, parts_of, shown, variables
+from gravel.stages.urls import CHAIN, HIDDEN, REFERENCE, hidden_in_text, is_url, parts_of, shown, variables
 
 OBJECT_STORES = {"s3": "s3://bucket/key", "gs": "gs://bucket/key", "az": "az://container/key"}
 """Schemes of object stores, and how their URLs are written."""
@@ -51,17 +51,18 @@ def is_http(url: str) -> bool:
 def check_scheme(location: str) -> None:
     """Raise StageError for a URL of a kind that is not read."""
     scheme = location.partition("://")[0].lower()
-    if is_http(location) or (scheme in OBJECT_STORES and "::" not in location):
+    if is_http(location):
         return
-    if "::" in location:
+    if "::" in scheme or re.search(CHAIN, location):
         raise StageError(
             f"{shown(location)} is a chain of file systems, and one URL is expected",
             hint="download the file, unpack it and name its path",
         )
-    raise StageError(
-        f"URLs of the kind {scheme}:// are not read: {shown(location)}",
-        hint="http(s)://, s3://, gs:// and az:// are; or download the file and name its path",
-    )
+    if scheme not in OBJECT_STORES:
+        raise StageError(
+            f"URLs of the kind {scheme}:// are not read: {shown(location)}",
+            hint="http(s)://, s3://, gs:// and az:// are; or download the file and name its path",
+        )
 
 
 def address_of(location: str) -> Address:
@@ -178,9 +179,8 @@ def _pieces(location: str, texts: tuple[str, ...]) -> Iterator[str]:
     from urllib.parse import quote, unquote
 
     found = [os.environ.get(name, "") for name in variables(location)]
-    for part in location.split("::"):
-        userinfo, _, _, query = parts_of(part.partition("://")[2])
-        for each in (userinfo, userinfo.partition(":")[2], query):
-            found += [each, *(piece.partition("=")[2] for piece in re.split("[&;]", each))]
+    userinfo, _, _, query = parts_of(location.partition("://")[2])
+    for each in (userinfo, userinfo.partition(":")[2], query):
+        found += [each, *(piece.partition("=")[2] for piece in re.split("[&;]", each))]
     for each in (*found, *(text for text in texts if not is_url(text))):
         yield from (each, unquote(each), quote(each, safe=""), _quoted(each, more="?"))

@@ -211,6 +211,7 @@ def test_what_is_shown_of_urls() -> None:
     assert shown("https://${env:U}:${env:P}@host/?k=${env:K}") == "https://${env:U}:${env:P}@host/?k=${env:K}"
     assert shown("s3://bucket/key") == "s3://bucket/key"
     assert shown("folder/a?b=c") == "folder/a?b=c"
+    assert shown("http://me:pass@[::1]:81/g.txt?k=v") == "http://[::1]:81/g.txt?k=..."
     assert shown("zip://a.txt::https://me:pass@host/x.zip?k=v") == "zip://a.txt::https://host/x.zip?k=..."
     told = "see https://me:pass@host/x?k=v, or http://host/a b?k=v"
     assert "pass" not in hidden_in_text(told)
