@@ -122,19 +122,18 @@ class Downloads:
     def unchanged(self, url: str, log: Callable[[str], None]) -> UrlRecord | None:
         """Return what is on record of a URL if its server has the same still, and say what decided.
 
-        Without a network it counts as the same. Raises FetchError for a server that does not answer, unless
-        the file came by hand or is known.
+        Without a network it counts as the same, and so does a file that was put here by hand. Raises
+        FetchError where a server gives no answer otherwise.
         """
         record = self.records.read(url)
         try:
             facts = facts_of(address_of(url))
         except FetchError as error:
-            is_known = record is not None and (error.offline or record.by_hand)
-            if record is None or not is_known or self.by_hand(url).is_file():
+            if record is None or not (error.offline or record.by_hand) or self.by_hand(url).is_file():
                 raise
-            if error.offline:
-                day = time.strftime("%Y-%m-%d", time.localtime(record.fetched))
-                log(f"{shown(url)}: {error}; its copy of {day} is used")
+            day = time.strftime("%Y-%m-%d", time.localtime(record.fetched))
+            copy = "the file put here" if record.by_hand else "its copy"
+            log(f"{shown(url)}: {error}; {copy} of {day} is used")
             return record
         if record is None or not record.facts.same_as(facts):
             return None
