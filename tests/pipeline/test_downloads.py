@@ -85,6 +85,19 @@ def test_a_server_without_ranges(tmp_path: Path, server: WebServer) -> None:
     assert server.asked == [("GET", None), ("GET", "bytes=1000-")]
 
 
+def test_a_link_in_the_place_of_a_part_is_not_followed(tmp_path: Path, server: WebServer) -> None:
+    url, outside = f"{server.address}/a.txt", tmp_path / "outside"
+    outside.write_bytes(b"mine")
+    part = tmp_path / "downloads/parts" / Downloads(tmp_path).records.name(url)
+    part.parent.mkdir(parents=True)
+    part.symlink_to(outside)
+    part.with_name(f"{part.name}.json").symlink_to(outside)
+    found = fetch(tmp_path, url).path
+    assert found.read_bytes() == TEXT
+    assert not found.is_symlink()
+    assert outside.read_bytes() == b"mine"
+
+
 def test_another_checksum_is_refused_and_nothing_of_it_kept(tmp_path: Path, server: WebServer) -> None:
     url = f"{server.address}/a.txt"
     with pytest.raises(StageError) as caught:
