@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.datasets.local_copies import fetched_copy
 from gravel.pipeline.plan.recipes import RecipeMaker
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
@@ -296,7 +296,7 @@ def _do(work: _Work) -> str:
     record.gone = gone(past, workflow)
     for message in new_and_gone(past, workflow):
         report.emit("note", message=message)
-    with copies(lambda url: fetched_copy(cache.root, url)):
+    with copies(partial(_copy, cache.root)):
         state = work.run()
     record.datasets = work.data_sets(past)
     record.trust = cache.acceptance.to_json()
@@ -348,3 +348,9 @@ def _page(report: RunReport, cache: Cache) -> str | None:
         message = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
         report.emit("note", message=f"the report could not be written: {message}")
         return None
+
+
+def _copy(root: Path, url: str) -> str:
+    from gravel.pipeline.datasets.downloads import fetched_copy
+
+    return fetched_copy(root, url)

@@ -18,7 +18,7 @@ from gravel.pipeline.workers.spans import Spans
 from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
-    from gravel.pipeline.datasets.fetches import Fetches
+    from gravel.pipeline.datasets.contents import Contents
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
@@ -66,7 +66,7 @@ class RunReport:
         except OSError:
             self._reporter = QuietReporter()
 
-    def fetched(self, fetches: Fetches | None) -> None:
+    def fetched(self, fetches: Contents | None) -> None:
         """Tell what has come of files that are fetched."""
         for message in fetches.messages() if fetches is not None else ():
             self.emit("note", message=message)

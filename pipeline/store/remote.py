@@ -338,11 +338,11 @@ class Remote:
             return None
         with self._opening:
             if self._target is None:
+                from gravel.pipeline.store.bucket import open_bucket
                 from gravel.pipeline.store.objects import RemoteError
-                from gravel.pipeline.store.s3 import open_remote
 
                 try:
-                    self._target = open_remote(self.url)
+                    self._target = open_bucket(self.url)
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target
