@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
+    hook_options,
     machine_options,
     others_argument,
     selection_options,
@@ -18,8 +21,6 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.failed import Failures
     from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     help="Whether results that are faster to make again than to read stay unwritten (else GRAVEL_REMAKE, "
     "else auto).",
 )
+@hook_options
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option(
     "--profile", is_flag=True, help="End with a table of where the time went, and write a Chrome trace."
@@ -69,6 +71,7 @@ def command(
     others: Sequence[str],
     selection: dict[str, Any],
     machine: dict[str, Any],
+    hooks: dict[str, str | None],
     cache_path: str | None,
     scheduler_file: str | None,
     tls_ca: str | None,
@@ -91,6 +94,7 @@ def command(
     """
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
+    from gravel.pipeline.records.hooks import check_hooks, run_hooks
     from gravel.pipeline.scheduler.cached_run import run_cached
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
@@ -123,9 +127,11 @@ def command(
     reporter = make_reporter(json=as_json, quiet=quiet)
     settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, **machine, **options)
     plan = None
-    outcome = run_cached(asked, settings)
-    if outcome is None:
-        outcome, plan = _run(asked, settings, failures)
+    with run_hooks(check_hooks(hooks), root, Path(file), partial(echo, err=True)) as ended:
+        outcome = run_cached(asked, settings)
+        if outcome is None:
+            outcome, plan = _run(asked, settings, failures)
+        ended(outcome.record)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
     elif not (as_json or quiet) and is_data(file):
