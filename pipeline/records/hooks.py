@@ -18,8 +18,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Literal, get_args
 
 from gravel.pipeline.core.errors import GravelError, RequestError
@@ -168,28 +169,32 @@ def call(
 
 
 def _command(target: str, body: bytes, folder: Path, limit: float) -> str | None:
-    child = subprocess.Popen(
-        ["/bin/sh", "-c", target],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=folder if folder.is_dir() else "/",
-        start_new_session=True,
-        umask=given_mask(),
-    )
-    try:
-        output = child.communicate(body, timeout=limit)[0]
-    except subprocess.TimeoutExpired:
-        return f"it took longer than {limit:.0f} s and was stopped"
-    finally:
-        if child.returncode is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            with suppress(subprocess.TimeoutExpired):  # who left the group may hold the pipe open
-                child.communicate(timeout=1)
-    if child.returncode == 0:
-        return None
-    words = " ".join(output.decode(errors="replace").split())[-300:]
-    return f"it ended with {child.returncode}" + (f": {words}" if words else "")
+    # Files, not pipes: a hook need not read, and what it leaves in the background holds up nobody.
+    with TemporaryFile() as given, TemporaryFile() as output:
+        given.write(body)
+        given.seek(0)
+        child = subprocess.Popen(
+            ["/bin/sh", "-c", target],
+            stdin=given,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder if folder.is_dir() else "/",
+            start_new_session=True,
+            umask=given_mask(),
+        )
+        try:
+            child.wait(limit)
+        except subprocess.TimeoutExpired:
+            return f"it took longer than {limit:.0f} s and was stopped"
+        finally:
+            if child.returncode is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        if child.returncode == 0:
+            return None
+        output.seek(0)
+        words = " ".join(output.read().decode(errors="replace").split())[-300:]
+        return f"it ended with {child.returncode}" + (f": {words}" if words else "")
 
 
 def _post(address: Address, body: bytes, pauses: Sequence[float]) -> str | None:

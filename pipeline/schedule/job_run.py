@@ -163,8 +163,8 @@ def conclude(claim: Claim, record: dict[str, Any] | None, log: Path, limit: floa
     state = None if record is None or record["ended"] is None else record["state"]
     if record is not None:
         claim.run = record["run"]
-        claim.seconds = claim.seconds or record["seconds"]
-    if code == 0 or state == "done":
+        claim.seconds = claim.seconds or (record["seconds"] if state else None)
+    if code == 0 or (code is None and state == "done"):
         claim.state, claim.exit_code = "done", 0
         claim.results = None if record is None else results_of(record)
     elif claim.stopped == "time limit":
