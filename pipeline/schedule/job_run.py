@@ -61,17 +61,15 @@ class JobRun:
                 self.job, replace(state, waiting=None, open=None if opened is None else opened.name)
             )
         if opened is claim:
-            self.say(
-                f"{name}: started the run due at {iso(claim.due)}" + f", attempt {attempt}" * (attempt > 1)
-            )
+            more = f", attempt {attempt}" if attempt > 1 else ""
+            self.say(f"{name}: started the run due at {iso(claim.due)}{more}")
             return claim
         return self.begin()
 
     def end(self, claim: Claim, exit_code: int, seconds: float) -> Claim:
         """Record how the run of a claim ended, and call the hooks; returns the claim as it is then."""
-        claim = (
-            self.store.find_claim(claim.job, claim.name) or claim
-        )  # a service may have noted why it stopped
+        # Why it was interrupted may have been noted meanwhile.
+        claim = self.store.find_claim(claim.job, claim.name) or claim
         claim.exit_code, claim.seconds = exit_code, round(seconds, 3)
         self._close(claim)
         return claim

@@ -11,7 +11,6 @@ import platform
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -89,7 +88,6 @@ class Ticker:
         self._tried: dict[str, tuple[State, float]] = {}
         self._failed = False
         self._stops = 0
-        self._wake = threading.Event()
         self._troubles: dict[str, str] = {}
 
     def serve(self) -> int:
@@ -111,7 +109,7 @@ class Ticker:
             soonest = self._pass()
             while longer() and not self._stops:
                 poll = RUN_POLL if self._runs else POLL
-                self._wake.wait(max(0.01, min(poll, soonest - self._clock())))
+                time.sleep(max(0.01, min(poll, soonest - self._clock())))
                 soonest = self._pass()
             if self._stops:
                 self._stop()
@@ -214,7 +212,6 @@ class Ticker:
     def _signals(self) -> Iterator[None]:
         def stop(number: int, frame: object) -> None:
             self._stops += 1
-            self._wake.set()
 
         before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
