@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from gravel.pipeline.store.sharing import write_as_in
 
 def main() -> None:
     """Run what waits of a job, once; the words are the cache's folder and the job's name."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     root, name = Path(sys.argv[1]), sys.argv[2]
     say = partial(say_line, to=os.fdopen(os.dup(1), "w"))  # standard output becomes the run's log
     lease = claim = None

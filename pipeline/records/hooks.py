@@ -113,8 +113,8 @@ def run_hooks(
 ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Call the hooks of a run of `file` when the block has ended; gives what takes the run's record.
 
-    A block that raises is a failure, and an interrupted run is no event. `say` gets a line for each that could
-    not be called.
+    A block that raises is a failure, and an interrupted run is no event. `say` gets a line for each that
+    could not be called.
     """
     before = _last_results(root, file) if "change" in hooks else None
     record: dict[str, Any] = {}

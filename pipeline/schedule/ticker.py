@@ -46,7 +46,9 @@ def program(entry: str) -> list[str]:
     """Return the words that start a process with the function `main` of a module of this very gravel."""
     # After the standard library, which nothing may hide, and before any other gravel that is installed.
     place = "next((i for i, path in enumerate(sys.path) if path.endswith('-packages')), len(sys.path))"
-    code = f"import sys; sys.path.insert({place}, {str(ROOT)!r}); from {entry} import main; main()"
+    # Interrupted while it imports, it ends without a word.
+    begin = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)"
+    code = f"{begin}; sys.path.insert({place}, {str(ROOT)!r}); from {entry} import main; main()"
     return [sys.executable, "-P", "-c", code]
 
 
