@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
+    hook_options,
     load_plan,
     machine_options,
     others_argument,
@@ -19,8 +22,6 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.failed import Failures
     from gravel.pipeline.scheduler.options import RunOutcome
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what depends on it."
 )
+@hook_options
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option(
     "--profile", is_flag=True, help="End with a table of where the time went, and write a Chrome trace."
@@ -67,6 +69,7 @@ def command(
     others: Sequence[str],
     selection: dict[str, Any],
     machine: dict[str, Any],
+    hooks: dict[str, str | None],
     cache_path: str | None,
     scheduler_file: str | None,
     tls_ca: str | None,
@@ -89,6 +92,7 @@ def command(
     """
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
+    from gravel.pipeline.records.hooks import check_hooks, run_hooks
     from gravel.pipeline.scheduler.executing import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
@@ -114,10 +118,14 @@ def command(
         return 0
     reporter = make_reporter(json=as_json, quiet=quiet)
     settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, began=began, **machine, **options)
-    plan = load_plan(file, others=others, failed=failures.keys if failures is not None else (), **selection)
-    if failures is not None:
-        _say_what_differs(failures, plan)
-    outcome = execute(plan, settings)
+    with run_hooks(check_hooks(hooks), root, Path(file), partial(echo, err=True)) as ended:
+        plan = load_plan(
+            file, others=others, failed=failures.keys if failures is not None else (), **selection
+        )
+        if failures is not None:
+            _say_what_differs(failures, plan)
+        outcome = execute(plan, settings)
+        ended(outcome.record)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
     elif not (as_json or quiet) and is_data(file):
