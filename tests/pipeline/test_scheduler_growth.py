@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.plan.model import Plan, StageRun
-from gravel.pipeline.scheduler import attempts, driver
+from gravel.pipeline.scheduler import attempts, executing
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
 from gravel.pipeline.scheduler.nodes import Nodes
@@ -57,7 +57,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
         found.append(Nodes(plan))
         return found[-1]
 
-    monkeypatch.setattr(driver, "Nodes", nodes)
+    monkeypatch.setattr(executing, "Nodes", nodes)
     return found
 
 
