@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gravel.vertex_ids import Ids
 
 RECORD = "graph.json"
-FORMAT = 1
 
 
 def save_graph(graph: Graph, path: str | os.PathLike[str]) -> Path:
@@ -29,7 +28,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> Path:
     """
     from gravel.pipeline.core.file_modes import private_files
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.records import seal
+    from gravel.pipeline.store.records import RECORD_FORMAT, seal
     from gravel.stored import vertex_ids_of
 
     target = Path(path).expanduser().absolute()
@@ -45,7 +44,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> Path:
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         with private_files(), Cache(draft / "cache").writer() as writer:
-            body: dict[str, Any] = {"format": FORMAT, "ids": None}
+            body: dict[str, Any] = {"format": RECORD_FORMAT, "ids": None}
             body["graph"] = _moved(writer.publish(graph._stored), draft / "graph")
             if kept is not None:
                 body["ids"] = _moved(writer.publish(kept), draft / "ids")

@@ -158,10 +158,6 @@ def verify(cache_path: str | None, as_json: bool) -> int:
         f"read {format_bytes(outcome.bytes)}: {outcome.artifacts} artifacts and {outcome.recipes} recipes, "
         f"{len(outcome.damaged) or 'none'} damaged"
     )
-    if outcome.bound:
-        click.echo(
-            f"{outcome.bound} artifacts of an older gravel had no checksums of chunks on record, and have now"
-        )
     for identity, reason in outcome.damaged.items():
         click.echo(f"  {identity[:12]}  {reason}")
     if outcome.damaged:

@@ -116,8 +116,8 @@ class Cache(CacheFolder):
     def open(self, artifact_id: str) -> Artifact:
         """Return an artifact whose arrays are read, and checked, when they are sliced.
 
-        Raises `DamagedArtifact` if its record or metadata are missing or damaged; so does reading a chunk
-        that is missing or fails its checksum.
+        Raises `DamagedArtifact` if its record or attributes are missing or damaged; so does reading an array
+        whose file is missing or not what was written.
         """
         from gravel.pipeline.store.reader import open_artifact
 
@@ -125,12 +125,7 @@ class Cache(CacheFolder):
             return open_artifact(self.unpublished[artifact_id])
         if self.remote is not None:
             self.remote.fetch(artifact_id)
-        record = self.describe(artifact_id)
-        if record.checksums is None:
-            from gravel.pipeline.store.binding import bind
-
-            record = bind(self, record)
-        return open_artifact(record)
+        return open_artifact(self.describe(artifact_id))
 
     def writer(
         self,

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
-from gravel.pipeline.store.binding import bind
 from gravel.pipeline.store.faults import find_faults
 
 if TYPE_CHECKING:
@@ -23,9 +21,6 @@ class Verified:
     artifacts: int = 0
     recipes: int = 0
     bytes: int = 0
-    bound: int = (
-        0  # artifacts of an older gravel whose records hold the checksums of their chunks from now on
-    )
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -52,12 +47,6 @@ def verify(cache: CacheFolder, progress: Callable[[int, int], None] | None = Non
 
     outcome.damaged.update(find_faults(records, count))
     for record in records:
-        if record.id not in outcome.damaged and record.checksums is None:
-            try:
-                bind(cache, record, digested=True)
-                outcome.bound += 1
-            except DamagedArtifact as error:
-                outcome.damaged[record.id] = error.reason
         if record.id in outcome.damaged:
             if cache.find(record.id) is None:
                 # A gc removed it while it was read.

@@ -23,7 +23,14 @@ from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.opening import find_missing
-from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
+from gravel.pipeline.store.records import (
+    RECORD_FORMAT,
+    ArtifactRecord,
+    BrokenRecord,
+    RecipeRecord,
+    seal,
+    unseal,
+)
 from gravel.pipeline.store.removal import retire
 
 
@@ -191,7 +198,12 @@ class CacheFolder:
                     return
                 if not self._is_shared(record.path.name):
                     self.files.move(f"data/{record.path.name}", f"{place}/data")
-                body = {"format": 1, "artifact": artifact_id, "kind": record.kind, "reason": reason}
+                body = {
+                    "format": RECORD_FORMAT,
+                    "artifact": artifact_id,
+                    "kind": record.kind,
+                    "reason": reason,
+                }
                 self.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
         except ReadOnly:
             self.say(

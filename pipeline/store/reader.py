@@ -1,17 +1,14 @@
-"""Opening a stored artifact: metadata are checked now, chunks when they are read."""
+"""Opening a stored artifact: its attributes and digests are checked now, its arrays when they are read."""
 
 from __future__ import annotations
 
-import base64
-import math
 from typing import TYPE_CHECKING, Any
 
 import gravel.stages.artifacts  # noqa: F401 (defines the kinds)
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.codecs import CHECKSUM_BYTES
 from gravel.pipeline.store.identity import WrongContent, check_id
-from gravel.pipeline.store.layout import Layout, read_layout
-from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, METADATA, fields_of, read_metadata
+from gravel.pipeline.store.layout import Layout
+from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, fields_of
 from gravel.pipeline.store.records import ArtifactRecord
 from gravel.stages.artifact import Artifact
 
@@ -20,17 +17,16 @@ if TYPE_CHECKING:
 
 
 def open_artifact(record: ArtifactRecord) -> Artifact:
-    """Return the artifact of a record that has checksums; raises `DamagedArtifact`."""
+    """Return the artifact of a record; raises `DamagedArtifact`."""
     kind = Artifact.kinds.get(record.kind)
     if kind is None:
         raise DamagedArtifact(record.id, f"its kind {record.kind!r} is not known here")
     values: dict[str, Any] = {}
     attributes = record.attributes
-    if record.roots:  # a record of an older version has none
-        try:
-            check_id(record, attributes, record.roots)
-        except WrongContent as error:
-            raise DamagedArtifact(record.id, str(error)) from error
+    try:
+        check_id(record, attributes)
+    except WrongContent as error:
+        raise DamagedArtifact(record.id, str(error)) from error
     for name, role in fields_of(record.kind).items():
         if name in record.absent:
             values[name] = None
@@ -47,33 +43,17 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
                 values[name] = attributes[name]
             elif name not in kind.added:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
-        else:
+        elif name in record.arrays:
             values[name] = open_array(record, name)
+        else:
+            raise DamagedArtifact(record.id, f"it has no array {name!r}")
     return kind(**values)
 
 
 def open_array(record: ArtifactRecord, name: str) -> StoredArray:
-    """Return one array of an artifact; raises `DamagedArtifact`."""
+    """Return one array of an artifact."""
     # NumPy takes 0.3 s to import, and an artifact may have no arrays.
     from gravel.pipeline.store.stored import StoredArray
 
-    try:
-        text = read_metadata(record.root, record.inside, record.id, record.files, f"{name}/{METADATA}")
-        layout = read_layout(text)
-    except ValueError as error:
-        raise DamagedArtifact(record.id, f"{name}: {error}") from error
-    if (layout.dtype, layout.shape) != record.arrays.get(name):
-        raise DamagedArtifact(record.id, f"{name} is {layout.dtype} {layout.shape}, unlike its record")
-    return StoredArray(
-        record.root, f"{record.inside}/{name}", layout, record.id, _checksums(record, name, layout)
-    )
-
-
-def _checksums(record: ArtifactRecord, name: str, layout: Layout) -> bytes:
-    try:
-        found = base64.b64decode((record.checksums or {})[name], validate=True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedArtifact(record.id, f"its record has no checksums of {name}") from error
-    if len(found) != CHECKSUM_BYTES * math.prod(layout.grid):
-        raise DamagedArtifact(record.id, f"its record has too few or too many checksums of {name}")
-    return found
+    layout = Layout(*record.arrays[name])
+    return StoredArray(record.root, f"{record.inside}/{name}", layout, record.roots[name], record.id)

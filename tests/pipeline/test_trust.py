@@ -29,11 +29,10 @@ def swap(place: str, identity: str, other: str) -> None:
 
 
 def unsign(place: str) -> None:
-    """Make a place as versions of gravel left it that signed nothing and kept no roots of arrays."""
-    for folder, field in (("recipes", "signature"), ("artifacts", "roots")):
-        for name in names(place, folder):
-            body = unseal(read(place, f"{folder}/{name}"))
-            write(place, f"{folder}/{name}", seal({key: body[key] for key in body if key != field}))
+    """Take the signatures of a place away."""
+    for name in names(place, "recipes"):
+        body = unseal(read(place, f"recipes/{name}"))
+        write(place, f"recipes/{name}", seal({key: body[key] for key in body if key != "signature"}))
 
 
 def traversal(run: dict[str, Any], key: str) -> str:
