@@ -170,7 +170,8 @@ def _estimate(
         weighted=bool(stated.get("weighted", False)),
     )
     ids = Extent(kind="VertexIds", vertices=n, bytes=8 * n)
-    return Need(host_bytes=WORKING_BYTES + 2 * size + 8 * n, device_bytes=0, outputs=(graph, ids))
+    checked = size // 4  # a mask of the columns
+    return Need(host_bytes=WORKING_BYTES + size + checked + 8 * n, device_bytes=0, outputs=(graph, ids))
 
 
 def _files(parameters: SavedParameters) -> tuple[FileInput, ...]:
