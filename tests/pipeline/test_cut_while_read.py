@@ -1,4 +1,4 @@
-"""A file that is cut while a stage reads it, mapped: the worker dies, and what it had mapped is checked anew."""
+"""A file that is cut while a stage reads it, mapped: the worker dies, and what it had mapped is checked."""
 
 from __future__ import annotations
 
