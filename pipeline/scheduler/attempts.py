@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.plan.sizes import stated_need
-from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
 from gravel.pipeline.scheduler.leaving_out import LeavingOut
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
@@ -20,7 +19,6 @@ from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.run_state import RunState
-    from gravel.pipeline.workers.protocol import Made
     from gravel.stages.stage import Need
 
 
@@ -186,17 +184,15 @@ class Attempts:
             if self._state.locks.is_free(node.recipe.digest):
                 node.state = WANTED
 
-    def submit(self, nodes: list[Node], where: Assignment, made: Made | None = None) -> None:
-        """Send stage runs; `made` is a result that the only one of them reads before its ids are known."""
+    def submit(self, nodes: list[Node], where: Assignment) -> None:
+        """Send stage runs."""
         state = self._state
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            left_out = self._leaving_out.terms(node, made) if node.in_memory else None
-            wanted = node.in_memory and made is None and state.cluster.kind != "inline"
-            made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
-            tasks.append(make_task(node, state, left_out, made=made, made_at=made_at))
-            node.state, node.began, node.read_ahead = RUNNING, None, False
+            left_out = self._leaving_out.terms(node) if node.in_memory else None
+            tasks.append(make_task(node, state, left_out))
+            node.state, node.began = RUNNING, None
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
         try:

@@ -15,7 +15,6 @@ from gravel.pipeline.store.not_written import NotWritten, Terms
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run_state import RunState
-    from gravel.pipeline.workers.protocol import Made
 
 NEVER = "never"
 ALWAYS = "always"
@@ -27,18 +26,15 @@ class LeavingOut:
     def __init__(self, state: RunState) -> None:
         self._state = state
 
-    def terms(self, node: Node, made: Made | None = None) -> Terms | NotWritten | None:
-        """Return when a result that stays in memory is not written; None if it is in any case.
-
-        `made` is a result that it reads and whose ids are not known yet.
-        """
+    def terms(self, node: Node) -> Terms | NotWritten | None:
+        """Return when a result that stays in memory is not written; None if it is in any case."""
         if node.not_written is not None:
             return node.not_written
         if not self.is_able(node):
             return None
         rate = read_rate(self._state.cache.root)
         always = self._state.environment.remake == ALWAYS
-        return Terms(rate, sum(_seconds_to_have(source, rate, made) for source in node.sources), always)
+        return Terms(rate, sum(_seconds_to_have(source, rate) for source in node.sources), always)
 
     def stays_though_small(self, node: Node) -> bool:
         """Say whether a result stays in memory whatever its size."""
@@ -80,11 +76,7 @@ class LeavingOut:
         return True
 
 
-def _seconds_to_have(source: Node, rate: float, made: Made | None) -> float:
-    if made is not None and made.key == source.key:
-        if made.left_out_seconds is not None:
-            return made.left_out_seconds
-        return sum(extent.bytes for extent in made.extents) / rate
+def _seconds_to_have(source: Node, rate: float) -> float:
     if source.not_written is not None:
         return source.not_written.seconds
     if source.resident_at is None:

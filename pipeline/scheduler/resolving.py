@@ -107,14 +107,6 @@ class Resolver:
         elif not self.look_up(node, "cached"):
             node.state = WANTED
 
-    def identify_late(self, node: Node) -> bool:
-        """Fix the recipe of a run that began before its inputs' ids were known; says whether it has one."""
-        try:
-            node.recipe = self._maker.recipe(node.run, self._nodes.ids)
-        except (GravelError, StageError, NeedsContent, NeedsResult):
-            return False
-        return True
-
     def _ask_for(self, giver: Node, node: Node) -> None:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
         self._nodes.ask(node, giver)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.workers.stage_task import StageTask
 
 if TYPE_CHECKING:
@@ -13,32 +12,19 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run_state import RunState
     from gravel.pipeline.store.not_written import NotWritten, Terms
-    from gravel.pipeline.workers.protocol import Made
 
 
-def make_task(
-    node: Node,
-    state: RunState,
-    left_out: Terms | NotWritten | None = None,
-    *,
-    made: Made | None = None,
-    made_at: str = "",
-) -> StageTask:
+def make_task(node: Node, state: RunState, left_out: Terms | NotWritten | None = None) -> StageTask:
     """Return the task of a node that has its recipe, its parameters and its worker slots.
 
-    `left_out` says when its result is not written, if it stays in memory. `made` is a result that it reads
-    and whose ids are not known yet: then it has no recipe either.
+    `left_out` says when its result is not written, if it stays in memory.
     """
     nodes, cache, record = state.nodes, state.cache, state.report.record
+    assert node.recipe is not None
     assert node.parameters is not None
-    ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
+    ids = {key: nodes.ids[key] for key in node.run.upstream}
     slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
-    if made is not None:
-        ids[made.key], slots[made.key] = made.names, (made.worker_slot,)
-        recipe = digest([node.key, *made.names])
-    else:
-        assert node.recipe is not None
-        recipe = node.recipe.digest
+    recipe = node.recipe.digest
     inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
     return StageTask(
         key=node.key,
@@ -72,8 +58,7 @@ def make_task(
         profile=state.profile,
         device_bytes=node.need.device_bytes if node.need is not None else 0,
         time_limit=node.run.time_limit,
-        contents={} if node.recipe is None else _digests(node.recipe),
-        made_at=made_at,
+        contents=_digests(node.recipe),
     )
 
 

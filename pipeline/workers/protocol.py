@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
     from gravel.stages.artifact import Artifact, Json
-    from gravel.stages.stage import Extent
 
 
 @dataclass(frozen=True)
@@ -46,21 +45,6 @@ class Finished:
     key: str
     attempt: int
     outcome: StageOutcome
-
-
-@dataclass(frozen=True)
-class Made:
-    """A stage run's arrays exist, under `names` in the memory of its worker slot; their ids are on the way.
-
-    `left_out_seconds` is what making them took if they will not be written.
-    """
-
-    key: str
-    attempt: int
-    worker_slot: str
-    names: tuple[str, ...]
-    extents: tuple[Extent, ...]
-    left_out_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +96,7 @@ class Compiles(Reported):
     kernel: str | None
 
 
-ClusterEvent = Began | Finished | Made | Written | Lost | Back | Reported
+ClusterEvent = Began | Finished | Written | Lost | Back | Reported
 
 
 @dataclass

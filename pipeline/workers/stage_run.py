@@ -23,7 +23,6 @@ from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
 from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.peak import free_on_device
-from gravel.pipeline.workers.protocol import Made
 from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
@@ -71,7 +70,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     try:
         _limit_threads(task)
         with peak, COMPILE_TIME.listened(services.compiles) as kernels:
-            outcome = _compute(task, services, hand_over, log, spans, clock, peak.end)
+            outcome = _compute(task, services, hand_over, log, spans, clock)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -120,7 +119,6 @@ def _compute(
     log: StageLog,
     spans: Spans,
     clock: float,
-    is_made: Callable[[], None],
 ) -> StageOutcome:
     task = _with_room_on_device(task, log.write)
     inputs: dict[str, Any] = {}
@@ -146,7 +144,7 @@ def _compute(
         )
         with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
-        kept = _keep_in_memory(task, artifacts, services, spans, clock, is_made)
+        kept = _keep_in_memory(task, artifacts, services, spans, clock)
         return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
@@ -277,7 +275,6 @@ def _keep_in_memory(
     services: Services,
     spans: Spans,
     clock: float,
-    is_made: Callable[[], None],
 ) -> StageOutcome:
     if task.machine.backend == "cuda":
         with spans.take("copy"):
@@ -287,9 +284,6 @@ def _keep_in_memory(
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 
-        if task.made_at:
-            is_made()  # another stage may take memory from now on
-            services.written(_made(task, artifacts, extents, clock))
         with spans.take("digest", size):
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
     else:
@@ -310,17 +304,6 @@ def _keep_in_memory(
         behind=behind,
         not_written=left_out,
     )
-
-
-def _made(
-    task: StageTask, artifacts: tuple[Artifact, ...], extents: tuple[Extent, ...], clock: float
-) -> Made:
-    """Keep a result by other names than its ids, which are not known yet."""
-    names = tuple(f"{PREFIX}{task.recipe}-{task.attempt}:{place}" for place in range(len(artifacts)))
-    keep_resident(names, artifacts)
-    left_out = _left_out(task, names, extents, clock)
-    seconds = None if left_out is None else left_out.seconds
-    return Made(task.key, task.attempt, task.made_at, names, extents, seconds)
 
 
 def _left_out(

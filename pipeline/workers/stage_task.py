@@ -31,8 +31,7 @@ class StageTask:
     the driver's process. `contents` has the digests of the files that the recipe names, by location. With
     `in_memory` the result stays in the worker's memory and is written behind it. `left_out` says when such a
     result is not written, or, with what a record says of it, that it is not. `device_bytes` are what the
-    stage states it needs of its GPU. `made_at` is the stage's own worker slot if the driver wants to hear of
-    a result as soon as its arrays exist, else empty.
+    stage states it needs of its GPU.
     """
 
     key: str
@@ -58,7 +57,6 @@ class StageTask:
     on_device: bool = False
     profile: bool = False
     device_bytes: int = 0
-    made_at: str = ""
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 
 
