@@ -142,8 +142,8 @@ def lines_begin(array: NDArray[Any]) -> bool:
 def fill(out: NDArray[Any], array: Any, first: int = 0) -> None:
     """Write `array[first : first + len(out)]` into `out`.
 
-    A stored array decodes its chunks straight into `out` (`read_into`); NumPy's are copied by several
-    threads, since fresh pages cost more than the copy; others a piece at a time.
+    A stored array is read straight into `out` (`read_into`); NumPy's are copied by several threads, since
+    fresh pages cost more than the copy; others a piece at a time.
     """
     if hasattr(array, "read_into"):
         array.read_into(out, first)

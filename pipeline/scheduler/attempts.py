@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.plan.sizes import stated_need
-from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
 from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.workers.failure import Failure
@@ -21,7 +19,6 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.scheduler.run_state import RunState
-    from gravel.pipeline.workers.protocol import Made
     from gravel.stages.stage import Need
 
 
@@ -189,16 +186,14 @@ class Attempts:
             if self._state.locks.is_free(node.recipe.digest):
                 node.state = WANTED
 
-    def submit(self, nodes: list[Node], where: Assignment, made: Made | None = None) -> None:
-        """Send stage runs; `made` is a result that the only one of them reads before its ids are known."""
+    def submit(self, nodes: list[Node], where: Assignment) -> None:
+        """Send stage runs."""
         state = self._state
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            wanted = node.in_memory and made is None and state.cluster.kind != "inline"
-            made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
-            tasks.append(_task(node, state, made=made, made_at=made_at))
-            node.state, node.began, node.read_ahead = RUNNING, None, False
+            tasks.append(_task(node, state))
+            node.state, node.began = RUNNING, None
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
         try:
@@ -264,21 +259,14 @@ class ShortRuns:
         return max(1, min(MAX_TOGETHER, fitting, ready // max(1, worker_slots)))
 
 
-def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str = "") -> StageTask:
-    """Return the task of a node that has its recipe, its parameters and its worker slots.
-
-    `made` is a result that it reads and whose ids are not known yet: then it has no recipe either.
-    """
+def _task(node: Node, state: RunState) -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots."""
     nodes, cache, record = state.nodes, state.cache, state.report.record
+    assert node.recipe is not None
     assert node.parameters is not None
-    ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
+    ids = {key: nodes.ids[key] for key in node.run.upstream}
     slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
-    if made is not None:
-        ids[made.key], slots[made.key] = made.names, (made.worker_slot,)
-        recipe = digest([node.key, *made.names])
-    else:
-        assert node.recipe is not None
-        recipe = node.recipe.digest
+    recipe = node.recipe.digest
     inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
     return StageTask(
         key=node.key,
@@ -311,8 +299,7 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
         profile=state.profile,
         device_bytes=node.need.device_bytes if node.need is not None else 0,
         time_limit=node.run.time_limit,
-        contents={} if node.recipe is None else _digests(node.recipe),
-        made_at=made_at,
+        contents=_digests(node.recipe),
     )
 
 

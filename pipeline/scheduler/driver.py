@@ -30,7 +30,6 @@ from gravel.pipeline.scheduler.node import (
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.placement import Placement, ranks_of
 from gravel.pipeline.scheduler.plan_kernels import plan_kernels
-from gravel.pipeline.scheduler.reading_ahead import ReadingAhead
 from gravel.pipeline.scheduler.refusals import refuse_what_cannot_begin
 from gravel.pipeline.scheduler.reporting import RunReport
 from gravel.pipeline.scheduler.residency import Residency
@@ -41,7 +40,7 @@ from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.store.recipe_locks import RecipeLocks
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.kinds import is_address
-from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Made, Reported, Written
+from gravel.pipeline.workers.protocol import Back, Began, Cluster, Finished, Lost, Reported, Written
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.pipeline.workers.stage_task import StageOutcome
 from gravel.stages.artifact import Artifact, Json
@@ -100,7 +99,6 @@ class Driver:
         )
         self._attempts = Attempts(self._state)
         self._results = Results(self._state, self._attempts)
-        self._ahead = ReadingAhead(self._state, self._attempts)
         self._losses = Losses(self._state, self._attempts, self._results, options.retries)
         report.open = resolver.maker.open_ids = self._open
         self._started: Started | None = None
@@ -292,10 +290,8 @@ class Driver:
                     self._report.progressed(event)
             case Finished():
                 node = self._nodes[event.key]
-                if node.state == RUNNING and node.attempt == event.attempt and not self._ahead.takes(event):
+                if node.state == RUNNING and node.attempt == event.attempt:
                     self._finish(node, event.outcome)
-            case Made():
-                self._ahead.made(event)
             case Written():
                 self._results.written(self._nodes[event.key], event)
             case Committed():
@@ -304,7 +300,6 @@ class Driver:
                 self._losses.worker_died(event.worker_slot)
             case Back():
                 self._losses.workers_are_back(event)
-        self._ahead.resolve(self._finish)
 
     def _finish(self, node: Node, outcome: StageOutcome) -> None:
         failure = outcome.failure or Failure("bug", "no reason was given")

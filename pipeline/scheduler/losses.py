@@ -52,8 +52,7 @@ class Losses:
         worker_slots = node.worker_slots
         self._forget(worker_slots)
         self._attempts.drop(node)
-        # What read it ahead may have brought its worker down, and will not do so again.
-        node.losses += not node.read_ahead
+        node.losses += 1
         if node.losses > self._retries:
             tail = log_tail(self._report.record.log_path(node.key))
             end = f"; the end of its log:\n{tail}" if tail else ""
@@ -77,7 +76,7 @@ class Losses:
         if taken:
             self._cluster.replace(sorted(taken))
         for node in self._nodes.in_state(RUNNING):
-            if node.worker_slots & set(worker_slots):  # one that reads ahead, or what it reads
+            if node.worker_slots & set(worker_slots):
                 self.lose(node, Failure("bug", "the worker that ran it was replaced"))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
@@ -106,8 +105,7 @@ class Losses:
         for node in self._nodes.in_state(REPLACING):
             node.replaced -= set(event.worker_slots)
             if not node.replaced:
-                # One that ran ahead has no recipe yet.
-                node.state = WANTED if node.recipe is not None else WAITING
+                node.state = WANTED
         if self._placement.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
                 message = f"no worker is left: {event.problem}"

@@ -51,7 +51,6 @@ class Node:
     damaged. `began` is when the attempt under way began, on the monotonic clock. `stated` is what the stage
     states it needs, once its inputs are known. With `in_memory` the result of the attempt is written behind
     it, and with `on_device` it stays on the GPU, too. `previous_ids` are those of a result that was lost.
-    `read_ahead` says that another node began to read what the attempt made before its ids were known.
 
     `sources` are the nodes that it reads and `consumers` those that read it; `watchers` need its ids for
     their recipes; `asked_by` are nodes whose recipes need a look into its result, and `asks` those into whose
@@ -85,7 +84,6 @@ class Node:
         "position",
         "previous_ids",
         "rank_group",
-        "read_ahead",
         "recipe",
         "replaced",
         "run",
@@ -114,7 +112,7 @@ class Node:
         self.rank_group: tuple[str, ...] = ()
         self.attempt = self.losses = self.damages = 0
         self.forced = run.forced
-        self.computed = self.in_memory = self.on_device = self.read_ahead = False
+        self.computed = self.in_memory = self.on_device = False
         self.copies: frozenset[str] = frozenset()
         self.previous_ids: tuple[str, ...] | None = None
         self.threads = 1

@@ -140,18 +140,6 @@ class Placement:
         """The bytes of the host that has least."""
         return min((each.host_bytes for each in self._admissions.values()), default=0)
 
-    def fits_beside(self, worker_slot: str, need: Need) -> bool:
-        """Say whether what a run needs fits beside all that its worker slot's host and GPU have now."""
-        slot = next((each for each in self._worker_slots if each.name == worker_slot), None)
-        if slot is None or not self._admissions[slot.host].fits(need.host_bytes):
-            return False
-        return slot.device is None or self._holds(slot, need)
-
-    def is_alone_in(self, node: Node) -> bool:
-        """Say whether a running node is the only one in its worker slot."""
-        busy = self._nodes.in_state(*BUSY)
-        return not any(node.worker_slot in other.worker_slots for other in busy if other is not node)
-
     def free_host_bytes(self) -> int:
         """Return the most that is free on one host."""
         return max((each.free for each in self._admissions.values()), default=0)

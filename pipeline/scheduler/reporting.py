@@ -142,16 +142,6 @@ class RunReport:
             return []
         return list(self._history.explain(node.run, node.recipe)[0])
 
-    def ran_before(self, node: Node) -> bool:
-        """Say whether this workflow computed the stage run before."""
-        return self._history.has_run(node.run)
-
-    def identified_late(self, node: Node) -> None:
-        """The recipe of a run that is under way is known."""
-        stage = self._stage(node)
-        stage.recipe = None if node.recipe is None else node.recipe.digest
-        stage.why = tuple(self.explain(node))
-
     def stated(self, key: str, need: Need) -> None:
         """What a stage run will need is known before it starts."""
         self.record.change(key).need = {"host": need.host_bytes, "device": need.device_bytes}

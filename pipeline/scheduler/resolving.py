@@ -105,14 +105,6 @@ class Resolver:
         elif not self.look_up(node, "cached"):
             node.state = WANTED
 
-    def identify_late(self, node: Node) -> bool:
-        """Fix the recipe of a run that began before its inputs' ids were known; says whether it has one."""
-        try:
-            node.recipe = self.maker.recipe(node.run, self.nodes.ids)
-        except (GravelError, StageError, NeedsContent, NeedsResult):
-            return False
-        return True
-
     def _ask_for(self, giver: Node, node: Node) -> None:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
         self.nodes.ask(node, giver)

@@ -10,9 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.objects import READ_BYTES, FaultySource, RemoteError, Target, check_url
+from gravel.pipeline.store.objects import (
+    MAX_OBJECT_BYTES,
+    READ_BYTES,
+    FaultySource,
+    RemoteError,
+    Target,
+    check_url,
+)
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES
-from gravel.pipeline.store.record_types import MAX_SHARD_BYTES
 from gravel.stages.errors import StageError
 from gravel.stages.remote.facts import FetchError
 from gravel.stages.remote.object_store import Store, split_url
@@ -58,7 +64,7 @@ class Bucket:
             raise FaultySource(f"{self.where}/{name} has {size:,} bytes, and at most {most:,} are read")
         return found
 
-    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
         found = self._sized(name, most)
         if found is None:

@@ -115,8 +115,8 @@ class Cache(CacheFolder):
     def open(self, artifact_id: str) -> Artifact:
         """Return an artifact whose arrays are read, and checked, when they are sliced.
 
-        Raises `DamagedArtifact` if its record or metadata are missing or damaged; so does reading a chunk
-        that is missing or fails its checksum.
+        Raises `DamagedArtifact` if its record or attributes are missing or damaged; so does reading an array
+        whose file is missing or not what was written.
         """
         from gravel.pipeline.store.reader import open_artifact
 

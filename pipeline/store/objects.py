@@ -14,13 +14,15 @@ from typing import BinaryIO, Protocol, TypeVar
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.store.descriptors import ForeignLink, Obstacle
 from gravel.pipeline.store.opening import names_in, open_file, read_file
-from gravel.pipeline.store.record_types import MAX_SHARD_BYTES
 from gravel.stages.addresses import OBJECT_STORES
 from gravel.stages.urls import shown
 
 T = TypeVar("T")
 
 READ_BYTES = 8 << 20
+
+MAX_OBJECT_BYTES = 256 << 20
+"""Of an object whose size nothing states."""
 
 
 class RemoteError(GravelError):
@@ -43,7 +45,7 @@ class Source(Protocol):
     def get(self, name: str) -> bytes | None:
         """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
 
-    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
 
     def names(self, folder: str) -> list[str]:
@@ -77,7 +79,7 @@ class Folder:
         """Return a small file whole, or None if there is none."""
         return self._ask(lambda: read_file(self.root, name))
 
-    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of a file of at most so many bytes, or None if there is none."""
         file = self._ask(lambda: open_file(self.root, name, most))
         return None if file is None else self._pieces(file)

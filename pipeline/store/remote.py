@@ -137,7 +137,7 @@ class Remote:
                 for file in record.files
             ):
                 raise ValueError(f"{METADATA} is not what was written")
-            check_id(record, read, record.roots)
+            check_id(record, read)
             record = with_true_extent(record, read)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._cache.say(f"artifact {artifact_id[:12]} in {self.url} is damaged: {error}")

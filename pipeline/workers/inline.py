@@ -16,7 +16,6 @@ from gravel.pipeline.workers.protocol import (
     Back,
     Compiles,
     Finished,
-    Made,
     Progress,
     Reported,
     WorkerSlot,
@@ -43,7 +42,7 @@ class InlineServices:
         task: StageTask,
         tell: Callable[[Reported], None],
         write_behind: WriteBehind,
-        written: Callable[[Written | Made], None],
+        written: Callable[[Written], None],
     ) -> None:
         self._key = task.key
         # Somebody's own stage may be looked at step by step.

@@ -257,9 +257,9 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None
 
 
 RECORDS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a huge shape": (huge_shape, "shards, and its manifest does not name them"),
+    "a huge shape": (huge_shape, "and its dtype and shape make"),
     "metadata of 20 GiB": (stated("zarr.json", 20 << 30), "its metadata have more than 67,108,864 bytes"),
-    "a shard of 20 GiB": (stated("column_indices/c/0", 20 << 30), "more than its shape and dtype allow"),
+    "an array of 20 GiB": (stated("column_indices/c/0", 20 << 30), "and its dtype and shape make"),
     "many axes": (
         changed(lambda body: body["arrays"].update(more=["int64", [2**62] * 100_000])),
         "its values are not those of an artifact's record",

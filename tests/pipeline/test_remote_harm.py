@@ -13,7 +13,7 @@ from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
-from tests.pipeline.remote_case import URL, places, put_graph, run
+from tests.pipeline.remote_case import URL, many_arrays, places, put, put_graph, run
 from tests.pipeline.s3_server import assert_whole
 from tests.pipeline.samples import equal, graph, provenance, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -30,9 +30,9 @@ __all__ = ["places"]
 )
 def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, line, parts):
     one = places("one")
-    put_graph(one, "first", 50)
+    put(one, "first", many_arrays(50))
     before = line.passed
-    record = put_graph(one, "second", 12_000)
+    record = put(one, "second", many_arrays(12_000))
     whole = line.passed - before
     assert whole > record.bytes_on_disk
 
@@ -40,7 +40,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         name = f"cut at {part}"
         vertices = 12_000 + int(1000 * part)
         line.cut(after=int(part * whole))
-        cut = put_graph(one, name, vertices)
+        cut = put(one, name, many_arrays(vertices))
         line.mend()
         assert_whole(URL)
         assert open_bucket(URL).get(f"recipes/{recipe(name).digest}.json") is None
@@ -57,7 +57,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         assert_whole(URL)
     two = places("two")
     assert two.cache.look_up(recipe(name).digest) is not None
-    assert equal(two.cache.open(cut.id), graph(vertices))
+    assert equal(two.cache.open(cut.id), many_arrays(vertices))
 
 
 def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
@@ -110,7 +110,7 @@ def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
 
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is not None
-    with pytest.raises(DamagedArtifact, match="is not what was written"):
+    with pytest.raises(DamagedArtifact, match="are not what was written"):
         two.cache.open(record.id)
     two.cache.quarantine(record.id, "as the driver does")
     assert two.cache.check(record.id) == "it has no record in the cache"

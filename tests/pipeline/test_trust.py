@@ -29,7 +29,7 @@ def swap(place: str, identity: str, other: str) -> None:
 
 
 def unsign(place: str) -> None:
-    """Take the signatures away from the recipes of a place."""
+    """Take the signatures of a place away."""
     for name in names(place, "recipes"):
         body = unseal(read(place, f"recipes/{name}"))
         write(place, f"recipes/{name}", seal({key: body[key] for key in body if key != "signature"}))
