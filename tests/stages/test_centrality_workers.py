@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from gravel.kernels.betweenness import on_threads
 from gravel.kernels.betweenness.interface import TooManyPaths
+from gravel.kernels.threads import set_threads, thread_count
 from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.context import PlainContext
@@ -188,6 +189,35 @@ def test_failures_come_through_and_let_go(monkeypatch: pytest.MonkeyPatch) -> No
     assert not over_workers.RESIDENT
     with pytest.raises(RankGroupBroken, match="was replaced"):
         over_workers.find(("gone", numpy.arange(3)))
+
+
+def test_a_worker_searches_with_the_threads_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the thread that searches did before."""
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "8")
+    counted: list[int] = []
+
+    def find(searches: Any, sources: Any) -> Any:
+        counted.append(thread_count())
+        return found_before(searches, sources)
+
+    found_before = searcher.Distances.find
+    monkeypatch.setattr(searcher.Distances, "find", find)
+    before = thread_count()
+    try:
+        context = Reserved(2)
+        make_ready = over_workers.make_ready
+
+        def ready(gang: Any, task: Any) -> Any:
+            made = make_ready(gang, task)
+            set_threads(7)
+            return made
+
+        monkeypatch.setattr(over_workers, "make_ready", ready)
+        context.machine = Machine("cpu", 3, 8 << 30)
+        centrality(context, asked("closeness", workers=2), input=graph_of("skewed_random"))
+    finally:
+        set_threads(before)
+    assert set(counted) == {3}
 
 
 def test_workers_that_round_differently_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
