@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -192,32 +194,18 @@ def test_failures_come_through_and_let_go(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_worker_searches_with_the_threads_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the thread that searches did before."""
+    """Whatever its thread did before."""
     monkeypatch.setenv("NUMBA_NUM_THREADS", "8")
-    counted: list[int] = []
+    searches: Any = SimpleNamespace(find=lambda sources: {"threads": thread_count()})
+    monkeypatch.setitem(over_workers.RESIDENT, "one", over_workers.Kept(1, 3, searches))
 
-    def find(searches: Any, sources: Any) -> Any:
-        counted.append(thread_count())
-        return found_before(searches, sources)
+    def find() -> Any:
+        set_threads(7)
+        return over_workers.find(("one", numpy.arange(3)))
 
-    found_before = searcher.Distances.find
-    monkeypatch.setattr(searcher.Distances, "find", find)
-    before = thread_count()
-    try:
-        context = Reserved(2)
-        make_ready = over_workers.make_ready
-
-        def ready(gang: Any, task: Any) -> Any:
-            made = make_ready(gang, task)
-            set_threads(7)
-            return made
-
-        monkeypatch.setattr(over_workers, "make_ready", ready)
-        context.machine = Machine("cpu", 3, 8 << 30)
-        centrality(context, asked("closeness", workers=2), input=graph_of("skewed_random"))
-    finally:
-        set_threads(before)
-    assert set(counted) == {3}
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(find).result()
+    assert (done.worker, done.arrays) == (1, {"threads": 3})
 
 
 def test_workers_that_round_differently_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
