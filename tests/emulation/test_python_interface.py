@@ -65,7 +65,9 @@ def test_a_cudf_table_of_integers_stays_there() -> None:
         arrow.from_table(table, NOT_ASKED, weights=False, directed=False)
 
 
-@pytest.mark.parametrize(("high", "dtype"), [(9, numpy.uint32), (2**32 - 1, numpy.uint32), (2**32, numpy.uint64)])
+@pytest.mark.parametrize(
+    ("high", "dtype"), [(9, numpy.uint32), (2**32 - 1, numpy.uint32), (2**32, numpy.uint64)]
+)
 def test_ids_are_copied_as_narrow_as_they_are(high: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     copied = []
     copy = cupy._unsigned_copy

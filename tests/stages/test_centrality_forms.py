@@ -129,7 +129,9 @@ def test_rows_that_do_not_fit_a_gpu(form: str, monkeypatch: pytest.MonkeyPatch) 
 
 @emulated
 @pytest.mark.parametrize("codec", ["varint", "blocks"])
-def test_a_stream_on_a_gpu_is_there_twice_while_it_is_padded(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_on_a_gpu_is_there_twice_while_it_is_padded(
+    codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored = compressed(skewed(), codec)
     strict_cupy.install(monkeypatch)
     for cut in (0, 1):
