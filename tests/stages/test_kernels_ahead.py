@@ -100,6 +100,14 @@ def test_ranks_have_kernels_of_their_own(
         assert all(macros[name] in declared[name] for name in {**declared, **macros})
 
 
+@pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity"])
+def test_eccentricities_alone_have_bounds(measure: str) -> None:
+    for vertices in ("all", {"random": 40}):
+        asked = all_stages()["centrality"].parameters(measure=measure, vertices=vertices)
+        files = {Path(path).stem for path, _ in kernels_ahead("centrality", asked)}
+        assert ("bounds" in files) == (measure == "eccentricity" and vertices == "all")
+
+
 class Module:
     """A module that takes a while to compile."""
 
