@@ -55,6 +55,9 @@ class _Pages:
     The module `mmap` keeps a descriptor for each, of which a process may have few.
     """
 
+    is_file = True
+    """For who pins memory: what is not written by others either."""
+
     def __init__(self, handle: int, dtype: numpy.dtype[Any], shape: tuple[int, ...]) -> None:
         size = dtype.itemsize * math.prod(shape)
         address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
