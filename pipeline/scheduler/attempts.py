@@ -11,7 +11,7 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.plan.sizes import stated_need
 from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
-from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
+from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Attempt, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
@@ -82,13 +82,12 @@ class Attempts:
             )
             together += [other for other in ready if self._lock(other)]
         for each in together:
-            each.need, each.threads = self.need(each), room.threads
-            each.worker_slot, each.rank_group = room.worker_slot, room.rank_group
-            each.in_memory = each.on_device = False
-            each.attempt += 1
+            each.attempt = Attempt(
+                each.attempt.number + 1, self.need(each), room.threads, room.worker_slot, room.rank_group
+            )
         if kept:
-            node.need = need = self.with_result(node, need, kept)
-        self._placement.take(node, need)
+            self.keep_result(node, kept)
+        self._placement.take(node)
         self.submit(together, Assignment(room.worker_slot, room.rank_group))
         return True
 
@@ -114,16 +113,20 @@ class Attempts:
             self._state.report.emit("note", message=note)
         return room, 0
 
-    def with_result(self, node: Node, need: Need, kept: int) -> Need:
-        """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
-        environment = self._state.environment
-        node.in_memory = True
-        node.on_device = (
-            environment.backend_of(node.run.stage) == "cuda"
-            and need.device_bytes + kept <= environment.capacity.device_bytes
+    def keep_result(self, node: Node, kept: int) -> None:
+        """Have the result of an attempt stay in memory, and on the GPU that makes it where there is room."""
+        attempt, environment = node.attempt, self._state.environment
+        assert attempt.need is not None
+        device = attempt.need.device_bytes + kept
+        attempt.in_memory = True
+        attempt.on_device = (
+            environment.backend_of(node.run.stage) == "cuda" and device <= environment.capacity.device_bytes
         )
-        device = need.device_bytes + kept if node.on_device else need.device_bytes
-        return replace(need, host_bytes=need.host_bytes + kept, device_bytes=device)
+        attempt.need = replace(
+            attempt.need,
+            host_bytes=attempt.need.host_bytes + kept,
+            device_bytes=device if attempt.on_device else attempt.need.device_bytes,
+        )
 
     def _choose(self, node: Node, need: Need, others: int) -> Assignable | None:
         while (room := self._placement.choose(node, need, others)) is None:
@@ -166,7 +169,7 @@ class Attempts:
             resolver.fail(node, Failure("disk", f"its recipe cannot be locked: {error}"))
             return False
         if not taken:
-            node.state = LOCKING
+            self._nodes.move(node, LOCKING)
             who = None if locks.is_own(node.recipe.digest) else locks.holder(node.recipe.digest)
             if who is not None:
                 self._state.report.waits(node, who)
@@ -174,7 +177,7 @@ class Attempts:
         if not self._nodes.are_inputs_there(node):
             # An input turned out damaged meanwhile and is computed again.
             locks.release(node.recipe.digest)
-            node.state = WAITING
+            self._nodes.move(node, WAITING)
             return False
         if node.run.keep and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
             locks.release(node.recipe.digest)
@@ -187,7 +190,7 @@ class Attempts:
         for node in self._nodes.in_state(LOCKING):
             assert node.recipe is not None
             if self._state.locks.is_free(node.recipe.digest):
-                node.state = WANTED
+                self._nodes.move(node, WANTED)
 
     def submit(self, nodes: list[Node], where: Assignment, made: Made | None = None) -> None:
         """Send stage runs; `made` is a result that the only one of them reads before its ids are known."""
@@ -195,10 +198,10 @@ class Attempts:
         assert state.cluster is not None
         tasks = []
         for node in nodes:
-            wanted = node.in_memory and made is None and state.cluster.kind != "inline"
+            wanted = node.attempt.in_memory and made is None and state.cluster.kind != "inline"
             made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
             tasks.append(_task(node, state, made=made, made_at=made_at))
-            node.state, node.began, node.read_ahead = RUNNING, None, False
+            self._nodes.move(node, RUNNING)
             state.report.started(node)
         self.inside = state.cluster.kind == "inline"
         try:
@@ -208,8 +211,8 @@ class Attempts:
 
     def began(self, node: Node, attempt: int) -> None:
         """Start the clock of an attempt."""
-        if node.state == RUNNING and node.attempt == attempt:
-            node.began = time.monotonic()
+        if node.is_running(attempt):
+            node.attempt.began = time.monotonic()
 
     def drop(self, node: Node, *, keep_lock: bool = False) -> None:
         """Take back what a node that no longer runs has: its lock, worker slots and memory."""
@@ -218,7 +221,7 @@ class Attempts:
         if node.recipe is not None and not keep_lock:
             self._state.locks.release(node.recipe.digest)
         self._placement.release(node)
-        node.worker_slot, node.rank_group = None, ()
+        node.attempt.worker_slot, node.attempt.rank_group = None, ()
 
     def release_unneeded(self) -> None:
         """Let go of results in memory that nothing in this run reads any more."""
@@ -235,7 +238,8 @@ class Attempts:
 
     def forget(self, node: Node) -> bool:
         """A result is in memory no longer; says whether the cache lacks it, and was to have it."""
-        node.resident_at, node.copies = None, frozenset()
+        node.copies = frozenset()
+        self._nodes.set_resident(node, None)
         self._placement.release_resident(node)
         return self._state.residency.forget(node)
 
@@ -269,7 +273,7 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
 
     `made` is a result that it reads and whose ids are not known yet: then it has no recipe either.
     """
-    nodes, cache, record = state.nodes, state.cache, state.report.record
+    nodes, cache, record, attempt = state.nodes, state.cache, state.report.record, node.attempt
     assert node.parameters is not None
     ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
     slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
@@ -282,7 +286,7 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
     inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
     return StageTask(
         key=node.key,
-        attempt=node.attempt,
+        attempt=attempt.number,
         run=record.run,
         stage=node.run.stage,
         parameters=node.parameters,
@@ -296,9 +300,9 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
         host=socket.gethostname(),
         recipe=recipe,
         cache=cache,
-        machine=state.environment.machine(node.run.stage, node.threads),
+        machine=state.environment.machine(node.run.stage, attempt.threads),
         keep=node.run.keep,
-        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{node.attempt}",
+        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{attempt.number}",
         log=record.log_path(node.key),
         resident={
             name: slots[ref.run]
@@ -306,10 +310,10 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
             for name, ref in zip(inputs[slot], refs, strict=True)
             if ref.run in slots
         },
-        in_memory=node.in_memory,
-        on_device=node.on_device,
+        in_memory=attempt.in_memory,
+        on_device=attempt.on_device,
         profile=state.profile,
-        device_bytes=node.need.device_bytes if node.need is not None else 0,
+        device_bytes=attempt.need.device_bytes if attempt.need is not None else 0,
         time_limit=node.run.time_limit,
         contents={} if node.recipe is None else _digests(node.recipe),
         made_at=made_at,

@@ -223,7 +223,7 @@ class Driver:
         for node in self._nodes:
             if node.state not in ENDED:
                 self._attempts.drop(node)
-                node.state = SKIPPED
+                self._nodes.move(node, SKIPPED)
                 self._report.skipped(node, "stopped")
 
     def _admit(self) -> None:
@@ -257,7 +257,7 @@ class Driver:
             return False
         for other in others:
             self._attempts.release(other)
-            other.state = KNOWN
+            self._nodes.move(other, KNOWN)
         return self._attempts.begin(node, 0)
 
     def _start(self) -> None:
@@ -292,7 +292,7 @@ class Driver:
                     self._report.progressed(event)
             case Finished():
                 node = self._nodes[event.key]
-                if node.state == RUNNING and node.attempt == event.attempt and not self._ahead.takes(event):
+                if node.is_running(event.attempt) and not self._ahead.takes(event):
                     self._finish(node, event.outcome)
             case Made():
                 self._ahead.made(event)

@@ -17,7 +17,7 @@ the 25 GB/s of 16 cores, and 30 ms on two."""
 
 def can_be_read_ahead(source: Node) -> bool:
     """Say whether a stage run that reads this one may begin before the ids of this one are known."""
-    expected = source.need.outputs if source.need is not None else ()
+    expected = source.attempt.need.outputs if source.attempt.need is not None else ()
     is_large = sum(extent.bytes for extent in expected) >= LEAST_BYTES
     return is_large and any(map(may_begin_early, source.consumers))
 
@@ -34,7 +34,7 @@ def may_begin_early(node: Node) -> bool:
         and run.keep
         and run.repeats is None
         and run.time_limit is None
-        and not (node.losses or node.damages or node.asks or node.forced)
+        and not (node.losses or node.damages or node.forced)
         and node.previous_ids is None
         and (stage.ranks is None or not stage.ranks(run.parameters))
         and not stage.is_timed(run.parameters)

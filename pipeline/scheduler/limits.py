@@ -25,13 +25,13 @@ def overdue_runs(
     now = time.monotonic()
     for node in nodes.in_state(RUNNING):
         limit = node.run.time_limit
-        if limit is None or node.began is None or now - node.began < limit:
+        if limit is None or node.attempt.began is None or now - node.attempt.began < limit:
             continue
         others = [other for other in nodes.in_state(RUNNING) if other is not node]
-        taken = {worker_slot for other in others for worker_slot in other.worker_slots}
+        taken = {worker_slot for other in others for worker_slot in other.attempt.worker_slots}
         progress = report.record.stages[node.key].progress
         done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
-        yield node, node.worker_slots | (cluster.helpers(node.key) - taken), overdue(limit, done)
+        yield node, node.attempt.worker_slots | (cluster.helpers(node.key) - taken), overdue(limit, done)
 
 
 def refuse_without(cluster: Cluster, nodes: Nodes, report: RunReport, cause: Exception | None = None) -> None:

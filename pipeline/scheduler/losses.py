@@ -42,25 +42,26 @@ class Losses:
         """What ran or was kept there is lost, and so is the rank group that it was part of."""
         self._forget([worker_slot])
         for node in self._nodes.in_state(RUNNING):
-            if worker_slot in node.worker_slots:
+            if worker_slot in node.attempt.worker_slots:
                 self.lose(node, Failure("bug", "the worker that ran it died"))
-        if not any(worker_slot in node.replaced for node in self._nodes.in_state(REPLACING)):
+        if not any(worker_slot in node.attempt.replaced for node in self._nodes.in_state(REPLACING)):
             self._replace([worker_slot])
 
     def lose(self, node: Node, failure: Failure) -> None:
         """An attempt ended with its worker: try again, or fail after too many."""
-        worker_slots = node.worker_slots
+        worker_slots = node.attempt.worker_slots
         self._forget(worker_slots)
         self._attempts.drop(node)
         # What read it ahead may have brought its worker down, and will not do so again.
-        node.losses += not node.read_ahead
+        node.losses += not node.attempt.read_ahead
         if node.losses > self._retries:
             tail = log_tail(self._report.record.log_path(node.key))
             end = f"; the end of its log:\n{tail}" if tail else ""
             message = f"{failure.message} ({node.losses} attempts){end}"
             self._resolver.fail(node, Failure(failure.kind, message, failure.hint or DIED))
         else:
-            node.state, node.replaced = REPLACING, worker_slots
+            node.attempt.replaced = worker_slots
+            self._nodes.move(node, REPLACING)
             self._report.retried(node, failure.message)
         self._replace(worker_slots)
 
@@ -77,7 +78,7 @@ class Losses:
         if taken:
             self._cluster.replace(sorted(taken))
         for node in self._nodes.in_state(RUNNING):
-            if node.worker_slots & set(worker_slots):  # one that reads ahead, or what it reads
+            if node.attempt.worker_slots & set(worker_slots):  # one that reads ahead, or what it reads
                 self.lose(node, Failure("bug", "the worker that ran it was replaced"))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
@@ -88,7 +89,7 @@ class Losses:
                 if self._attempts.forget(node):
                     self._results.lost(node)
                 elif not node.run.keep:
-                    node.state = KNOWN
+                    self._nodes.move(node, KNOWN)
 
     def give_up(self, worker_slot: str) -> None:
         """At the end of a run nothing is computed again: what was lost with a worker stays lost."""
@@ -104,10 +105,10 @@ class Losses:
             self._placement.drop(event.worker_slots)
             self._report.emit("note", message=f"{', '.join(event.worker_slots)}: {event.problem}")
         for node in self._nodes.in_state(REPLACING):
-            node.replaced -= set(event.worker_slots)
-            if not node.replaced:
+            node.attempt.replaced -= set(event.worker_slots)
+            if not node.attempt.replaced:
                 # One that ran ahead has no recipe yet.
-                node.state = WANTED if node.recipe is not None else WAITING
+                self._nodes.move(node, WANTED if node.recipe is not None else WAITING)
         if self._placement.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
                 message = f"no worker is left: {event.problem}"

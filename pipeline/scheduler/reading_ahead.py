@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.early_starts import may_begin_early
-from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, SKIPPED, WAITING
+from gravel.pipeline.scheduler.node import DONE, FAILED, SKIPPED, WAITING, Attempt
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
 from gravel.stages.errors import StageError
@@ -57,10 +57,10 @@ class ReadingAhead:
     def made(self, made: Made) -> None:
         """A result can be read: start what reads it, if nothing else is missing and there is room."""
         source = self._state.nodes[made.key]
-        if source.state == RUNNING and source.attempt == made.attempt:
+        if source.is_running(made.attempt):
             for node in source.consumers:
                 # No other input is missing, neither its ids nor its arrays.
-                is_last = node.unknown == node.undone == 1
+                is_last = node.unknown == node.undone == 1 and not self._state.nodes.asks(node)
                 if may_begin_early(node) and is_last and self._begin(node, source, made):
                     return
         self._let_go(made)
@@ -78,24 +78,24 @@ class ReadingAhead:
         except (StageError, OSError):
             return False  # it is reported when it is the node's turn
         kept = self._state.residency.bytes_to_keep(node, need)
-        with_result = attempts.with_result(node, need, kept) if kept else need
+        before = node.attempt
+        node.attempt = attempt = Attempt(before.number + 1, need, source.attempt.threads, made.worker_slot)
+        if kept:
+            attempts.keep_result(node, kept)
         in_memory = (
             placement.resident_bytes(made.worker_slot) + sum(each.bytes for each in made.extents) + kept
         )
         if (
             need.gang
             or (kept and in_memory > self._state.residency.budget)
-            or not placement.fits_beside(made.worker_slot, with_result)
+            or not placement.fits_beside(made.worker_slot, attempt.need or need)
         ):
-            node.in_memory = node.on_device = False
+            node.attempt = before
             return False
-        node.in_memory, node.on_device = node.in_memory and kept > 0, node.on_device and kept > 0
-        node.recipe, node.need, node.threads = None, with_result, source.threads
-        node.worker_slot, node.rank_group = made.worker_slot, ()
-        node.attempt += 1
-        source.read_ahead = True
-        placement.take(node, with_result)
-        self._ahead[node.key] = _Ahead(node, node.attempt, source, made)
+        node.recipe = None
+        source.attempt.read_ahead = True
+        placement.take(node)
+        self._ahead[node.key] = _Ahead(node, attempt.number, source, made)
         attempts.submit([node], Assignment(made.worker_slot), made)
         return True
 
@@ -115,7 +115,7 @@ class ReadingAhead:
         """Decide what can be decided by now; `finish` handles the ends of stage runs that count."""
         for ahead in list(self._ahead.values()):
             node, finished = ahead.node, ahead.finished
-            if node.state != RUNNING or node.attempt != ahead.attempt:
+            if not node.is_running(ahead.attempt):
                 self._forget(ahead)
                 continue
             ahead.verdict = ahead.verdict or self._now(ahead)
@@ -129,9 +129,10 @@ class ReadingAhead:
 
     def _now(self, ahead: _Ahead) -> str | None:
         source, node = ahead.source, ahead.node
-        if source.attempt == ahead.made.attempt and source.state == RUNNING:
+        if source.is_running(ahead.made.attempt):
             return None
-        is_the_same = source.attempt == ahead.made.attempt and source.state == DONE and source.computed
+        is_current = source.attempt.number == ahead.made.attempt
+        is_the_same = is_current and source.state == DONE and source.computed
         if not is_the_same or node.undone or not self._state.resolver.identify_late(node):
             return IN_VAIN
         return self._looked_up(node)
@@ -160,14 +161,14 @@ class ReadingAhead:
         node, outcome = ahead.node, finished.outcome
         for output in outcome.prepared:
             output.drop()
-        worker_slot = node.worker_slot
+        worker_slot = node.attempt.worker_slot
         self._attempts.drop(node)
         if outcome.behind and self._state.cluster is not None:
             self._state.cluster.release(worker_slot or "", outcome.outputs)
         if any(source.state in (FAILED, SKIPPED) for source in node.sources):
             self._state.resolver.fail(node, Failure("stage", "what it reads has failed"))
         else:
-            node.state = WAITING
+            self._state.nodes.move(node, WAITING)
 
     def _forget(self, ahead: _Ahead) -> None:
         del self._ahead[ahead.node.key]

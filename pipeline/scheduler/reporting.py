@@ -164,17 +164,17 @@ class RunReport:
     def started(self, node: Node) -> None:
         """A node runs."""
         stage = self._stage(node)
-        stage.state, stage.place, stage.attempts = "running", node.worker_slot, node.attempt
+        stage.state, stage.place, stage.attempts = "running", node.attempt.worker_slot, node.attempt.number
         stage.started, stage.progress, stage.error = time.time(), None, None
-        need = node.need
+        need = node.attempt.need
         if need is not None:
             stage.need = {"host": need.host_bytes, "device": need.device_bytes}
         self._paces[node.key] = Pace()
         self.emit(
             "stage_started",
             stage=node.key,
-            place=node.worker_slot,
-            attempt=node.attempt,
+            place=node.attempt.worker_slot,
+            attempt=node.attempt.number,
             need_host_bytes=need.host_bytes if need else None,
             need_device_bytes=need.device_bytes if need else None,
         )
@@ -282,7 +282,7 @@ class RunReport:
     def retried(self, node: Node, message: str) -> None:
         """A node's worker was lost and it is tried again."""
         self._stage(node).state = "waiting"
-        self.emit("stage_retried", stage=node.key, attempt=node.attempt + 1, message=message)
+        self.emit("stage_retried", stage=node.key, attempt=node.attempt.number + 1, message=message)
 
     def waits(self, node: Node, who: Mapping[str, Json]) -> None:
         """Another run computes the node's recipe: the one whose lease says `who`."""

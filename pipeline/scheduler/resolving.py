@@ -94,16 +94,17 @@ class Resolver:
         self._report.identified(node)
         if not node.run.keep:
             digest = node.recipe.digest
-            node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
-            node.state = KNOWN
+            places = range(len(node.run.stage.outputs))
+            self.nodes.identify(node, tuple(f"{PREFIX}{digest}:{place}" for place in places))
+            self.nodes.move(node, KNOWN)
             if node.forced or not node.consumers:
-                node.state = WANTED
+                self.nodes.move(node, WANTED)
                 self._report.wanted(node, [_forced(node) if node.forced else "its result is not kept"])
         elif node.forced:
-            node.state = WANTED
+            self.nodes.move(node, WANTED)
             self._report.wanted(node, [_forced(node)])
         elif not self.look_up(node, "cached"):
-            node.state = WANTED
+            self.nodes.move(node, WANTED)
 
     def identify_late(self, node: Node) -> bool:
         """Fix the recipe of a run that began before its inputs' ids were known; says whether it has one."""
@@ -117,7 +118,7 @@ class Resolver:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
         self.nodes.ask(node, giver)
         if giver.state == KNOWN:
-            giver.state = WANTED
+            self.nodes.move(giver, WANTED)
             self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 
     def look_up(self, node: Node, why: str) -> bool:
@@ -143,9 +144,9 @@ class Resolver:
         except DamagedArtifact as damage:
             self._report.damaged(node, damage.artifact_id, str(damage))
             return False
-        node.ids = record.outputs
+        self.nodes.identify(node, record.outputs)
         node.extents = tuple(artifact.extent for artifact in described)
-        node.state = DONE
+        self.nodes.move(node, DONE)
         node.recipe = node.recipe.without_parts
         self._report.cached(node, record, described, why)
         return True
@@ -161,7 +162,7 @@ class Resolver:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return
         if self._is_renewed(artifact_id, reader, since):
-            reader.state = WAITING
+            self.nodes.move(reader, WAITING)
             return
         owner = self.nodes.owner(artifact_id, reader)
         if owner is None and self._cache.is_here(artifact_id):  # a part that the reader asked for itself
@@ -177,10 +178,10 @@ class Resolver:
             self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
         self.compute_again(owner, f"its result was damaged: {reason}")
-        reader.state = WAITING
+        self.nodes.move(reader, WAITING)
         if owner.run.keep:
             # The reader's recipe is made anew from what comes of it.
-            owner.ids = None
+            self.nodes.identify(owner, None)
 
     def compute_again(self, owner: Node, why: str) -> None:
         """Have a result computed again that was there."""
@@ -190,9 +191,10 @@ class Resolver:
         except (GravelError, StageError, NeedsContent, NeedsResult):
             recipe = None
         if recipe is None or recipe.digest != owner.recipe.digest:
-            owner.state = WAITING  # what it reads is not what it was
+            self.nodes.move(owner, WAITING)  # what it reads is not what it was
             return
-        owner.recipe, owner.state = recipe, WANTED
+        owner.recipe = recipe
+        self.nodes.move(owner, WANTED)
         self._report.wanted(owner, [why])
 
     def _is_renewed(self, artifact_id: str, reader: Node, since: float | None) -> bool:
@@ -231,10 +233,10 @@ class Resolver:
         """
         cause = next((source for source in node.sources if source.state in (FAILED, SKIPPED)), None)
         if cause is None:
-            node.state = FAILED
+            self.nodes.move(node, FAILED)
             self._report.failed(node, failure, self.nodes.ids)
         else:
-            node.state = SKIPPED
+            self.nodes.move(node, SKIPPED)
             self._report.skipped(node, cause.key)
         data_sets = self.nodes.plan.workflow.datasets
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
@@ -254,7 +256,7 @@ class Resolver:
                 self._report.left_out(other, names)
                 continue
             lost.add(other.key)
-            other.state = SKIPPED
+            self.nodes.move(other, SKIPPED)
             self._report.skipped(other, node.key)
             for consumer in other.consumers:
                 if consumer.position not in reached:

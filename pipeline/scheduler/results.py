@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.hardware import hardware
-from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
+from gravel.pipeline.scheduler.node import DONE, FAILED, WAITING, Node
 from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
@@ -43,7 +43,7 @@ class Results:
         """Take a result."""
         state = self._state
         problem = self._changed_files(node)
-        worker_slot = node.worker_slot
+        worker_slot = node.attempt.worker_slot
         self._note_copies(node, outcome)
         if problem is not None:
             for output in outcome.prepared:
@@ -60,14 +60,14 @@ class Results:
             else:
                 self.committer.add(Result(node.key, record, outcome.prepared))
         self._attempts.drop(node, keep_lock=node.run.keep)
-        node.ids, node.extents = outcome.outputs, outcome.extents
-        node.computed, node.forced = True, False
+        node.extents, node.computed = outcome.extents, True
+        state.nodes.identify(node, outcome.outputs)
         if not node.run.keep or outcome.behind:
-            node.resident_at = worker_slot
-            state.placement.keep_resident(node, outcome.bytes, node.resident_at or "")
+            state.nodes.set_resident(node, worker_slot)
+            state.placement.keep_resident(node, outcome.bytes, worker_slot or "")
         if outcome.behind:
             state.residency.add(node)
-        node.state = DONE
+        state.nodes.move(node, DONE)
         if state.cluster is not None and state.cluster.kind != "inline":
             self._attempts.short.note(node.run.stage.name, outcome.seconds)
         state.report.finished(node, outcome)
@@ -85,14 +85,15 @@ class Results:
 
     def _note_copies(self, node: Node, outcome: StageOutcome) -> None:
         """A result that came from another host is in memory twice, for others that read it there."""
-        assert node.worker_slot is not None
+        worker_slot = node.attempt.worker_slot
+        assert worker_slot is not None
         for source in node.sources:
-            if source.resident_at is None or source.resident_at == node.worker_slot:
+            if source.resident_at is None or source.resident_at == worker_slot:
                 continue
             if set(source.ids or ()) & set(outcome.copied):
-                source.copies |= {node.worker_slot}
+                source.copies |= {worker_slot}
                 size = sum(extent.bytes for extent in source.extents)
-                self._state.placement.keep_resident(source, size, node.worker_slot)
+                self._state.placement.keep_resident(source, size, worker_slot)
 
     def _renew_readers(self, node: Node) -> None:
         """A result that was lost came out different: whoever read what was lost reads again."""
@@ -101,12 +102,13 @@ class Results:
             return
         for reader in node.consumers:
             if reader.state == DONE and reader.computed:
-                reader.previous_ids, reader.ids = reader.ids, None
-                reader.state = WAITING
+                reader.previous_ids = reader.ids
+                self._state.nodes.identify(reader, None)
+                self._state.nodes.move(reader, WAITING)
 
     def written(self, node: Node, written: Written) -> None:
         """A result that is in memory was written; its record follows. Or it cannot be, and stays there."""
-        if node.state == RUNNING and node.attempt == written.attempt:
+        if node.is_running(written.attempt):
             self._early[node.key] = written  # it came before the end of the stage was heard of
             return
         if not self._state.residency.written(node.key, written.attempt):
@@ -138,7 +140,7 @@ class Results:
         owner = self._state.nodes.owner(artifact_id, node)
         if owner is not None and owner.resident_at is not None and self._attempts.forget(owner):
             self.lost(owner)
-            node.state = WAITING
+            self._state.nodes.move(node, WAITING)
             return
         self._state.resolver.repair(artifact_id, reason, node, began)
 
@@ -153,7 +155,7 @@ class Results:
     def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:
         """Return who made a result from what, when and where: kept beside the recipe."""
         environment, facts, workflow = self._state.environment, self._state.facts, self._state.plan.workflow
-        recipe, need = node.recipe, node.need
+        recipe, need = node.recipe, node.attempt.need
         assert recipe is not None
         remarks = {"remarks": list(outcome.remarks)} if outcome.remarks else {}
         return {

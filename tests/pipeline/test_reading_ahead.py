@@ -282,11 +282,12 @@ def test_killed_at_any_moment_the_cache_holds_what_was_made(tmp_path: Path) -> N
 
 
 def test_results_whose_parameters_rest_on_ids_wait_for_them() -> None:
+    from gravel.pipeline.scheduler.node import Attempt
     from gravel.pipeline.scheduler.nodes import Nodes
 
     def able(consumer: StageRun, size: int = 8) -> bool:
         nodes = Nodes(plan_of(sized("a", FILL), consumer))
-        nodes["a"].need = Need(0, 0, (Extent("Graph", bytes=size),))
+        nodes["a"].attempt = Attempt(1, Need(0, 0, (Extent("Graph", bytes=size),)))
         return early_starts.can_be_read_ahead(nodes["a"])
 
     plain = sized("b", FILL, "a")
