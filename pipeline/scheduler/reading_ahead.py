@@ -25,7 +25,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.attempts import Attempts
     from gravel.pipeline.scheduler.node import Node
-    from gravel.pipeline.scheduler.run_state import RunState
+    from gravel.pipeline.scheduler.run import Run
     from gravel.pipeline.workers.protocol import Finished, Made
     from gravel.pipeline.workers.stage_task import StageOutcome
 
@@ -49,27 +49,27 @@ class _Ahead:
 class ReadingAhead:
     """Starts such stage runs, and decides what comes of them when the ids are known."""
 
-    def __init__(self, state: RunState, attempts: Attempts) -> None:
-        self._state = state
+    def __init__(self, run: Run, attempts: Attempts) -> None:
+        self._run = run
         self._attempts = attempts
         self._ahead: dict[str, _Ahead] = {}
 
     def made(self, made: Made) -> None:
         """A result can be read: start what reads it, if nothing else is missing and there is room."""
-        source = self._state.nodes[made.key]
+        source = self._run.nodes[made.key]
         if source.is_running(made.attempt):
             for node in source.consumers:
                 # No other input is missing, neither its ids nor its arrays.
-                is_last = node.unknown == node.undone == 1 and not self._state.nodes.asks(node)
+                is_last = node.unknown == node.undone == 1 and not self._run.nodes.asks(node)
                 if may_begin_early(node) and is_last and self._begin(node, source, made):
                     return
         self._let_go(made)
 
     def _begin(self, node: Node, source: Node, made: Made) -> bool:
-        attempts, placement = self._attempts, self._state.placement
-        if self._state.report.ran_before(node) or not placement.is_alone_in(source):
+        attempts, placement = self._attempts, self._run.placement
+        if self._run.events.ran_before(node) or not placement.is_alone_in(source):
             return False
-        axes = self._state.plan.workflow.datasets
+        axes = self._run.plan.workflow.datasets
         if axes and not node.run.is_of(axes):
             return False  # it goes on without data sets that fail, its input's maybe
         source.extents, node.parameters, node.stated = made.extents, node.run.parameters, None
@@ -77,7 +77,7 @@ class ReadingAhead:
             need = attempts.need(node)
         except (StageError, OSError):
             return False  # it is reported when it is the node's turn
-        kept = self._state.residency.bytes_to_keep(node, need)
+        kept = self._run.residency.bytes_to_keep(node, need)
         before = node.attempt
         node.attempt = attempt = Attempt(before.number + 1, need, source.attempt.threads, made.worker_slot)
         if kept:
@@ -87,7 +87,7 @@ class ReadingAhead:
         )
         if (
             need.gang
-            or (kept and in_memory > self._state.residency.budget)
+            or (kept and in_memory > self._run.residency.budget)
             or not placement.fits_beside(made.worker_slot, attempt.need or need)
         ):
             node.attempt = before
@@ -133,27 +133,27 @@ class ReadingAhead:
             return None
         is_current = source.attempt.number == ahead.made.attempt
         is_the_same = is_current and source.state == DONE and source.computed
-        if not is_the_same or node.undone or not self._state.resolver.identify_late(node):
+        if not is_the_same or node.undone or not self._run.resolver.identify_late(node):
             return IN_VAIN
         return self._looked_up(node)
 
     def _looked_up(self, node: Node) -> str:
         """Take the recipe's lock, as before any other stage run, and look it up."""
         assert node.recipe is not None
-        locks, recipe = self._state.locks, node.recipe
+        locks, recipe = self._run.locks, node.recipe
         taken = False
         with suppress(OSError, GravelError):
             taken = locks.take(recipe.digest)
-        if self._state.cache.look_up(recipe.digest) is not None:
+        if self._run.cache.look_up(recipe.digest) is not None:
             if taken:
                 locks.release(recipe.digest)
             node.recipe = None
-            self._state.report.emit("note", message=f"{node.key}: its result was found while it ran")
+            self._run.events.emit("note", message=f"{node.key}: its result was found while it ran")
             return FOUND
         if not taken:
             node.recipe = None
             return IN_VAIN  # another run computes it, or another stage run of this one
-        self._state.report.identified_late(node)
+        self._run.events.identified_late(node)
         return GOES_ON
 
     def _drop(self, ahead: _Ahead, finished: Finished) -> None:
@@ -163,17 +163,17 @@ class ReadingAhead:
             output.drop()
         worker_slot = node.attempt.worker_slot
         self._attempts.drop(node)
-        if outcome.behind and self._state.cluster is not None:
-            self._state.cluster.release(worker_slot or "", outcome.outputs)
+        if outcome.behind and self._run.cluster is not None:
+            self._run.cluster.release(worker_slot or "", outcome.outputs)
         if any(source.state in (FAILED, SKIPPED) for source in node.sources):
-            self._state.resolver.fail(node, Failure("stage", "what it reads has failed"))
+            self._run.resolver.fail(node, Failure("stage", "what it reads has failed"))
         else:
-            self._state.nodes.move(node, WAITING)
+            self._run.nodes.move(node, WAITING)
 
     def _forget(self, ahead: _Ahead) -> None:
         del self._ahead[ahead.node.key]
         self._let_go(ahead.made)
 
     def _let_go(self, made: Made) -> None:
-        assert self._state.cluster is not None
-        self._state.cluster.release(made.worker_slot, made.names)
+        assert self._run.cluster is not None
+        self._run.cluster.release(made.worker_slot, made.names)

@@ -15,7 +15,7 @@ import pytest
 
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler import early_starts, residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.model import Workflow

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.plan.model import Plan, StageRun
-from gravel.pipeline.scheduler import attempts, executing
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler import attempts
+from gravel.pipeline.scheduler import run as run_module
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -57,7 +58,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
         found.append(Nodes(plan))
         return found[-1]
 
-    monkeypatch.setattr(executing, "Nodes", nodes)
+    monkeypatch.setattr(run_module, "Nodes", nodes)
     return found
 
 
