@@ -46,8 +46,9 @@ class Driver:
         self._compiling: Compiling | None = None
         self._stopping = False
         run.events.open = run.resolver.maker.open_ids = self._results.open
+        run.wake = self._wake
 
-    def wake(self) -> None:
+    def _wake(self) -> None:
         """Notice an interruption at once; called from a signal handler."""
         if self._attempts.inside:
             raise KeyboardInterrupt

@@ -19,8 +19,9 @@ from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.reading import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord
-from gravel.pipeline.scheduler.data_sets import gone, last_data_sets, new_and_gone
+from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.machine import decide, without_workers
+from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.run import Run
 from gravel.pipeline.scheduler.run_events import RunEvents
@@ -31,11 +32,12 @@ from gravel.stages.copies import copies
 from gravel.stages.urls import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import FrameType
 
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.workers.spans import Spans
     from gravel.stages.artifact import Json
 
@@ -178,6 +180,7 @@ def _run_to_end(run: Run) -> RunOutcome:
     """
     events, cache = run.events, run.cache
     record = events.record
+    read_only: ReadOnly | None = None
     try:
         with ExitStack() as resident:
             resident.enter_context(on_interrupt(run.interrupt))
@@ -187,7 +190,7 @@ def _run_to_end(run: Run) -> RunOutcome:
                     record.write()
             except ReadOnly as error:
                 record.kept = False
-                run.read_only = error
+                read_only = error
                 events.emit(
                     "note",
                     message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
@@ -201,7 +204,7 @@ def _run_to_end(run: Run) -> RunOutcome:
                 folder=str(record.folder),
             )
             try:
-                state = _do(run)
+                state = _carry_out(run, read_only)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 events.end("failed")
@@ -221,8 +224,8 @@ def _run_to_end(run: Run) -> RunOutcome:
     return RunOutcome(record.run, record.state, record.folder, record, record.report)
 
 
-def _do(run: Run) -> str:
-    """Do the work, and tell what came and went among the data sets, and which results of others counted."""
+def _carry_out(run: Run, read_only: ReadOnly | None) -> str:
+    """Look up and compute; report which data sets came and went, and which results of others counted."""
     events, cache, workflow = run.events, run.cache, run.plan.workflow
     record = events.record
     past = last_data_sets(cache.root, workflow)
@@ -230,12 +233,53 @@ def _do(run: Run) -> str:
     for message in new_and_gone(past, workflow):
         events.emit("note", message=message)
     with copies(lambda url: fetched_copy(cache.root, url)):
-        state = run.carry_out()
-    record.datasets = run.data_sets(past)
+        state = _compute(run, read_only)
+    rows = data_set_rows(run.plan, record.stages, run.nodes.by_key, past)
+    record.datasets = [row.to_json() for row in rows]
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
         events.emit("note", message=message)
     return state
+
+
+def _compute(run: Run, read_only: ReadOnly | None) -> str:
+    """Look all stage runs up, and have a driver compute those that are not cached.
+
+    Returns "done", "failed" or "interrupted". A run that finds everything imports no driver. `read_only` says
+    why nothing can be computed: it is raised if something would have to be.
+    """
+    nodes, events = run.nodes, run.events
+    try:
+        for node in nodes.in_state(NOT_RUN):
+            events.not_run(node)
+        with events.spans.take("look up"):
+            run.resolver.resolve_ready()
+        missing = nodes.in_state(WANTED, WAITING)
+        if missing and read_only is not None:
+            raise _not_served(read_only, missing)
+        if missing and not run.interrupted:
+            from gravel.pipeline.scheduler.driver import Driver
+
+            Driver(run).drive()
+    except KeyboardInterrupt:
+        run.interrupted = True
+    finally:
+        if run.digests.fetches is not None:
+            events.fetched(run.digests.fetches)
+            run.digests.fetches.stop()
+    if run.interrupted and nodes.unfinished:
+        for node in nodes:
+            if node.state not in ENDED:
+                events.interrupted(node)
+        return "interrupted"
+    return "failed" if events.record.count("failed") else "done"
+
+
+def _not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
+    """Return the refusal of a run that has something to compute and a cache that cannot be written."""
+    named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
+    problem = why.problems[0]
+    return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
 
 
 def _remove(folder: Path) -> None:
