@@ -64,7 +64,7 @@ def command(
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.plan.sizes import resident_inputs
-    from gravel.pipeline.scheduler.rank_groups import refuse_larger_groups
+    from gravel.pipeline.scheduler.refusals import refuse_larger_groups
 
     needs = {
         key: status.need

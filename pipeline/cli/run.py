@@ -93,7 +93,7 @@ def command(
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
     from gravel.pipeline.records.hooks import check_hooks, run_hooks
-    from gravel.pipeline.scheduler.executing import execute
+    from gravel.pipeline.scheduler.execution import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.data_files import is_data

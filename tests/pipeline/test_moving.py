@@ -13,7 +13,7 @@ from gravel.pipeline.cli.cache import command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collect import collect
 from gravel.pipeline.records.reading import list_runs
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache

@@ -22,7 +22,7 @@ from gravel.pipeline.scheduler.node import (
     Node,
 )
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.resident import PREFIX
 from gravel.stages.errors import StageError
@@ -38,11 +38,11 @@ MAX_DAMAGES = 3
 class Resolver:
     """Moves nodes from waiting to done, known or wanted. Starts nothing."""
 
-    def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, report: RunReport) -> None:
+    def __init__(self, nodes: Nodes, maker: RecipeMaker, cache: Cache, events: RunEvents) -> None:
         self.nodes = nodes
         self.maker = maker
         self._cache = cache
-        self._report = report
+        self._events = events
         self.strict = True
         """While nothing has started, a faulty request is raised instead of failing its run only."""
         self._fetched = 0
@@ -91,26 +91,27 @@ class Resolver:
         except GravelError as error:
             self.fail(node, Failure("stage", str(error), error.problems[0].hint))
             return
-        self._report.identified(node)
+        self._events.identified(node)
         if not node.run.keep:
             digest = node.recipe.digest
-            node.ids = tuple(f"{PREFIX}{digest}:{place}" for place in range(len(node.run.stage.outputs)))
-            node.state = KNOWN
+            places = range(len(node.run.stage.outputs))
+            self.nodes.identify(node, tuple(f"{PREFIX}{digest}:{place}" for place in places))
+            self.nodes.move(node, KNOWN)
             if node.forced or not node.consumers:
-                node.state = WANTED
-                self._report.wanted(node, [_forced(node) if node.forced else "its result is not kept"])
+                self.nodes.move(node, WANTED)
+                self._events.wanted(node, [_forced(node) if node.forced else "its result is not kept"])
         elif node.forced:
-            node.state = WANTED
-            self._report.wanted(node, [_forced(node)])
+            self.nodes.move(node, WANTED)
+            self._events.wanted(node, [_forced(node)])
         elif not self.look_up(node, "cached"):
-            node.state = WANTED
+            self.nodes.move(node, WANTED)
 
     def _ask_for(self, giver: Node, node: Node) -> None:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
         self.nodes.ask(node, giver)
         if giver.state == KNOWN:
-            giver.state = WANTED
-            self._report.wanted(giver, [f"its ids resolve the sources of {node.key}"])
+            self.nodes.move(giver, WANTED)
+            self._events.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 
     def look_up(self, node: Node, why: str) -> bool:
         """Take a node's result from the cache if it is there as a whole; else say why not, once."""
@@ -119,27 +120,27 @@ class Resolver:
         if record is None:
             if node.state == WAITING:
                 refused = self._cache.acceptance.why_refused(node.recipe.digest)
-                self._report.wanted(node, refused or self._report.explain(node))
+                self._events.wanted(node, refused or self._events.explain(node))
             return False
         for name in record.outputs:
             problem = self._cache.check(name)
             if problem is not None and node.state != WAITING:
                 return False
             if problem is not None:
-                self._report.damaged(node, name, f"artifact {name[:12]} is not whole: {problem}")
+                self._events.damaged(node, name, f"artifact {name[:12]} is not whole: {problem}")
                 self._cache.quarantine(name, problem)
-                self._report.wanted(node, [f"its artifact was damaged: {problem}"])
+                self._events.wanted(node, [f"its artifact was damaged: {problem}"])
                 return False
         try:
             described = [self._cache.describe(name) for name in record.outputs]
         except DamagedArtifact as damage:
-            self._report.damaged(node, damage.artifact_id, str(damage))
+            self._events.damaged(node, damage.artifact_id, str(damage))
             return False
-        node.ids = record.outputs
+        self.nodes.identify(node, record.outputs)
         node.extents = tuple(artifact.extent for artifact in described)
-        node.state = DONE
+        self.nodes.move(node, DONE)
         node.recipe = node.recipe.without_parts
-        self._report.cached(node, record, described, why)
+        self._events.cached(node, record, described, why)
         return True
 
     def repair(self, artifact_id: str, reason: str, reader: Node, since: float | None = None) -> None:
@@ -153,7 +154,7 @@ class Resolver:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return
         if self._is_renewed(artifact_id, reader, since):
-            reader.state = WAITING
+            self.nodes.move(reader, WAITING)
             return
         owner = self.nodes.owner(artifact_id, reader)
         if owner is None and self._cache.is_here(artifact_id):  # a part that the reader asked for itself
@@ -164,15 +165,15 @@ class Resolver:
             self.fail(reader, Failure("disk", f"artifact {artifact_id[:12]} is damaged: {reason}"))
             return
         if not owner.run.keep:
-            self._report.damaged(owner, artifact_id, f"its result was lost: {reason}")
+            self._events.damaged(owner, artifact_id, f"its result was lost: {reason}")
         else:
-            self._report.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
+            self._events.damaged(owner, artifact_id, f"artifact {artifact_id[:12]} is damaged: {reason}")
             self._cache.quarantine(artifact_id, reason)
         self.compute_again(owner, f"its result was damaged: {reason}")
-        reader.state = WAITING
+        self.nodes.move(reader, WAITING)
         if owner.run.keep:
             # The reader's recipe is made anew from what comes of it.
-            owner.ids = None
+            self.nodes.identify(owner, None)
 
     def compute_again(self, owner: Node, why: str) -> None:
         """Have a result computed again that was there."""
@@ -182,10 +183,11 @@ class Resolver:
         except (GravelError, StageError, NeedsContent, NeedsResult):
             recipe = None
         if recipe is None or recipe.digest != owner.recipe.digest:
-            owner.state = WAITING  # what it reads is not what it was
+            self.nodes.move(owner, WAITING)  # what it reads is not what it was
             return
-        owner.recipe, owner.state = recipe, WANTED
-        self._report.wanted(owner, [why])
+        owner.recipe = recipe
+        self.nodes.move(owner, WANTED)
+        self._events.wanted(owner, [why])
 
     def _is_renewed(self, artifact_id: str, reader: Node, since: float | None) -> bool:
         """Say whether a damaged input is being computed again, or was since its reader began."""
@@ -223,11 +225,11 @@ class Resolver:
         """
         cause = next((source for source in node.sources if source.state in (FAILED, SKIPPED)), None)
         if cause is None:
-            node.state = FAILED
-            self._report.failed(node, failure, self.nodes.ids)
+            self.nodes.move(node, FAILED)
+            self._events.failed(node, failure, self.nodes.ids)
         else:
-            node.state = SKIPPED
-            self._report.skipped(node, cause.key)
+            self.nodes.move(node, SKIPPED)
+            self._events.skipped(node, cause.key)
         data_sets = self.nodes.plan.workflow.datasets
         axes = [axis for axis in data_sets if axis in node.run.coordinates]
         lost = {node.key}
@@ -243,11 +245,11 @@ class Resolver:
             if rest is not None:
                 names = ", ".join(f"{axis}={node.run.coordinates[axis]}" for axis in axes)
                 self.nodes.rewire(other, rest)
-                self._report.left_out(other, names)
+                self._events.left_out(other, names)
                 continue
             lost.add(other.key)
-            other.state = SKIPPED
-            self._report.skipped(other, node.key)
+            self.nodes.move(other, SKIPPED)
+            self._events.skipped(other, node.key)
             for consumer in other.consumers:
                 if consumer.position not in reached:
                     reached[consumer.position] = consumer

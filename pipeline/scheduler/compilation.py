@@ -1,6 +1,8 @@
-"""A process that compiles the CPU kernels of a plan's searches while the stages before them run.
+"""The kernels of a plan that are compiled before the stages that use them begin.
 
-Of what the quickstart compiles on a new machine, its search is half, and comes late. The process is started
+Workers and this process compile those for a GPU as they start. The CPU kernels of searches are compiled by a
+process of their own while the stages before them run: of what the quickstart compiles on a new machine, its
+search is half, and comes late. The process is started
 once for each kind of search: a mark in the folder of compiled kernels says that they are there. If they were
 removed meanwhile, the stage compiles them, as it does where no process was started.
 """
@@ -18,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from gravel.kernels.compiled.folder import Folder, folder_path
-from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.workers.safe_path import safe_path_variables
-from gravel.stages.stage import Need
+from gravel.stages.cupy_ahead import PREFIX
+from gravel.stages.kernel_variants import Kernel
+from gravel.stages.kernels_ahead import kernels_ahead
+from gravel.stages.stage import Need, Parameters
 from gravel.stages.turning import turned_extent
 
 
@@ -116,3 +121,37 @@ def _compiled_from() -> str:
     [place] = gravel.kernels.__path__
     facts = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in Path(place).rglob("*.py")]
     return f"{sorted(facts)} {sys.version} {version('numba')} {version('numpy')} {version('llvmlite')}"
+
+
+def plan_kernels(plan: Plan, environment: RunEnvironment) -> tuple[Kernel, ...]:
+    """Return kernels that runs of gravel's own stages on a GPU here will load, in the plan's order.
+
+    Those that searches load take longest to compile, and come first; operations of CuPy's come last.
+    """
+    if environment.backend != "cuda" or any(device.fake for device in environment.devices):
+        return ()
+    runs = [
+        run
+        for run in plan.runs.values()
+        if run.stage.origin is None and environment.backend_of(run.stage) == "cuda"
+    ]
+    runs.sort(key=lambda run: run.stage.name != "traverse")
+    kernels = [
+        kernel
+        for run in runs
+        for kernel in kernels_ahead(run.stage.name, run.parameters, _made_by(plan, run))
+    ]
+    return tuple(sorted(kernels, key=lambda kernel: kernel[0].startswith(PREFIX)))
+
+
+def _made_by(plan: Plan, run: StageRun) -> list[tuple[str, Parameters]]:
+    """List what made the first input, and the first input of that, and so on."""
+    found = []
+    given = next(iter(run.inputs.values()), ())
+    if run.stage.name == "verify":
+        given = run.inputs["traversal"]
+    while given:
+        made = plan.runs[given[0].run]
+        found.append((made.stage.name, made.parameters))
+        given = next(iter(made.inputs.values()), ())
+    return found

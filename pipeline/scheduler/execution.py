@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.file_modes import make_root
 from gravel.pipeline.core.hardware import machine_facts
-from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.plan.recipes import RecipeMaker
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.reading import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord
-from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
-from gravel.pipeline.scheduler.interrupt import on_interrupt
-from gravel.pipeline.scheduler.loading_here import LoadingHere
-from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
+from gravel.pipeline.scheduler.machine import decide, without_workers
 from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
-from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.scheduler.reporting import RunReport
-from gravel.pipeline.scheduler.resolving import Resolver
-from gravel.pipeline.scheduler.small_runs import without_workers
+from gravel.pipeline.scheduler.run import Run
+from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
 from gravel.pipeline.workflow.scalars import as_data
@@ -35,10 +33,9 @@ from gravel.stages.urls import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import FrameType
 
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.scheduler.data_set_changes import Past
-    from gravel.pipeline.scheduler.driver import Driver
     from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.workers.spans import Spans
@@ -48,6 +45,8 @@ __all__ = ["execute", "outline_of", "sweep"]
 
 COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")
 """States that a run's last line counts."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def execute(plan: Plan, options: RunOptions) -> RunOutcome:
@@ -66,108 +65,16 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
         options.cache_root, outline_of(plan), _machine_record(facts, environment), options.to_json()
     )
     reporter = options.reporter or QuietReporter()
-    report = RunReport(plan, record, reporter, cache)
-    cache.say = lambda message: report.emit("note", message=message)
+    events = RunEvents(plan, record, reporter, cache)
+    cache.say = lambda message: events.emit("note", message=message)
     with storage_errors(cache.root):
         make_root(cache.root)
     sweep(cache)
-    _take_start(report.spans, began, options.began)
+    _take_start(events.spans, began, options.began)
     try:
-        return _run_to_end(_Work(plan, cache, environment, options, report, facts))
+        return _run_to_end(Run(plan, cache, environment, options, events, facts))
     finally:
         reporter.close()
-
-
-class _Work:
-    """The stage runs of a plan: looked up, and computed by a driver if some are not cached.
-
-    A run that finds everything imports no driver. `read_only` says why nothing can be computed: it is raised
-    if something would have to be.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        cache: Cache,
-        environment: RunEnvironment,
-        options: RunOptions,
-        report: RunReport,
-        facts: dict[str, Json],
-    ) -> None:
-        self.plan, self.cache, self.report = plan, cache, report
-        self.read_only: ReadOnly | None = None
-        self._environment, self._options, self._facts = environment, options, facts
-        self._loading = LoadingHere(environment, plan, report.spans)
-        self._digests = FileDigests(cache.root, fetch=True, on_new=self._loading.expect_work)
-        self._nodes = Nodes(plan)
-        maker = RecipeMaker(plan, cache, self._digests, environment.hardware_of)
-        self._resolver = Resolver(self._nodes, maker, cache, report)
-        self._driver: Driver | None = None
-        self._interrupted = False
-
-    def interrupt(self) -> None:
-        """Stop as soon as possible; called from a signal handler."""
-        self._interrupted = True
-        if self._driver is not None:
-            self._driver.interrupt()
-
-    def run(self) -> str:
-        """Report each stage run; returns "done", "failed" or "interrupted"."""
-        try:
-            for node in self._nodes.in_state(NOT_RUN):
-                self.report.not_run(node)
-            with self.report.spans.take("look up"):
-                self._resolver.resolve_ready()
-            missing = self._nodes.in_state(WANTED, WAITING)
-            if missing and self.read_only is not None:
-                raise _not_served(self.read_only, missing)
-            if missing and not self._interrupted:
-                self._compute()
-        except KeyboardInterrupt:
-            self._interrupted = True
-        finally:
-            if self._digests.fetches is not None:
-                self.report.fetched(self._digests.fetches)
-                self._digests.fetches.stop()
-        if self._interrupted and self._nodes.unfinished:
-            for node in self._nodes:
-                if node.state not in ENDED:
-                    self.report.interrupted(node)
-            return "interrupted"
-        return "failed" if self.report.record.count("failed") else "done"
-
-    def _compute(self) -> None:
-        from gravel.pipeline.scheduler.driver import Driver
-
-        self._driver = Driver(
-            self._resolver,
-            self._digests,
-            self.cache,
-            self._environment,
-            self._options,
-            self.report,
-            self._facts,
-            self._loading,
-        )
-        self._driver.interrupted = self._interrupted
-        self._driver.run()
-        self._interrupted = self._driver.interrupted
-
-    def data_sets(self, past: Past | None) -> list[dict[str, Json]]:
-        """Sum up how each data set fared; `past` is what the last run had."""
-        if not self.plan.workflow.datasets:
-            return []
-        from gravel.pipeline.scheduler.data_set_rows import data_set_rows
-
-        rows = data_set_rows(self.plan, self.report.record.stages, self._nodes.by_key, past)
-        return [row.to_json() for row in rows]
-
-
-def _not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
-    """Return the refusal of a run that has something to compute and a cache that cannot be written."""
-    named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
-    problem = why.problems[0]
-    return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
 
 
 def outline_of(plan: Plan) -> Outline:
@@ -200,6 +107,34 @@ def _machine_record(facts: Mapping[str, Json], environment: RunEnvironment) -> d
     """Return what a run's record says of the machine; `facts` are those of `machine_facts`."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     return {**facts, "versions": versions, "cores": environment.cores, "backend": environment.backend}
+
+
+@contextmanager
+def on_interrupt(first: Callable[[], None]) -> Iterator[None]:
+    """Call `first` on the first Ctrl-C or SIGTERM while the block runs; the second ends the process.
+
+    Workers end with the process, since each watches a pipe to it. Only a process's main thread may do
+    this; elsewhere the block runs unguarded.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    count = 0
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"stopped at once\n")
+            os._exit(130)
+        first()
+
+    before = {number: signal.signal(number, handler) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 def sweep(cache: Cache) -> None:
@@ -237,30 +172,31 @@ def _process_started() -> float | None:
         return None
 
 
-def _run_to_end(work: _Work) -> RunOutcome:
-    """Do a run's work from its first record to its page, under its lease.
+def _run_to_end(run: Run) -> RunOutcome:
+    """Carry a run out from its first record to its page, under its lease.
 
-    Raises what the work raises, after the record says so. From a cache that cannot be written what is
+    Raises what its work raises, after the record says so. From a cache that cannot be written what is
     cached is served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
     """
-    report, cache = work.report, work.cache
-    record = report.record
+    events, cache = run.events, run.cache
+    record = events.record
+    read_only: ReadOnly | None = None
     try:
         with ExitStack() as resident:
-            resident.enter_context(on_interrupt(work.interrupt))
+            resident.enter_context(on_interrupt(run.interrupt))
             try:
                 resident.enter_context(cache.lease(record.run))
                 with storage_errors(cache.root):
                     record.write()
             except ReadOnly as error:
                 record.kept = False
-                work.read_only = error
-                report.emit(
+                read_only = error
+                events.emit(
                     "note",
                     message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
                     "run leaves no record",
                 )
-            report.emit(
+            events.emit(
                 "run_started",
                 run=record.run,
                 workflow=record.workflow["name"],
@@ -268,41 +204,82 @@ def _run_to_end(work: _Work) -> RunOutcome:
                 folder=str(record.folder),
             )
             try:
-                state = _do(work)
+                state = _carry_out(run, read_only)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
-                report.end("failed")
+                events.end("failed")
                 raise
-            report.end(state)
-            with report.spans.take("page"):
-                record.report = _page(report, cache)
-            report.write()
+            events.end(state)
+            with events.spans.take("page"):
+                record.report = _page(events, cache)
+            events.write()
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
     finally:
         _remove(cache.root / "scratch" / record.run)
         if record.state != "running":
             if record.datasets:
-                report.emit("datasets", datasets=record.datasets)
-            report.emit("run_finished", **_summary(record))
+                events.emit("datasets", datasets=record.datasets)
+            events.emit("run_finished", **_summary(record))
     return RunOutcome(record.run, record.state, record.folder, record, record.report)
 
 
-def _do(work: _Work) -> str:
-    """Do the work, and tell what came and went among the data sets, and which results of others counted."""
-    report, cache, workflow = work.report, work.cache, work.plan.workflow
-    record = report.record
+def _carry_out(run: Run, read_only: ReadOnly | None) -> str:
+    """Look up and compute; report which data sets came and went, and which results of others counted."""
+    events, cache, workflow = run.events, run.cache, run.plan.workflow
+    record = events.record
     past = last_data_sets(cache.root, workflow)
     record.gone = gone(past, workflow)
     for message in new_and_gone(past, workflow):
-        report.emit("note", message=message)
+        events.emit("note", message=message)
     with copies(partial(_copy, cache.root)):
-        state = work.run()
-    record.datasets = work.data_sets(past)
+        state = _compute(run, read_only)
+    rows = data_set_rows(run.plan, record.stages, run.nodes.by_key, past)
+    record.datasets = [row.to_json() for row in rows]
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
-        report.emit("note", message=message)
+        events.emit("note", message=message)
     return state
+
+
+def _compute(run: Run, read_only: ReadOnly | None) -> str:
+    """Look all stage runs up, and have a driver compute those that are not cached.
+
+    Returns "done", "failed" or "interrupted". A run that finds everything imports no driver. `read_only` says
+    why nothing can be computed: it is raised if something would have to be.
+    """
+    nodes, events = run.nodes, run.events
+    try:
+        for node in nodes.in_state(NOT_RUN):
+            events.not_run(node)
+        with events.spans.take("look up"):
+            run.resolver.resolve_ready()
+        missing = nodes.in_state(WANTED, WAITING)
+        if missing and read_only is not None:
+            raise _not_served(read_only, missing)
+        if missing and not run.interrupted:
+            from gravel.pipeline.scheduler.driver import Driver
+
+            Driver(run).drive()
+    except KeyboardInterrupt:
+        run.interrupted = True
+    finally:
+        if run.digests.fetches is not None:
+            events.fetched(run.digests.fetches)
+            run.digests.fetches.stop()
+    if run.interrupted and nodes.unfinished:
+        for node in nodes:
+            if node.state not in ENDED:
+                events.interrupted(node)
+        return "interrupted"
+    return "failed" if events.record.count("failed") else "done"
+
+
+def _not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
+    """Return the refusal of a run that has something to compute and a cache that cannot be written."""
+    named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
+    problem = why.problems[0]
+    return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
 
 
 def _remove(folder: Path) -> None:
@@ -323,15 +300,15 @@ def _summary(record: RunRecord) -> dict[str, Json]:
     }
 
 
-def _page(report: RunReport, cache: Cache) -> str | None:
+def _page(events: RunEvents, cache: Cache) -> str | None:
     """Write the run's page, or return where the last one of the same recipes is if nothing was computed.
 
     A run that was killed before its page leaves it to the next one.
     """
-    record = report.record
+    record = events.record
     recipes = {stage.recipe for stage in record.stages.values() if stage.recipe}
     last = last_report(cache.root, str(record.workflow["path"]), recipes)
-    if last is not None and not record.count("computed") and not report.failures:
+    if last is not None and not record.count("computed") and not events.failures:
         return last
     if record.state == "interrupted" or not record.kept:
         return last
@@ -342,11 +319,11 @@ def _page(report: RunReport, cache: Cache) -> str | None:
         return str(write_run_report(record.folder, record.to_json(), cache))
     except DamagedArtifact as damage:
         cache.quarantine(damage.artifact_id, damage.reason)
-        report.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
+        events.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
         return None
     except (GravelError, OSError) as error:
         message = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
-        report.emit("note", message=f"the report could not be written: {message}")
+        events.emit("note", message=f"the report could not be written: {message}")
         return None
 
 

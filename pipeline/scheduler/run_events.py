@@ -1,4 +1,4 @@
-"""What the driver does, shown on the screen and kept in the run's record."""
+"""What happens in a run, shown on the screen and kept in the run's record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from gravel.pipeline.plan.why import History
 from gravel.pipeline.progress.events import Event, QuietReporter, Reporter
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.record import RunRecord, StageRecord
-from gravel.pipeline.scheduler import failures
 from gravel.pipeline.store.failures import explain
 from gravel.pipeline.workers.spans import Spans
 from gravel.stages.urls import hidden_in_text
@@ -30,7 +29,11 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Need
 
 
-class RunReport:
+SHOWN_VERTICES = 8
+"""Offending vertices that a failure names."""
+
+
+class RunEvents:
     """One method per thing that can happen to a stage run; `failures` are those of stage runs."""
 
     def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
@@ -154,17 +157,17 @@ class RunReport:
     def started(self, node: Node) -> None:
         """A node runs."""
         stage = self._stage(node)
-        stage.state, stage.place, stage.attempts = "running", node.worker_slot, node.attempt
+        stage.state, stage.place, stage.attempts = "running", node.attempt.worker_slot, node.attempt.number
         stage.started, stage.progress, stage.error = time.time(), None, None
-        need = node.need
+        need = node.attempt.need
         if need is not None:
             stage.need = {"host": need.host_bytes, "device": need.device_bytes}
         self._paces[node.key] = Pace()
         self.emit(
             "stage_started",
             stage=node.key,
-            place=node.worker_slot,
-            attempt=node.attempt,
+            place=node.attempt.worker_slot,
+            attempt=node.attempt.number,
             need_host_bytes=need.host_bytes if need else None,
             need_device_bytes=need.device_bytes if need else None,
         )
@@ -245,7 +248,7 @@ class RunReport:
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
         """A node has no result."""
-        message = failures.describe(failure, node.key, self._plan, ids, self.open)
+        message = describe(failure, node.key, self._plan, ids, self.open)
         stage = self._stage(node)
         stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
         self.failures.append((node.key, message, failure.hint))
@@ -272,7 +275,7 @@ class RunReport:
     def retried(self, node: Node, message: str) -> None:
         """A node's worker was lost and it is tried again."""
         self._stage(node).state = "waiting"
-        self.emit("stage_retried", stage=node.key, attempt=node.attempt + 1, message=message)
+        self.emit("stage_retried", stage=node.key, attempt=node.attempt.number + 1, message=message)
 
     def waits(self, node: Node, who: Mapping[str, Json]) -> None:
         """Another run computes the node's recipe: the one whose lease says `who`."""
@@ -288,3 +291,53 @@ def _other_run(who: Mapping[str, Json]) -> str:
     if name in ("", "unknown"):
         return "another user's run is computing it"
     return f"another run is computing it ({name}, process {who.get('pid')} on {who.get('host')})"
+
+
+def describe(
+    failure: Failure,
+    key: str,
+    plan: Plan,
+    ids: Mapping[str, tuple[str, ...]],
+    open_artifact: Callable[[str], Any],
+) -> str:
+    """Put a failure into one message, with its file and line and the vertices that it names."""
+    place = ""
+    if failure.file is not None:
+        place = f"{failure.file}:{failure.line}: " if failure.line is not None else f"{failure.file}: "
+    text = f"{place}{failure.message}"
+    if failure.vertices:
+        shown = failure.vertices[:SHOWN_VERTICES]
+        named = _file_ids(shown, key, plan, ids, open_artifact)
+        more = len(failure.vertices) - len(shown)
+        words = ", ".join(str(vertex) for vertex in (named or shown))
+        kind = "ids in the input" if named else "internal indices"
+        text += f" (vertices, {kind}: {words}{f' and {more} more' if more else ''})"
+    return text
+
+
+def _file_ids(
+    vertices: tuple[int, ...],
+    key: str,
+    plan: Plan,
+    ids: Mapping[str, tuple[str, ...]],
+    open_artifact: Callable[[str], Any],
+) -> list[int | str] | None:
+    for run in plan.lineage(key):
+        if "VertexIds" not in run.stage.outputs or run.key not in ids:
+            continue
+        name = ids[run.key][run.stage.outputs.index("VertexIds")]
+        try:
+            artifact: Any = open_artifact(name)
+            if artifact.text is not None:
+                return [_text_of(artifact, vertex) for vertex in vertices]
+            if artifact.ids is None:
+                return [int(artifact.first) + vertex for vertex in vertices]
+            return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]
+        except Exception:  # the names are a help; that they cannot be read must not hide the failure
+            return None
+    return None
+
+
+def _text_of(artifact: Any, vertex: int) -> str:
+    begin, end = (int(place) for place in artifact.offsets[vertex : vertex + 2])
+    return repr(bytes(artifact.text[begin:end]).decode())
