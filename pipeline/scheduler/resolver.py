@@ -94,8 +94,8 @@ class Resolver:
         self._events.identified(node)
         if not node.run.keep:
             digest = node.recipe.digest
-            places = range(len(node.run.stage.outputs))
-            self.nodes.identify(node, tuple(f"{PREFIX}{digest}:{place}" for place in places))
+            outputs = range(len(node.run.stage.outputs))
+            self.nodes.identify(node, tuple(f"{PREFIX}{digest}:{output}" for output in outputs))
             self.nodes.move(node, KNOWN)
             if node.forced or not node.consumers:
                 self.nodes.move(node, WANTED)
