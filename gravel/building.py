@@ -39,7 +39,6 @@ def graph(
     backend: Literal["auto", "cpu", "cuda"] = "auto",
     host_memory: str | int | None = None,
     duplicates: Literal["minimum", "sum", "error"] = "minimum",
-    **unknown: Any,
 ) -> Graph:
     """Make a graph; its vertices keep the ids that the data has.
 
@@ -71,9 +70,6 @@ def graph(
     for an argument, KeyError for a column that is not there, and NotEnoughMemory, before anything is
     allocated, for what cannot fit.
     """
-    for name in unknown:
-        hint = f"{name}= is now {name[:-1]}=" if name in ("sources", "targets") else f"there is no {name}="
-        raise TypeError(f"gravel.graph: {hint}")
     if duplicates not in MERGES:
         raise ValueError(f"duplicates is {duplicates!r}; it can be {', '.join(MERGES)}")
     of_columns = _given(source=source, target=target, filter=filter)

@@ -47,7 +47,7 @@ def from_path(
     given = {"files": files} if len(files) > 1 else {"file": files[0]}
     made = (_read if cache is False else _computed)(
         _checked({**given, **(asked or {})}),
-        {"direction": "as_given" if directed else "both"} | _asked(weights),
+        {"direction": "as_given" if directed else "both", "weights": weights or "leave_out"},
         cache,
         backend,
         host_memory,
@@ -86,11 +86,6 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
         place = ".".join(map(str, fault["loc"]))
         raise ValueError(f"{place}: {fault['msg'].removeprefix('Value error, ')}") from None
     return asked
-
-
-def _asked(weights: str | None) -> dict[str, str]:
-    """Return the parameters of symmetrize for weights; none without, so that recipes are those of before."""
-    return {} if weights is None else {"weights": weights}
 
 
 def _warn(remarks: Sequence[str]) -> None:

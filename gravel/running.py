@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.file_modes import private_files
 from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loading import load_workflow

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 GIVEN = (
@@ -26,7 +26,6 @@ class Ran:
 
     function: str
     options: Mapping[str, Any]
-    tuned: Mapping[str, Any] = field(default_factory=dict)  # of the options: see gravel.kernels.tuned
 
 
 COLUMNS, ENCODED = "columns", "encoded"

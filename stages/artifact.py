@@ -41,9 +41,8 @@ class Artifact:
     """Base of everything a stage reads or writes."""
 
     kinds: ClassVar[dict[str, type[Artifact]]] = {}
-    added: ClassVar[dict[str, Any]] = {}
-    """Fields that came later, with their defaults: they are not stored while they have those, so that equal
-    content keeps its id. Artifacts from before have the defaults."""
+    implied: ClassVar[dict[str, Any]] = {}
+    """Attributes that are neither stored nor part of the id while they have these values, their defaults."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -31,7 +31,7 @@ class EdgeList(Artifact):
     undirected: bool
     ends_unordered: bool = False  # the names of the columns do not say which end is the source
 
-    added: ClassVar[dict[str, Any]] = {"ends_unordered": False}
+    implied: ClassVar[dict[str, Any]] = {"ends_unordered": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,6 @@ class VertexIds(Artifact):
     vertex_count: int
     text: Array | None = None  # (bytes,) uint8
     offsets: Array | None = None  # (vertex_count + 1,) int64
-
-    added: ClassVar[dict[str, Any]] = {"text": None, "offsets": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +76,6 @@ class Graph(Artifact):
     deduplicated: bool
     loop_count: int = 0  # arcs v -> v that were kept
     weights: Array | None = None  # (arc_count,) of each arc: uint32, int32 or float32
-
-    added: ClassVar[dict[str, Any]] = {"weights": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +162,6 @@ class CompressedGraph(Artifact):
     statistics: Json = field(default_factory=dict)  # bits per arc, ratio against 32-bit columns
     weights: Array | None = None  # (arc_count,) int8, int16, int32, their unsigned kinds, or float32
 
-    added: ClassVar[dict[str, Any]] = {"weights": None}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Traversal(Artifact):
@@ -192,7 +186,7 @@ class Traversal(Artifact):
     converged: bool = True
     direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
 
-    added: ClassVar[dict[str, Any]] = {"converged": True, "direction": "out"}
+    implied: ClassVar[dict[str, Any]] = {"converged": True, "direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,7 +329,7 @@ class Centrality(Artifact):
     target: Array | None = None  # (edges,) int64, of `edge_betweenness`
     estimate: Json = None  # of `average_path_length`
 
-    added: ClassVar[dict[str, Any]] = {"direction": "out", "target": None, "estimate": None}
+    implied: ClassVar[dict[str, Any]] = {"direction": "out", "estimate": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,7 +348,7 @@ class Batches(Artifact):
     batches: Json
     workers: Json = field(default_factory=list)
 
-    added: ClassVar[dict[str, Any]] = {"workers": []}
+    implied: ClassVar[dict[str, Any]] = {"workers": []}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,7 +368,7 @@ class Paths(Artifact):
     vertex_count: int
     direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
 
-    added: ClassVar[dict[str, Any]] = {"direction": "out"}
+    implied: ClassVar[dict[str, Any]] = {"direction": "out"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -382,7 +376,7 @@ class Verification(Artifact):
     """The checks that a traversal passed: records of `check`, `passed`, `searches`, `detail` and `on`.
 
     `on` says where a check was made: "cpu", "cuda" or, of a distributed graph, its "ranks". Verifications of
-    earlier versions and those of the Graph500 benchmark lack it.
+    the Graph500 benchmark lack it.
     """
 
     algorithm: str

@@ -144,5 +144,4 @@ STAGE = Stage(
     cuda=True,
     ranks=demanded,
     hidden=frozenset({"memory", "workers"}),
-    added=frozenset({"direction"}),
 )

@@ -322,7 +322,6 @@ STAGE = Stage(
     outputs=("CompressedGraph",),
     run=compress,
     estimate=_estimate,
-    deterministic=True,
     cuda=True,
     times=is_measured,
     hidden=frozenset({"paper"}),

@@ -17,7 +17,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
 from gravel.stages.ingest_extent import estimate, working_memory
 from gravel.stages.ingest_memory import block_bytes
-from gravel.stages.ingest_parameters import OF_SOME_FORMATS, Expected, IngestParameters
+from gravel.stages.ingest_parameters import Expected, IngestParameters
 from gravel.stages.many_files import NO_VALUE, are_kept, path_columns, read_many
 from gravel.stages.stage import FileInput, Stage
 from gravel.stages.urls import shown
@@ -240,13 +240,11 @@ STAGE = Stage(
     outputs=("EdgeList", "VertexIds"),
     run=ingest,
     estimate=estimate,
-    deterministic=True,
     cuda=True,
     files=_files,
     parts=_kept_parts,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "files", "memory"}),
-    added=frozenset({"allow_short", "ids", *OF_SOME_FORMATS, "skip_broken"}),
 )
 
 PIECE = replace(

@@ -284,7 +284,6 @@ STAGE = Stage(
     outputs=("Partition",),
     run=partition,
     estimate=_estimate,
-    deterministic=True,
     cuda=True,
     hidden=frozenset({"paper"}),
 )

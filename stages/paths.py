@@ -257,11 +257,9 @@ STAGE = Stage(
     outputs=("Paths",),
     run=paths,
     estimate=_estimate,
-    deterministic=True,
     cuda=True,
     source_ids=_source_ids,
     with_vertices=_with_vertices,
     hidden=frozenset({"memory"}),
     kind_faults=direction_faults,
-    added=frozenset({"direction"}),
 )

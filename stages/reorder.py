@@ -292,7 +292,6 @@ STAGE = Stage(
     outputs=("Ordering",),
     run=reorder,
     estimate=_estimate,
-    deterministic=True,
     cuda=True,
     times=is_measured,
 )

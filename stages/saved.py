@@ -187,7 +187,6 @@ STAGE = Stage(
     outputs=("Graph", "VertexIds"),
     run=saved,
     estimate=_estimate,
-    deterministic=True,
     files=_files,
     # What was saved is part of the recipe; where it lies is not.
     hidden=frozenset({"folder"}),

@@ -1,14 +1,14 @@
 """What a stage declares about itself, and the list of all stages.
 
-A stage is one module of this package that ends in `STAGE = Stage(...)`. The module imports nothing heavy at
-its top (no NumPy, Zarr, Dask, Numba or CuPy), because planning a fully cached run imports all of them.
+A stage is one module of this package, of the same name, that ends in `STAGE = Stage(...)`. The module
+imports nothing heavy at its top (no NumPy, Zarr, Dask, Numba or CuPy), because planning imports it.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -150,8 +150,6 @@ class Stage:
     ids_file: Callable[[Any], str | None] = _no_file  # a file that lists such ids, one a line
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
-    added: frozenset[str] = field(default_factory=frozenset)  # since left out of recipes while at the default
-    deterministic: bool = False  # equal inputs and parameters give equal results, on any machine and backend
     origin: Origin | None = None  # set where it is loaded; None for gravel's own
 
     def is_timed(self, parameters: Any) -> bool:
@@ -159,16 +157,32 @@ class Stage:
         return self.measures or self.times(parameters)
 
 
-@cache
-def all_stages() -> dict[str, Stage]:
-    """Every stage of gravel's own by name: each module of this package that defines `STAGE`."""
-    from gravel import stages
+class OwnStages(Mapping[str, Stage]):
+    """gravel's own stages by name: `STAGE` of the module of that name, imported when it is asked for.
 
-    found: dict[str, Stage] = {}
-    for module in pkgutil.iter_modules(stages.__path__):
-        if module.ispkg:  # parts of stages, which a cached run need not import
-            continue
-        stage = getattr(importlib.import_module(f"gravel.stages.{module.name}"), "STAGE", None)
-        if isinstance(stage, Stage):
-            found[stage.name] = stage
-    return found
+    Iteration and length import every module of this package.
+    """
+
+    def __init__(self) -> None:
+        from gravel import stages
+
+        self._modules = [each.name for each in pkgutil.iter_modules(stages.__path__) if not each.ispkg]
+
+    def __getitem__(self, name: str) -> Stage:
+        if name in self._modules:
+            stage = getattr(importlib.import_module(f"gravel.stages.{name}"), "STAGE", None)
+            if isinstance(stage, Stage):
+                return stage
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._modules if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@cache
+def all_stages() -> OwnStages:
+    """Return gravel's own stages by name."""
+    return OwnStages()

@@ -370,7 +370,5 @@ STAGE = Stage(
     outputs=("Graph",),
     run=symmetrize,
     estimate=_estimate,
-    deterministic=True,
     cuda=True,
-    added=frozenset({"weights"}),
 )

@@ -141,5 +141,4 @@ STAGE = Stage(
     ids_file=_ids_file,
     files=_files,
     with_vertices=_with_vertices,
-    added=frozenset({"direction"}),
 )

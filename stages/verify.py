@@ -124,5 +124,4 @@ STAGE = Stage(
     cuda=True,
     cannot_run=_cannot_run,
     # Where the checks ran is recorded, and what they say does not depend on it.
-    added=frozenset({"on"}),
 )

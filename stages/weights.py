@@ -43,6 +43,7 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
     """
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.csr.weighted import build_weighted
 
     if edges.weight is None:
@@ -59,9 +60,9 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
             f"rows with weights take {needed:,} bytes at once, and there are {context.machine.host_memory:,}",
             hint="run it on a machine with more memory",
         )
-    source, target = (numpy.asarray(each).astype(numpy.uint32) for each in (edges.source, edges.target))
+    source, target = (on_host(each).astype(numpy.uint32) for each in (edges.source, edges.target))
     try:
-        weights = stored_weights(numpy.asarray(edges.weight))
+        weights = stored_weights(on_host(edges.weight))
     except TooLargeWeight as error:
         ends = source[error.edge], target[error.edge]
         hint = "divide all weights by a number, or leave `weights` of symmetrize out"

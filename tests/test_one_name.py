@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import gravel
-from gravel.pipeline.plugins.old_imports import old_import
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -54,44 +53,3 @@ def test_a_failure_is_raised_with_what_failed(tmp_path):
     (tmp_path / "e.txt").write_text("0 1\n0 x\n")
     with pytest.raises(gravel.RunFailed, match=r"edges: .*e\.txt:2"):
         gravel.run(tmp_path / "w.yaml", cache=tmp_path / "cache", cluster="inline")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "module"),
-    [
-        ("import numpy\nfrom stages.stage import Stage\n", 2, "stages.stage"),
-        ("from kernels import csr\n", 1, "kernels.csr"),
-        ("def f():\n    import pipeline.core.errors\n", 2, "pipeline.core.errors"),
-    ],
-)
-def test_old_names_are_found(text, line, module):
-    assert old_import(text.encode()) == (line, f"{module} is gravel.{module} now: import that")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "sentence"),
-    [
-        (
-            "from stages.gang import GangBroken\n",
-            1,
-            "stages.gang is gravel.stages.rank_group, and GangBroken is",
-        ),
-        ("\nfrom gravel.stages import gang\n", 2, "gravel.stages.gang is gravel.stages.rank_group"),
-        ("def run(context):\n    return context.gang(f, [1])\n", 2, "context.gang is context.rank_group now"),
-        ("import pipeline.plugins.conformance\n", 1, "is gravel.conformance now: import that"),
-        ("import pipeline.errors\n", 1, "is gravel.pipeline.core.errors now: import that"),
-    ],
-)
-def test_renamed_names_are_found_with_what_replaces_them(text, line, sentence):
-    found = old_import(text.encode())
-    assert found is not None
-    assert found[0] == line
-    assert sentence in found[1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["from gravel.stages.stage import Stage\n", "from kernels import get_kernel\n", "import stages_of\n"],
-)
-def test_other_names_are_no_concern(text):
-    assert old_import(text.encode()) is None

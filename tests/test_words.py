@@ -22,11 +22,6 @@ NAMES = {
     "settled": "done",
     "settler": "resolver",
     "settling": "resolution",
-    "freeze": "save (of the plan cache)",
-    "frozen": "plan cache",
-    "thaw": "load (of the plan cache)",
-    "witness": "dependency trace",
-    "witnessed": "traced",
     "recall": "look up",
     "depart": "upload",
     "arrive": "download",
@@ -76,8 +71,6 @@ OF_RANKS = {
 RANK_ROOMS = ("kernels/partition", "kernels/striped")
 
 LENT = {
-    ("frozen",): "the keyword of dataclasses",
-    ("gc", "freeze"): "a function of Python",
     ("need", "gang"): "a field of gravel.stages.sizes.Need, as own stages write it",
     ("gang_least",): "another",
     ("stage", "place"): "a key of run.json",
@@ -90,9 +83,6 @@ LENT = {
 PROSE = {
     r"\bgangs?\b": "rank group",
     r"\bkeepers?\b": "supervisor",
-    r"\bthaw(s|ed|ing)?\b": "load",
-    r"\bfrozen plans?\b": "cached plan",
-    r"\bwitness(es|ed)?\b": "dependency trace",
     r"\bsurroundings\b": "environment",
     r"\bplacer\b": "placement",
     r"\b(is|are|was|were) told\b": "is reported, is given",
@@ -219,7 +209,7 @@ def test_texts_use_words_of_the_field(where: str):
     for path in sources() if where == "code" else pages():
         for line, text in prose_in(path):
             for retired, better in PROSE.items():
-                if path.name != "old_imports.py" and re.search(retired, text, re.IGNORECASE):
+                if re.search(retired, text, re.IGNORECASE):
                     found.append(f"{path.relative_to(ROOT)}:{line}: {text.strip()[:80]!r}; say: {better}")
     assert not found, "\n".join(found)
 

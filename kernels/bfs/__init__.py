@@ -6,7 +6,7 @@ and kept nowhere. `gravel.kernels.bfs.strategies` is the table of strategies.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import backend_of
@@ -14,7 +14,6 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.choice import Choice, choose, choose_for_rows
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from gravel.kernels.strategy import Strategy, strategies_in
-from gravel.kernels.tuned import Applied, applied
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -55,8 +54,7 @@ def prepare(
         other integers are taken as `gravel.kernels.inputs.sides` does.
     strategy : a registered name, "auto", or what `choose` returned for this graph.
     output, symmetric, max_depth, statistics : as for `Asked`.
-    tuning : the strategy's own constants, for example `alpha` and `beta`. Others are as this machine measured
-        them (`gravel.kernels.tuned`), else by default.
+    tuning : the strategy's own constants, for example `alpha` and `beta`.
 
     """
     asked = Asked(output=output, symmetric=symmetric, max_depth=max_depth, statistics=statistics)
@@ -75,9 +73,7 @@ def prepare(
         from gravel.kernels.layouts import columns_as_rows
 
         graph = (columns_as_rows(row_offsets, column_indices),)
-    search = _prepared(chosen, backend, choice, (*graph, asked), tuning, applied(choice.strategy, backend))
-    search.prepare_milliseconds += choice.milliseconds
-    return search
+    return _prepared(chosen, backend, choice, (*graph, asked), tuning)
 
 
 def prepare_rows(
@@ -105,10 +101,7 @@ def prepare_rows(
         choice = choose_for_rows(rows, symmetric=symmetric, strategy=choice)
     chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
     check_columns(rows)
-    # Constants were measured on columns.
-    search = _prepared(chosen, side, choice, (rows, asked), options, Applied())
-    search.prepare_milliseconds += choice.milliseconds
-    return search
+    return _prepared(chosen, side, choice, (rows, asked), options)
 
 
 def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:
@@ -127,10 +120,9 @@ def _prepared(
     choice: Choice,
     given: tuple[Any, ...],
     tuning: dict[str, Any],
-    measured: Applied,
 ) -> Search:
-    constants = {**measured.values, **tuning}
-    search: Search = chosen.load(side)(*given, **constants)
+    search: Search = chosen.load(side)(*given, **tuning)
     search.strategy, search.reason = choice.strategy, choice.reason
-    search.ran = replace(chosen.ran(side, constants, search), tuned=measured.record(tuning))
+    search.ran = chosen.ran(side, tuning, search)
+    search.prepare_milliseconds += choice.milliseconds
     return search

@@ -19,9 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VARIABLE = "GRAVEL_COMPILED"
-TUNED = "tuned"
-"""The entry that is no kernel: constants that this machine measured, kept until they are measured again."""
-
 MARK = b"gravel compiled 1\n"
 UNUSED_SECONDS = 30 * 86400.0
 """Entries that nobody has used for so long are old."""
@@ -171,7 +168,6 @@ class Folder:
                 limit = min(unused, TEMPORARY_SECONDS) if name.startswith(".") else unused
                 # What `read` marks as used once a day may have been used since.
                 old = now - facts.st_mtime > max(limit, _USED_SECONDS if not name.startswith(".") else 0.0)
-                old = old and name != TUNED
                 if not stat.S_ISREG(facts.st_mode):
                     continue
                 if old and delete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -43,6 +44,10 @@ COMMANDS = {
 
 COMPLETE = "_GRAVEL_COMPLETE"
 """Set by a shell that asks for completions."""
+
+ALLOCATIONS = 100_000
+"""Objects between two collections of garbage. Imports make some 70,000, nearly all of which live on; at
+Python's own 700 the collector walks them again and again."""
 
 
 class Commands(click.Group):
@@ -96,11 +101,8 @@ class Commands(click.Group):
         """Run the command and turn whatever goes wrong into a message and an exit code."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        from gravel.pipeline.cli.startup import start_quickly
-        from gravel.pipeline.plan.cache.process_state import begin
-
-        begin()
-        start_quickly()
+        gc.set_threshold(ALLOCATIONS)
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it looks for some in all packages
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: names of files
         if COMPLETE in os.environ:

@@ -27,9 +27,8 @@ from gravel.pipeline.gc.collect import PART, PIECE, Policy, collect
 from gravel.pipeline.gc.compiled import collect_compiled
 from gravel.pipeline.progress.text_table import text_table
 from gravel.pipeline.store import trusted
-from gravel.pipeline.store.listing import Entry, not_written
+from gravel.pipeline.store.listing import Entry
 from gravel.pipeline.store.location import find_cache, locate_cache
-from gravel.pipeline.store.not_written import NotWritten
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.store.sharing import init_shared
 
@@ -60,21 +59,12 @@ SORTS: dict[str, Callable[[Entry], Any]] = {
 @click.option("--kind", metavar="KIND", help="Only artifacts of this kind, such as Graph.")
 @json_option
 def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str | None, as_json: bool) -> None:
-    """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow.
-
-    Results that are faster to make again than to read have no data, and are listed with both times.
-    """
+    """List every artifact: id, kind, size on disk, when it was made, by which stage of which workflow."""
     cache = open_cache(cache_path)
     entries = [entry for entry in cache.list() if kind is None or entry.record.kind.lower() == kind.lower()]
     entries.sort(key=SORTS[sort], reverse=reverse)
-    left_out = [
-        (name, recipe, recipe.not_written)
-        for name, recipe in not_written(cache)
-        if recipe.not_written is not None
-        and (kind is None or recipe.not_written.extents[name].kind.lower() == kind.lower())
-    ]
     if as_json:
-        print_json([_entry_json(entry) for entry in entries] + [_left_out_json(*each) for each in left_out])
+        print_json([_entry_json(entry) for entry in entries])
         return
     rows = [("id", "kind", "size", "made", "by")]
     pieces = [entry.record.bytes_on_disk for entry in entries if entry.record.kind == PIECE and kind is None]
@@ -84,9 +74,6 @@ def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str |
         record, when = entry.record, time.localtime(entry.record.created)
         size, made = format_bytes(record.bytes_on_disk), time.strftime("%Y-%m-%d %H:%M", when)
         rows.append((record.id[:12], record.kind, size, made, _maker(entry.recipe)))
-    for name, recipe, left in left_out:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(recipe.created))
-        rows.append((name[:12], left.extents[name].kind, "-", made, f"{_maker(recipe)}; {left.text}"))
     if pieces:
         rows.append(
             (f"({len(pieces):,})", PIECE, format_bytes(sum(pieces)), "", f"--kind {PIECE} lists them")
@@ -111,7 +98,10 @@ def _maker(recipe: RecipeRecord | None) -> str:
 def _entry_json(entry: Entry) -> dict[str, Any]:
     record, recipe = entry.record, entry.recipe
     return {
-        **_recipe_json(recipe),
+        "stage": recipe and recipe.provenance.get("stage"),
+        "key": recipe and recipe.provenance.get("key"),
+        "workflow": recipe and recipe.provenance.get("workflow"),
+        "recipe": recipe and recipe.digest,
         "id": record.id,
         "kind": record.kind,
         "bytes": record.bytes,
@@ -119,27 +109,6 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "created": record.created,
         "used": record.used,
         "path": str(record.path),
-    }
-
-
-def _left_out_json(name: str, recipe: RecipeRecord, left_out: NotWritten) -> dict[str, Any]:
-    return {
-        **_recipe_json(recipe),
-        "id": name,
-        "kind": left_out.extents[name].kind,
-        "bytes": left_out.extents[name].bytes,
-        "bytes_on_disk": 0,
-        "created": recipe.created,
-        "not_written": {"seconds": left_out.seconds, "read_seconds": left_out.read_seconds},
-    }
-
-
-def _recipe_json(recipe: RecipeRecord | None) -> dict[str, Any]:
-    return {
-        "stage": recipe and recipe.provenance.get("stage"),
-        "key": recipe and recipe.provenance.get("key"),
-        "workflow": recipe and recipe.provenance.get("workflow"),
-        "recipe": recipe and recipe.digest,
     }
 
 
@@ -169,7 +138,7 @@ def verify(cache_path: str | None, as_json: bool) -> int:
 
 @command.command("gc", short_help="Remove what no recorded run needs.")
 @cache_option
-@click.option("--yes", "--delete", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
+@click.option("--yes", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
 @click.option(
     "--max-size",
     type=size,
@@ -207,11 +176,11 @@ def collect_garbage(
     unreadable: bool,
     as_json: bool,
 ) -> None:
-    """Remove what no recorded run needs, leftovers of killed runs, and damaged files that were set aside.
+    """Remove what no recorded run needs, what is of an older format, and what killed runs and damage left.
 
     Recorded runs are those that `gravel runs` lists. Results that a running run uses are kept. Free
-    locks, stale cached plans and digests of missing files are removed too. So are this user's compiled
-    kernels that were unused for 30 days, or for --older-than. Without --yes nothing is removed.
+    locks and digests of missing files are removed too. So are this user's compiled kernels that were
+    unused for 30 days, or for --older-than. Without --yes nothing is removed.
     """
     cache = open_cache(cache_path)
     policy = Policy(max_size, older_than, quarantine, unreadable)

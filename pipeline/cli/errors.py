@@ -130,6 +130,14 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
     sys.exit(result if isinstance(result, int) else 0)
 
 
+INSTEAD = {
+    "--markdown": "`gravel stages NAME` shows a stage, and `gravel docs stages/NAME` its page",
+    "--remake": "say `keep: true` or `keep: false` at the entries of the workflow",
+    "--tune": "give constants in a workflow, such as `tuning: {alpha: 12}` of traverse",
+}
+"""What to do instead of giving an option that does not exist."""
+
+
 def _show_refusal(error: click.ClickException) -> None:
     """Write what click refuses as every other error is written; a group without a command shows its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -140,6 +148,7 @@ def _show_refusal(error: click.ClickException) -> None:
     message = message.replace("a valid integer range", "a whole number")
     context = getattr(error, "ctx", None)
     hint = None if context is None else f"`{context.command_path} --help` lists what there is"
+    hint = INSTEAD.get(getattr(error, "option_name", ""), hint)
     echo("\n".join(_problem_lines(Problem(message[:1].lower() + message[1:], hint))), err=True)
 
 

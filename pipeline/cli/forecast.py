@@ -41,8 +41,8 @@ class Forecast:
 
 def forecast(plan: Plan, cache_path: str | None, **machine: Any) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
+    from gravel.pipeline.datasets.downloads import local_copy
     from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.datasets.local_copies import local_copy
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.plan.status import plan_status
     from gravel.pipeline.plan.unable import without_unable

@@ -99,11 +99,6 @@ def _report(moved: Moved, did: str, way: str) -> None:
         f"{_count(moved.recipes, 'recipe')} and {_count(moved.runs, 'run')} {way} {moved.where}; "
         f"{moved.present} already there"
     )
-    if moved.not_written:
-        click.echo(
-            f"{_count(moved.not_written, 'recipe')} stayed: results that are faster to make again than to "
-            "read were not written; gravel run FILE --keep STAGE stores one"
-        )
     for name, reason in moved.damaged.items():
         click.echo(f"  {name[:12]}  {reason}")
     if moved.damaged:

@@ -142,7 +142,7 @@ selection_options = together(
         "--keep",
         multiple=True,
         metavar="STAGE",
-        help="Store the result of this stage, even if making it again is faster than reading it.",
+        help="Store the result of this stage, even if the workflow says keep: false.",
         shell_complete=workflow_stages,
     ),
     click.option(
@@ -153,6 +153,18 @@ selection_options = together(
     ),
 )
 """Which part of a workflow, with which values: what `load_plan` takes, passed as `selection`."""
+
+hook_options = together(
+    "hooks",
+    click.option(
+        "--on-failure", metavar="HOOK", help="A command or URL that receives the JSON of a failed run."
+    ),
+    click.option(
+        "--on-change", metavar="HOOK", help="The same for a run with other results than the last one."
+    ),
+    click.option("--on-success", metavar="HOOK", help="The same for a run that is done."),
+)
+"""What is called when a run has ended: what `check_hooks` takes, passed as `hooks`."""
 
 machine_options = together(
     "machine",
@@ -286,8 +298,6 @@ def load_plan(
     from gravel.pipeline.plan.building import build_plan
     from gravel.pipeline.workflow.data_files import is_data
     from gravel.pipeline.workflow.data_options import data_settings, refuse_settings
-    from gravel.pipeline.workflow.default import load_default
-    from gravel.pipeline.workflow.loading import load_workflow
 
     read_as = data_settings(columns, delimiter, header, rows)
     axes: dict[str, list[str]] = {}
@@ -295,6 +305,8 @@ def load_plan(
         axes.setdefault(axis, []).append(value)
     overrides = dict(pairs(settings, "--set"))
     if is_data(file):
+        from gravel.pipeline.workflow.default import load_default
+
         workflow = load_default(file, sources, overrides, read_as, others)
     elif others:
         raise RequestError(
@@ -307,6 +319,8 @@ def load_plan(
         )
     else:
         refuse_settings(read_as, file)
+        from gravel.pipeline.workflow.loading import load_workflow
+
         workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
     return build_plan(workflow, where=axes, repeat=repeat, **chosen)

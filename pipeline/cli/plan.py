@@ -48,38 +48,23 @@ def command(
 
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
-    from gravel.pipeline.core.trace import traced
-    from gravel.pipeline.scheduler.cached_plan import cached_listing, save_plan
-
-    asked = {"file": file, "others": others, **selection}
-    listing = cached_listing(asked, cache_path, machine)
-    if listing is not None:
-        _show(listing, None, as_json)
-        return 0
-    with traced() as trace:
-        plan = load_plan(**asked)
-        found = forecast(plan, cache_path, **machine)
+    plan = load_plan(file, others=others, **selection)
+    found = forecast(plan, cache_path, **machine)
     refusal = _refusal(plan, found)
     listing = _to_json(plan, found, refusal)
-    _show(listing, found.environment.capacity, as_json)
-    if refusal is not None:
-        raise refusal
-    save_plan(asked, found.cache_root, found.environment, plan, trace, listing)
-    return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
-
-
-def _show(listing: Mapping[str, Any], capacity: Capacity | None, as_json: bool) -> None:
-    """Print a plan; the capacity is shown if something has to run."""
     if as_json:
         print_json(hidden(listing))
-        return
-    for line in (*_table(listing["stages"]), "", *_summary(listing, capacity)):
-        echo(line)
+    else:
+        for line in (*_table(listing["stages"]), "", *_summary(listing, found.environment.capacity)):
+            echo(line)
+    if refusal is not None:
+        raise refusal
+    return 1 if any(status.state == "cannot run" for status in found.statuses.values()) else 0
 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.plan.sizes import resident_inputs
-    from gravel.pipeline.scheduler.rank_groups import refuse_larger_groups
+    from gravel.pipeline.scheduler.refusals import refuse_larger_groups
 
     needs = {
         key: status.need
@@ -124,12 +109,12 @@ def _names(keys: Sequence[str]) -> str:
     return ", ".join(keys) if len(keys) <= 3 else f"{', '.join(keys[:2])} and {len(keys) - 2} more"
 
 
-def _summary(listing: Mapping[str, Any], capacity: Capacity | None) -> Iterator[str]:
+def _summary(listing: Mapping[str, Any], capacity: Capacity) -> Iterator[str]:
     stages = listing["stages"]
     counts = Counter(stage["state"] for stage in stages)
     yield f"{len(stages)} stage runs: {', '.join(f'{count} {state}' for state, count in counts.items())}"
     ahead = [s for s in stages if s["host_bytes"] is not None and s["state"] in ("will run", "waits")]
-    if ahead and capacity is not None:
+    if ahead:
         line = f"largest need: {format_bytes(max(stage['host_bytes'] for stage in ahead))} of host memory, "
         line += f"of {format_bytes(capacity.host_bytes)} ({capacity.source})"
         device = max(stage["device_bytes"] for stage in ahead)

@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import NoReturn
 
@@ -19,7 +20,7 @@ def program() -> NoReturn:
     with what CuPy has. The system does it at once.
     """
     try:
-        main()
+        main(obj=time.time())
     except SystemExit as ended:
         if not isinstance(ended.code, int):
             raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +12,8 @@ import click
 from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
+    hook_options,
+    load_plan,
     machine_options,
     others_argument,
     selection_options,
@@ -18,11 +22,9 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.failed import Failures
-    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+    from gravel.pipeline.scheduler.options import RunOutcome
 
 
 @click.command()
@@ -51,12 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what depends on it."
 )
-@click.option(
-    "--remake",
-    type=click.Choice(["auto", "always", "never"]),
-    help="Whether results that are faster to make again than to read stay unwritten (else GRAVEL_REMAKE, "
-    "else auto).",
-)
+@hook_options
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option(
     "--profile", is_flag=True, help="End with a table of where the time went, and write a Chrome trace."
@@ -64,11 +61,15 @@ if TYPE_CHECKING:
 @click.option("--show-workflow", is_flag=True, help="If FILE is data: print the workflow that searches it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Show problems only.")
+@click.pass_obj
 def command(
+    began: float | None,
+    /,
     file: str,
     others: Sequence[str],
     selection: dict[str, Any],
     machine: dict[str, Any],
+    hooks: dict[str, str | None],
     cache_path: str | None,
     scheduler_file: str | None,
     tls_ca: str | None,
@@ -91,7 +92,8 @@ def command(
     """
     from gravel.pipeline.progress.choosing import make_reporter
     from gravel.pipeline.records.failed import last_failures
-    from gravel.pipeline.scheduler.cached_run import run_cached
+    from gravel.pipeline.records.hooks import check_hooks, run_hooks
+    from gravel.pipeline.scheduler.execution import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.data_files import is_data
@@ -114,18 +116,16 @@ def command(
     if failures is not None and not failures.keys:
         echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
         return 0
-    asked = {
-        "file": file,
-        "others": others,
-        **selection,
-        "failed": failures.keys if failures is not None else (),
-    }
     reporter = make_reporter(json=as_json, quiet=quiet)
-    settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, **machine, **options)
-    plan = None
-    outcome = run_cached(asked, settings)
-    if outcome is None:
-        outcome, plan = _run(asked, settings, failures)
+    settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, began=began, **machine, **options)
+    with run_hooks(check_hooks(hooks), root, Path(file), partial(echo, err=True)) as ended:
+        plan = load_plan(
+            file, others=others, failed=failures.keys if failures is not None else (), **selection
+        )
+        if failures is not None:
+            _say_what_differs(failures, plan)
+        outcome = execute(plan, settings)
+        ended(outcome.record)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
     elif not (as_json or quiet) and is_data(file):
@@ -140,7 +140,6 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
 
     from gravel.pipeline.cli.profile_text import profile_text
     from gravel.pipeline.records.profile import chrome_trace
-    from gravel.pipeline.store.disk import known_rate
     from gravel.pipeline.store.files import storage_errors
 
     if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
@@ -149,7 +148,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     trace = outcome.folder / "profile.json"
     with storage_errors(root):
         trace.write_text(json.dumps(chrome_trace(outcome.record)))
-    echo(profile_text(outcome.record, known_rate(root)), err=True)
+    echo(profile_text(outcome.record), err=True)
     echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
@@ -174,21 +173,6 @@ def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> Non
         echo(line)
 
 
-def _run(asked: Mapping[str, Any], options: RunOptions, failures: Failures | None) -> tuple[RunOutcome, Plan]:
-    from gravel.pipeline.cli.options import load_plan
-    from gravel.pipeline.core.trace import traced
-    from gravel.pipeline.scheduler.cached_run import save_run
-    from gravel.pipeline.scheduler.executing import execute
-
-    with traced() as trace:
-        plan = load_plan(**asked)
-        if failures is not None:
-            _say_what_differs(failures, plan)
-        outcome = execute(plan, options)
-    save_run(asked, options, plan, trace, outcome)
-    return outcome, plan
-
-
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
     from gravel.pipeline.workflow.scalars import as_data
@@ -202,11 +186,11 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
             echo(f"note: {name} was {value} in {failures.run}, and is {now[name]} now", err=True)
 
 
-def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan | None, data: str | None) -> None:
+def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan, data: str | None) -> None:
     stages: list[dict[str, Any]] = record["stages"]
     for stage in stages:
         if stage["state"] == "failed":
-            run = plan.find(stage["key"]) if plan is not None else None
+            run = plan.find(stage["key"])
             # Settings that turn out wrong on this graph, or on this backend, stand in the workflow.
             place = run.location if run is not None and getattr(run.parameters, "tuning", None) else None
             message = f"{stage['key']}: {stage['error']}"

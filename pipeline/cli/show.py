@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -16,12 +17,55 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.records.reading import find_run, list_runs
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.history import History, Origin
-from gravel.pipeline.store.listing import not_written
-from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.store.listing import recipes
+from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 SHOWN_CHARACTERS = 90
 """Of an attribute; `--json` prints it whole."""
+
+
+@dataclass
+class Origin:
+    """An artifact, the recipe that made it first, and the same of each input by slot.
+
+    `record` is None for what is not in the cache any more, or was never kept. `again` marks an artifact
+    whose inputs are shown elsewhere in the same tree.
+    """
+
+    id: str
+    record: ArtifactRecord | None
+    recipe: RecipeRecord | None
+    inputs: list[tuple[str, Origin]] = field(default_factory=list)
+    again: bool = False
+
+
+class History:
+    """The recipes of a cache, by what they made."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._recipes = recipes(cache)
+        self._makers: dict[str, RecipeRecord] = {}
+        for recipe in self._recipes:
+            for position, output in enumerate(recipe.outputs):
+                self._makers.setdefault(output, recipe)
+                self._makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe)
+
+    def recipes_like(self, prefix: str) -> list[RecipeRecord]:
+        """Return the recipes whose digests start so."""
+        return [recipe for recipe in self._recipes if recipe.digest.startswith(prefix)]
+
+    def origin(self, artifact_id: str, shown: set[str] | None = None) -> Origin:
+        """Return the tree of an artifact's makers and inputs."""
+        shown = set() if shown is None else shown
+        recipe = self._makers.get(artifact_id)
+        origin = Origin(artifact_id, self._cache.find(artifact_id), recipe, again=artifact_id in shown)
+        shown.add(artifact_id)
+        if recipe is not None and not origin.again:
+            slots: Mapping[str, Any] = recipe.parts.get("inputs", {})
+            for slot, ids in slots.items():
+                origin.inputs += [(slot, self.origin(each, shown)) for each in ids]
+        return origin
 
 
 @click.command()
@@ -55,8 +99,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
     if re.fullmatch("[0-9a-f]{4,64}", name):
         here = {file.removesuffix(".json") for file in cache.files.names("artifacts", ".json")}
         away = set(cache.remote.known()) if cache.remote is not None else set()
-        left_out = {each for each, _ in not_written(cache)}
-        ids = sorted(found for found in here | away | left_out if found.startswith(name))
+        ids = sorted(found for found in here | away if found.startswith(name))
         if len(ids) > 1:
             raise RequestError(
                 f"{len(ids)} artifacts have ids that start with {name}", hint="give more of the id"
@@ -105,12 +148,7 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
     record, recipe = origin.record, origin.recipe
-    if origin.not_written is not None:
-        yield f"{origin.not_written.extents[origin.id].kind} {origin.id}"
-        yield f"  size: {format_bytes(origin.not_written.extents[origin.id].bytes)}"
-        yield f"  {origin.not_written.text}; a run that reads it makes it again and checks this id"
-        yield f"  to store it: gravel run FILE --keep {_key(origin)}"
-    elif record is None:
+    if record is None:
         yield f"{origin.id}: not in the cache any more"
     else:
         yield f"{record.kind} {record.id}"
@@ -153,8 +191,6 @@ def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
 def _tree(origin: Origin, indent: str) -> Iterator[str]:
     for slot, source in origin.inputs:
         kind = source.record.kind if source.record else "(not in the cache any more)"
-        if source.not_written is not None:
-            kind = f"{source.not_written.extents[source.id].kind} (not written)"
         again = " (as above)" if source.again and source.recipe else ""
         yield f"{indent}{slot}: {kind} {source.id[:12]}, {_maker(source)}{again}"
         if source.recipe is not None and not source.again:
@@ -182,10 +218,6 @@ def _maker(origin: Origin) -> str:
     )
 
 
-def _key(origin: Origin) -> str:
-    return str(origin.recipe.provenance.get("key", "STAGE")) if origin.recipe is not None else "STAGE"
-
-
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     rest = f" ... ({len(text):,} characters)" if len(text) > SHOWN_CHARACTERS else ""
@@ -207,11 +239,6 @@ def _to_json(origin: Origin) -> dict[str, Any]:
             },
             "attributes": record.attributes,
         }
-    left_out = origin.not_written
-    if left_out is not None:
-        extent = left_out.extents[origin.id]
-        times = {"seconds": left_out.seconds, "read_seconds": left_out.read_seconds}
-        body |= {"kind": extent.kind, "bytes": extent.bytes, "not_written": times}
     if origin.recipe is not None:
         body |= {
             "recipe": {"digest": origin.recipe.digest, **origin.recipe.parts},

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from gravel.pipeline.cli.errors import echo
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic.fields import FieldInfo
 
     from gravel.kernels.strategy import Strategy
@@ -32,7 +34,7 @@ def usable_stages(file: str | None) -> dict[str, Stage]:
     return found if file is None else dict(stages_for(Path(file), found))
 
 
-def in_pipeline_order(known: dict[str, Stage]) -> list[Stage]:
+def in_pipeline_order(known: Mapping[str, Stage]) -> list[Stage]:
     """Sort stages so that what gives a kind comes before what only takes it."""
     order: list[Stage] = []
     given: set[str] = set()

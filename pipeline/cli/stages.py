@@ -30,20 +30,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", required=False, shell_complete=stage_kinds)
 @click.option("--workflow", "file", type=click.Path(), help="Include the stages of this file's plugins.")
-@click.option("--markdown", is_flag=True, help="Print pages in Markdown.")
 @json_option
-def command(name: str | None, file: str | None, markdown: bool, as_json: bool) -> None:
+def command(name: str | None, file: str | None, as_json: bool) -> None:
     """List the stages; with NAME, show its inputs, parameters and strategies."""
     known = usable_stages(file)
     if name is not None and name not in known:
         raise RequestError(f"there is no stage {name!r}", hint=suggest(name, known, "stage"))
-    shown = [known[name]] if name is not None else list(known.values())
     if as_json:
-        print_json([_to_json(stage) for stage in shown])
-    elif markdown:
-        from gravel.pipeline.cli.reference_pages import stage_page
-
-        echo("\n".join(stage_page(stage) for stage in shown).rstrip())
+        print_json([_to_json(stage) for stage in (known.values() if name is None else [known[name]])])
     else:
         for line in _overview(in_pipeline_order(known)) if name is None else _details(known[name]):
             echo(line)

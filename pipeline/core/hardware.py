@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from gravel.pipeline.core.devices import Device, find_devices
 from gravel.stages.artifact import Json
@@ -53,16 +51,8 @@ def hardware(backend: str, *, devices: tuple[Device, ...] | None = None, count: 
         found = find_devices() if devices is None else devices
         if not found:
             return f"no GPU x{count}"
-        return f"{found[0].name} x{count}{_tuned(found[0].name)}"
+        return f"{found[0].name} x{count}"
     return f"{cpu_model()}, {core_count()} cores"
-
-
-def _tuned(device: str) -> str:
-    """Tell measurements apart by the constants that searches take on a device in the place of defaults."""
-    from gravel.kernels.tuned.stored import load, void
-
-    stored = load()
-    return "" if stored is None or void(stored, device) else f", tuned {stored.digest()}"
 
 
 def versions() -> dict[str, str]:
@@ -83,22 +73,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def machine_facts(
-    backend: str, known: Mapping[str, str] | None = None, *, devices: tuple[Device, ...] | None = None
-) -> dict[str, Json]:
-    """Return who and what computes, for provenance: host, user, hardware, versions.
-
-    `known` are the versions where they are known; looking for them takes 30 ms.
-    """
-    facts: dict[str, Any] = {
+def machine_facts(backend: str, *, devices: tuple[Device, ...] | None = None) -> dict[str, Json]:
+    """Return who and what computes, for provenance: host, user, hardware, versions."""
+    return {
         "host": os.uname().nodename,
         "user": _user(),
         "hardware": hardware(backend, devices=devices),
-    }
-    return {
-        **facts,
         "system": f"{platform.system()} {platform.release()}",
-        "versions": versions() if known is None else dict(known),
+        "versions": versions(),
     }
 
 

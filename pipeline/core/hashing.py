@@ -121,8 +121,7 @@ def make_recipe(
 
     Parameters
     ----------
-    stage, parameters : the stage and its validated parameters; those in `stage.hidden` are left out, and
-        those in `stage.added` while they have their defaults.
+    stage, parameters : the stage and its validated parameters; those in `stage.hidden` are left out.
     inputs : slot -> artifact ids, in declared order.
     files : location -> content digest. Where a file lies is not hashed, only what it holds; a parameter that
         names a URL of these is hashed without the URL's secrets.
@@ -130,11 +129,7 @@ def make_recipe(
     repetition : of a measurement, from 1; the first has the recipe of one that is not repeated.
 
     """
-    plain = parameters.model_dump(mode="json", exclude=set(stage.hidden))
-    for name in stage.added:
-        if getattr(parameters, name) == type(parameters).model_fields[name].default:
-            plain.pop(name, None)
-    plain = _without_secrets(plain, files)
+    plain = _without_secrets(parameters.model_dump(mode="json", exclude=set(stage.hidden)), files)
     parts: dict[str, Json] = {
         "stage": stage.name,
         "version": stage.version,
@@ -181,7 +176,7 @@ def flat_parts(parts: dict[str, Json]) -> Iterator[tuple[str, Json]]:
         else:
             yield f"inputs {slot}", ids
     for location, content in (parts.get("files") or {}).items():
-        yield f"file {shown(location)}", content  # those of older versions hold whole URLs
+        yield f"file {location}", content
     yield "hardware", parts.get("hardware")
     yield "repetition", parts.get("repetition", 1)
 

@@ -12,7 +12,7 @@ __all__ = ["findings"]
 
 def findings(cache_root: Path) -> list[Finding]:
     """Look at everything; a check that itself fails is a finding too."""
-    from gravel.pipeline.doctor import compiled, disk, gpus, machine, software, tuning
+    from gravel.pipeline.doctor import compiled, disk, gpus, machine, software
 
     checks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
         ("python", software.python),
@@ -25,7 +25,6 @@ def findings(cache_root: Path) -> list[Finding]:
         ("compiled kernels", compiled.compiled),
         ("GPUs", gpus.gpus),
         ("pinned memory", gpus.pinned_memory),
-        (tuning.SUBJECT, tuning.tuned),
         ("cache", lambda: disk.cache(cache_root)),
     ]
     found: list[Finding] = []

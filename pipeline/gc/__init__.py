@@ -1,1 +1,1 @@
-"""Freeing space in a cache: what no kept run reaches, and what is left of plans, memos and locks."""
+"""Freeing space in a cache: what no kept run reaches, and what is left of memos and locks."""

@@ -92,18 +92,14 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
     outcome.kept = len(stored) - len(outcome.records)
     outcome.kept_bytes = sum(record.bytes_on_disk for record in stored) - outcome.bytes
     there = {record.id for record in stored} - outcome.removed.keys() | away
-    left_out = _left_out_that_stay(known, runs, since if oldest is None else min(since, oldest))
     outcome.recipes = [
         recipe.digest
         for recipe in known
-        if recipe.digest not in left_out
-        and (
-            outcome.removed.keys() & set(recipe.outputs)
-            or (not outcome.unreadable and _leads_nowhere(recipe, there, since))
-        )
+        if outcome.removed.keys() & set(recipe.outputs)
+        or (not outcome.unreadable and _leads_nowhere(recipe, there, since))
     ]
     stay = [record for record in stored if record.id in there]
-    rest = leavings(cache, stay, set(outcome.recipes), now - policy.quarantine)
+    rest = leavings(cache, stay, now - policy.quarantine)
     outcome.files = {leaving.name: leaving.why for leaving in rest}
     for name in [f"runs/{run}" for run in outcome.runs] + list(outcome.files):
         outcome.leavings += size_of(cache.root / name)
@@ -155,19 +151,6 @@ def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]
     pending = set(cache.remote.pending())
     unsent = {output for recipe in known if recipe.digest in pending for output in recipe.outputs}
     return unsent, set(cache.remote.known())
-
-
-def _left_out_that_stay(known: list[RecipeRecord], runs: PastRuns, since: float) -> set[str]:
-    """Return the recipes that stay though their results were not written: a kept run needs their ids."""
-    found = [recipe for recipe in known if recipe.not_written is not None]
-    if not found:
-        return set()
-    reached = _reached(known, runs.recipes, runs.artifacts)
-    return {
-        recipe.digest
-        for recipe in found
-        if recipe.digest in runs.recipes or recipe.created >= since or reached & set(recipe.outputs)
-    }
 
 
 def _leads_nowhere(recipe: RecipeRecord, there: set[str], since: float) -> bool:

@@ -1,4 +1,4 @@
-"""What is left beside the artifacts and is of no use any more: locks, memos, cached plans, quarantine."""
+"""What is left beside the artifacts and is of no use any more: locks, memos, quarantine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -41,19 +41,19 @@ class Leaving:
         """Remove it; a lock that somebody took meanwhile stays."""
         if self.is_lock:
             _unlink_free(cache.root / self.name)
+        elif self.name in cache.older:
+            cache.drop_older(self.name)
         else:
             cache.files.remove(self.name)
 
 
-def leavings(
-    cache: Cache, stored: Sequence[ArtifactRecord], gone: Collection[str], oldest_quarantine: float
-) -> list[Leaving]:
-    """Find what may go beside artifacts; `stored` are the artifacts that stay, `gone` the recipes that go."""
+def leavings(cache: Cache, stored: Sequence[ArtifactRecord], oldest_quarantine: float) -> list[Leaving]:
+    """Find what may go beside artifacts; `stored` are the artifacts that stay."""
     return [
+        *(Leaving(name, "it is of an older format") for name in sorted(cache.older)),
         *_locks(cache),
         *_digests(cache),
         *_resolved(cache, stored),
-        *_cached_plans(cache, gone),
         *_quarantine(cache, oldest_quarantine),
         *_unfinished(cache, oldest_quarantine),
     ]
@@ -129,15 +129,6 @@ def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leavin
             continue
         if f"resolved/{name}" not in {resolved_name(owner, ids) for owner in owners}:
             yield Leaving(f"resolved/{name}", "the artifact that its ids were looked up in is gone")
-
-
-def _cached_plans(cache: Cache, gone: Collection[str]) -> Iterator[Leaving]:
-    from gravel.pipeline.plan.cache.entries import why_stale
-
-    for name in cache.files.names("frozen", ".json"):
-        why = why_stale(cache.root, f"frozen/{name}", gone)
-        if why is not None:
-            yield Leaving(f"frozen/{name}", why)
 
 
 def _quarantine(cache: Cache, oldest: float) -> Iterator[Leaving]:

@@ -10,7 +10,7 @@ from gravel.pipeline.plan.model import InputRef, Plan, StageRun, run_key
 from gravel.pipeline.plan.selection import chosen_combinations, select
 from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
 from gravel.pipeline.workflow.entries import REPEAT
-from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow, stronger
+from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
 from gravel.pipeline.workflow.values import MAX_RUNS
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters
@@ -132,7 +132,7 @@ class _Builder:
             self.runs[first] = replace(
                 known,
                 aliases=aliases,
-                keep=stronger(known.keep, run.keep),
+                keep=known.keep or run.keep,
                 time_limit=None if None in limits else limit,
             )
         return first

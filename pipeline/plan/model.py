@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from gravel.pipeline.core.errors import Location
-from gravel.pipeline.workflow.model import Keep, Workflow
+from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Need, Parameters, Stage
@@ -41,7 +41,7 @@ class StageRun:
     parameters: Parameters
     inputs: Mapping[str, tuple[InputRef, ...]]
     coordinates: Mapping[str, Json]
-    keep: Keep
+    keep: bool
     forced: bool
     location: Location
     files: Mapping[str, Location] = field(default_factory=dict)
@@ -103,8 +103,7 @@ class RunStatus:
     `NOT_NEEDED` (a result that is not stored and only cached runs would read), `CANNOT_RUN`, or `NOT_RUN`
     (this machine has not what it asks for, and the others go on).
     `reasons` say why, as old value -> new value. `outputs` are the artifact ids, where they are known
-    before the run. `not_written` says that its result is known, and was not stored since making it again is
-    faster than reading it.
+    before the run.
     """
 
     key: str
@@ -115,7 +114,6 @@ class RunStatus:
     outputs: tuple[str, ...] | None = None
     need: Need | None = None
     only_hardware: bool = False
-    not_written: bool = False
 
 
 _PLAIN = re.compile(r"[\w.+/:-]+")

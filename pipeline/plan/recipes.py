@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from blake3 import blake3
+
 from gravel.pipeline.core.errors import GravelError, NeedsContent, RequestError
 from gravel.pipeline.core.hashing import Recipe, content_of, digest, make_recipe
-from gravel.pipeline.core.trace import digest_of, doubt, note_memo, note_text
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.plan.source_files import listed_sources
@@ -40,8 +41,8 @@ class RecipeMaker:
 
     `upstream` of each method leads from run keys to output ids and must hold everything that the run rests
     on (`Plan.lineage`), since given sources are resolved through the `VertexIds` far upstream. `hardware`
-    is asked for stages that measure. `open_ids` opens an artifact by its id; the executor passes its own,
-    which also knows the results that are not kept.
+    is asked for stages that measure. `open_ids` opens an artifact by its id where the driver has set it:
+    it also knows the results that are not kept.
     """
 
     def __init__(
@@ -50,14 +51,12 @@ class RecipeMaker:
         cache: Cache,
         digests: FileDigests,
         hardware: Callable[[Stage], str | None],
-        *,
-        open_ids: Callable[[str], Any] | None = None,
     ) -> None:
         self._plan = plan
         self._cache = cache
         self._digests = digests
         self._hardware = hardware
-        self._open_ids = open_ids
+        self.open_ids: Callable[[str], Any] | None = None
 
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
         """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
@@ -151,19 +150,16 @@ class RecipeMaker:
         if found is None:
             return None
         try:
-            vertices = unseal(found[0])["vertices"]
+            return tuple(unseal(found[0])["vertices"])
         except (BrokenRecord, KeyError, ValueError):
             return None
-        note_memo(resolved_name(artifact_id, ids))
-        return tuple(vertices)
 
     def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...]:
         from gravel.pipeline.plan.sources import find_vertices
         from gravel.pipeline.store.records import RECORD_FORMAT, seal
 
-        doubt("source ids are looked up in an artifact")
-        if self._open_ids is not None:
-            vertex_ids = self._open_ids(artifact_id)
+        if self.open_ids is not None:
+            vertex_ids = self.open_ids(artifact_id)
         elif artifact_id.startswith(PSEUDO):
             raise NeedsResult(giver.key)
         else:
@@ -178,15 +174,8 @@ class RecipeMaker:
 def resolved_name(artifact_id: str, ids: Sequence[int | str]) -> str:
     """Name the file of the cache that remembers which vertices these ids are in an artifact."""
     # The code that resolves is part of the name: what an earlier version of it found is not served.
-    return f"resolved/{digest([artifact_id, list(ids), _resolving_code()])}.json"
-
-
-def _resolving_code() -> str:
-    """Digest the module that resolves ids, without importing it."""
-    path = Path(__file__).with_name("sources.py")
-    text = path.read_bytes()
-    note_text(path, text)
-    return digest_of(text)
+    code = blake3(Path(__file__).with_name("sources.py").read_bytes()).hexdigest()
+    return f"resolved/{digest([artifact_id, list(ids), code])}.json"
 
 
 def _graph_id(plan: Plan, ref: InputRef, upstream: Mapping[str, tuple[str, ...]]) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.plan.model import StageRun
 from gravel.pipeline.workflow.ids import listed_id
 from gravel.stages.broken_links import broken_link
@@ -36,7 +35,6 @@ def listed_sources(run: StageRun, location: str) -> tuple[str, ...]:
         raise RequestError(
             f"the sources in {location} cannot be read: {reason}", hint="one id a line", location=place
         ) from None
-    note_text(path, data)
     found = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:

@@ -7,11 +7,13 @@ import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.stages.artifact import Array
-from gravel.stages.artifacts import VertexIds
 from gravel.stages.errors import StageError
+
+if TYPE_CHECKING:
+    from gravel.stages.artifact import Array
+    from gravel.stages.artifacts import VertexIds
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 

@@ -23,7 +23,6 @@ from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.sources import UnknownSource
 from gravel.pipeline.plan.why import History
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.records import RecipeRecord
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine, Stage
 
@@ -45,7 +44,7 @@ def plan_status(
     found: dict[str, RunStatus] = {}
     for key, run in plan.runs.items():
         status = found[key] = _status(run, maker, cache, history, known, found, plan.workflow.datasets)
-        if status.outputs is not None and (status.state == CACHED or status.not_written or not run.keep):
+        if status.outputs is not None:
             known[key] = status.outputs
     _drop_what_nobody_needs(plan, found)
     if machine is not None:
@@ -102,16 +101,13 @@ def _status(
         reasons, only_hardware = history.explain(run, recipe)
         reasons = (*reasons, *_parts(maker.parts(run, known), cache))
         return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)
-    missing = [output for output in record.outputs if record.is_left_out(output) and cache.check(output)]
     damage = [
         f"its cached {kind} {output[:12]} cannot be used: {reason}"
         for kind, output in zip(run.stage.outputs, record.outputs, strict=True)
-        if output not in missing and (reason := cache.check(output)) is not None
+        if (reason := cache.check(output)) is not None
     ]
     if damage:
         return RunStatus(run.key, WILL_RUN, tuple(damage), (), recipe.digest)
-    if missing:
-        return _not_written(run, record)
     return RunStatus(run.key, CACHED, (), (), recipe.digest, record.outputs)
 
 
@@ -124,27 +120,14 @@ def _parts(recipes: Sequence[Recipe], cache: Cache) -> Iterator[str]:
         yield f"{len(found):,} {kind}s: {cached:,} cached, {len(found) - cached:,} to read"
 
 
-def _not_written(run: StageRun, record: RecipeRecord) -> RunStatus:
-    """Tell of a result that is known and not stored; whether something needs it turns out later."""
-    assert record.not_written is not None
-    why = (f"{record.not_written.text}; keep: true asks for it",) if run.keep is True else ()
-    found = RunStatus(run.key, WILL_RUN, why, (), record.digest, record.outputs, not_written=True)
-    return found if why else replace(found, reasons=(record.not_written.text,))
-
-
 def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
     """Mark results that are not stored and that only cached runs would read."""
     read = {upstream for run in plan.runs.values() if run.not_run is None for upstream in run.upstream}
     needed: set[str] = set()
     for key in reversed(list(plan.runs)):
         run, state = plan.runs[key], found[key].state
-        status = found[key]
-        if status.not_written and run.keep is not True and key not in read:
-            final = "nothing that was asked for reads it, so it is made and stored"
-            found[key] = replace(status, reasons=(f"{status.reasons[0]}; {final}",))
-        idle = (not run.keep and not run.forced) or (status.not_written and run.keep is not True)
+        idle = not run.keep and not run.forced
         if idle and key in read and key not in needed and state == WILL_RUN:
-            why = status.reasons[0] if status.not_written else "what reads it is cached"
-            found[key] = replace(status, state=NOT_NEEDED, reasons=(why,))
+            found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
         elif state not in (CACHED, NOT_RUN):
             needed.update(run.upstream)

@@ -55,9 +55,8 @@ def _parameter_faults(stage: Stage) -> list[str]:
     fields = stage.parameters.model_fields
     taken = {*RESERVED, *_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
     faults = [_taken(stage, name) for name in fields if name in taken]
-    for word, names in (("hidden", stage.hidden), ("added", stage.added)):
-        faults += [f"`{word}` names {name!r}, which is no parameter" for name in names if name not in fields]
-    return faults
+    unknown = [name for name in stage.hidden if name not in fields]
+    return faults + [f"`hidden` names {name!r}, which is no parameter" for name in unknown]
 
 
 def _taken(stage: Stage, name: str) -> str:

@@ -17,14 +17,10 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.core.fingerprint import Sources, names_in, python_digest
 from gravel.pipeline.core.installation import ROOT
-from gravel.pipeline.core.trace import note_text
+from gravel.pipeline.plugins.sources import GRAVEL, Sources, names_in, python_digest
 
-__all__ = ["file_code", "module_path", "package_code"]
-
-OWN = ("gravel.stages", "gravel.kernels")
-"""Packages of gravel that a stage may import; `gravel.pipeline` has no say in results."""
+__all__ = ["file_code", "package_code"]
 
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
@@ -51,13 +47,6 @@ def package_code(module: str) -> str:
     return _digest({"": sources.digest(module)}, used)
 
 
-def module_path(module: str) -> Path | None:
-    """Return the file of a module, without importing it or what is above it."""
-    top = module.partition(".")[0]
-    root = _root_of(top)
-    return None if root is None else Sources(root, (top,)).path(module)
-
-
 def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     found = dict(parts)
     names, waiting = set[str](), set(used)
@@ -77,13 +66,10 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
         waiting = new - names
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
-    if own := {name for name in _of("gravel", names) if name.startswith(OWN)}:
-        root = ROOT
-        found["gravel"] = _distributions_with(root, "gravel") if _is_installed(root) else ""
+    if own := {name for name in _of("gravel", names) if name.startswith(GRAVEL)}:
+        found["gravel"] = _distributions_with(ROOT, "gravel") if _is_installed(ROOT) else ""
         if not found["gravel"]:
-            sources = Sources(root, OWN)
-            list(_named_by(sources, own))
-            found["gravel"] = _closure(sources, own)
+            found["gravel"] = _closure(Sources(ROOT), own)
     return blake3(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -92,17 +78,12 @@ def _of(top: str, names: Iterable[str]) -> list[str]:
 
 
 def _named_by(sources: Sources, modules: Iterable[str]) -> Iterator[str]:
-    """Yield what the modules, and all of the same package that they lead to, import or name.
-
-    Each file is noted: an edit must not leave a cached plan in use.
-    """
+    """Yield what the modules, and all of the same package that they lead to, import or name."""
     there = [module for module in modules if sources.path(module) is not None]
     for module in sources.closure(*there):
         path = sources.root / module if "/" in module else sources.path(module)
-        if path is not None:
-            note_text(path, text := path.read_bytes())
-            if path.suffix == ".py":
-                yield from names_in(text.decode("utf-8"))
+        if path is not None and path.suffix == ".py":
+            yield from names_in(path.read_text(encoding="utf-8"))
 
 
 def _closure(sources: Sources, named: Iterable[str]) -> str:

@@ -129,8 +129,6 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
         raise RequestError(f"the stage {name!r} comes from {packages}", hint="uninstall one of them")
     package, entry = offers[0].package, offers[0].entry
     hint = f"update or uninstall {package.partition(' ')[0]}"
-    if (message := _old_import_of(entry.module)) is not None:
-        raise RequestError(f"the stage {name!r} of {package} uses an old name: {message}", hint=hint)
     try:
         stage = entry.load()
     except (Exception, SystemExit) as error:
@@ -146,18 +144,3 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
     if faults:
         raise RequestError(f"the stage {stage.name!r} of {package}: {'; '.join(faults)}", hint=hint)
     return replace(stage, origin=Origin(package, package_code(entry.module)))
-
-
-def _old_import_of(module: str) -> str | None:
-    """Say where an own stage's module imports gravel's packages by their old names."""
-    from gravel.pipeline.plugins.code import module_path
-    from gravel.pipeline.plugins.old_imports import old_import
-
-    path = module_path(module)
-    if path is None or path.suffix != ".py":
-        return None
-    try:
-        found = old_import(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return None  # importing it says what is wrong
-    return None if found is None else f"{path}:{found[0]}: {found[1]}"

@@ -27,20 +27,17 @@ RUN: dict[str, tuple[type, ...]] = {
     "options": (dict,),
     "report": _MAYBE_TEXT,
     "stages": (list,),
-}
-"""What every record has, with the types that it may be of; see `gravel.pipeline.records.record`."""
-
-MORE: dict[str, tuple[type, ...]] = {
     "machine": (dict,),
     "cluster": _MAYBE_TEXT,
     "problem": _MAYBE_TEXT,
     "datasets": (list,),
     "gone": (list,),
+    "trust": (dict,),
     "spans": (list,),
     "recipes": (list,),
     "artifacts": (list,),
 }
-"""What a record may lack; an older one does."""
+"""What a record has, with the types that it may be of; see `gravel.pipeline.records.record`."""
 
 WORKFLOW: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -67,25 +64,24 @@ STAGE: dict[str, tuple[type, ...]] = {
     "place": _MAYBE_TEXT,
     "why": (list,),
     "error": _MAYBE_TEXT,
-}
-STAGE_MORE: dict[str, tuple[type, ...]] = {
     "bytes_on_disk": _MAYBE_NUMBER,
     "attempts": (int,),
+    "remarks": (list,),
     "hint": _MAYBE_TEXT,
     "progress": (dict, type(None)),
     "log": _MAYBE_TEXT,
     "spans": (list,),
 }
-_TEXTS = ("upstream", "outputs", "why")
+_TEXTS = ("upstream", "outputs", "why", "remarks")
 
 
 def is_record(found: Json) -> bool:
     """Say whether a value read from a `run.json` has what a record of a run has, each of its type."""
-    if not (_fits(found, RUN) and _may(found, MORE) and _fits(found["workflow"], WORKFLOW)):
+    if not (_fits(found, RUN) and _fits(found["workflow"], WORKFLOW)):
         return False
-    if not all(_are(found.get(name, []), str) for name in ("recipes", "artifacts")):
+    if not all(_are(found[name], str) for name in ("recipes", "artifacts")):
         return False
-    if not (_are(found.get("datasets", []), dict) and _are(found["workflow"]["matrix"].values(), list)):
+    if not (_are(found["datasets"], dict) and _are(found["workflow"]["matrix"].values(), list)):
         return False
     if not (_is_time(found["started"]) and (found["ended"] is None or _is_time(found["ended"]))):
         return False
@@ -94,9 +90,9 @@ def is_record(found: Json) -> bool:
 
 def is_stage(stage: Json) -> bool:
     """Say whether a value has what a record has of a stage run, each of its type."""
-    if not (_fits(stage, STAGE) and _may(stage, STAGE_MORE)):
+    if not _fits(stage, STAGE):
         return False
-    need, progress = stage["need"], stage.get("progress")
+    need, progress = stage["need"], stage["progress"]
     return (
         all(_are(stage[name], str) for name in _TEXTS)
         and (not need or (isinstance(need.get("host"), int) and _are(need.values(), int)))
@@ -106,10 +102,6 @@ def is_stage(stage: Json) -> bool:
 
 def _fits(found: Json, types: Mapping[str, tuple[type, ...]]) -> bool:
     return isinstance(found, dict) and all(isinstance(found.get(name, ...), types[name]) for name in types)
-
-
-def _may(found: dict[str, Json], types: Mapping[str, tuple[type, ...]]) -> bool:
-    return all(name not in found or isinstance(found[name], types[name]) for name in types)
 
 
 def _are(found: Json, kind: type) -> bool:

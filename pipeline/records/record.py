@@ -6,7 +6,7 @@ on reads both. `run.json` holds: `format`, `run`, `state` (running, done, failed
 `host`, `started` and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute
 file, parameters, matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see
 `StageRecord`), `spans` (of a run with --profile: see `gravel.pipeline.records.whole_run`), `datasets` (see
-`gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last run that are no more), `trust`
+`gravel.pipeline.scheduler.data_sets.Row`), `gone` (data sets of the last run that are no more), `trust`
 (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
 everything that the run made or relied on.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifact import Json
 
 FORMAT = 2
-"""Of the record; one of format 1 was rewritten as its run went, and has no log."""
+"""Of the record."""
 
 BEFORE_STAGES = b', "stages": ['
 """What comes in the file before the stage runs, which are its largest part; within a text it cannot occur."""
@@ -207,7 +207,7 @@ class RunRecord:
             "gone": self.gone,
             "trust": self.trust,
             "spans": list(self.spans),
-            **named(stage.to_json() for stage in self.stages.values()),
+            **named({"recipe": each.recipe, "outputs": each.outputs} for each in self.stages.values()),
         }
 
     def end(self, state: str) -> None:

@@ -96,8 +96,9 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
 
 def _cached(run: Mapping[str, Json]) -> list[str]:
     """Say of a cached stage run whose time it tells."""
-    found = {"cached": "was cached", "not needed": "was known, and not made again"}.get(run["state"])
-    return [f"{run['key']} {found}: its times are those of the run that made it"] if found else []
+    if run["state"] != "cached":
+        return []
+    return [f"{run['key']} was cached: its times are those of the run that made it"]
 
 
 def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:

@@ -125,7 +125,7 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         found.append({"key": run["key"], "title": title, "sections": sections})
     _tell_apart(found)
     found.sort(key=lambda report: not any(map(_is_wrong, report["sections"])))
-    return [*found, *profile_report(record, cache)]
+    return [*found, *profile_report(record)]
 
 
 def _is_wrong(section: Mapping[str, Json]) -> bool:
@@ -187,11 +187,8 @@ def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
         run = by_key.get(name)
         if run is None:
             continue
-        recipe = cache.look_up(run["recipe"]) if run.get("recipe") else None
         for output in run.get("outputs") or ():
-            if output.startswith("recipe:") or (recipe is not None and recipe.is_left_out(output)):
-                continue
-            if cache.describe(output).kind == "VertexIds":
+            if not output.startswith("recipe:") and cache.describe(output).kind == "VertexIds":
                 return FileIds(cast("VertexIds", cache.open(output)))
         waiting += [upstream for upstream in run["upstream"] if upstream not in waiting]
     return None

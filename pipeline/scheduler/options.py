@@ -23,11 +23,10 @@ class RunOptions:
 
     `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
     cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
-    between stages, on each host; `remake` is auto, always or never: whether results of `keep: auto` are left
-    unwritten if making them again is faster, wherever they can be made again, or not at all; `workers` is the
-    number of local workers; `tls` the certificates for an existing cluster that asks for them; with
-    `trust_remote` recipes of others count whoever signed them; `profile` has each stage run say what its time
-    went into.
+    between stages, on each host; `workers` is the number of local workers; `tls` the certificates for an
+    existing cluster that asks for them; with `trust_remote` recipes of others count whoever signed them;
+    `profile` has each stage run say what its time went into; `began` is when the process was given its one
+    command, in seconds since the epoch, if it was.
     """
 
     cache_root: Path
@@ -36,7 +35,6 @@ class RunOptions:
     host_memory: str | None = None
     device_memory: str | None = None
     resident_memory: str | None = None
-    remake: str | None = None
     workers: int | None = None
     fail_fast: bool = False
     retries: int = RETRIES
@@ -44,6 +42,7 @@ class RunOptions:
     tls: Tls | None = None
     trust_remote: bool = False
     profile: bool = False
+    began: float | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""
@@ -53,7 +52,6 @@ class RunOptions:
             "host_memory": self.host_memory,
             "device_memory": self.device_memory,
             "resident_memory": self.resident_memory,
-            "remake": self.remake,
             "workers": self.workers,
             "fail_fast": self.fail_fast,
             "retries": self.retries,

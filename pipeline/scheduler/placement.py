@@ -92,7 +92,7 @@ class Placement:
 
     def _taken(self) -> set[str]:
         busy = self._nodes.in_state(*BUSY)
-        return {name for node in busy for name in node.worker_slots} | self._away
+        return {name for node in busy for name in node.attempt.worker_slots} | self._away
 
     @property
     def empty(self) -> bool:
@@ -144,11 +144,14 @@ class Placement:
         """Return the most that is free on one host."""
         return max((each.free for each in self._admissions.values()), default=0)
 
-    def take(self, node: Node, need: Need) -> None:
-        """Hand a node the worker slots and the memory that were chosen for it."""
-        assert node.worker_slot is not None
-        self._used(node.worker_slot)
-        for host, size in self._bytes_by_host(need, node.rank_group or (node.worker_slot,)).items():
+    def take(self, node: Node) -> None:
+        """Hand a node the worker slots and the memory that its attempt names."""
+        attempt = node.attempt
+        assert attempt.worker_slot is not None
+        assert attempt.need is not None
+        self._used(attempt.worker_slot)
+        slots = attempt.rank_group or (attempt.worker_slot,)
+        for host, size in self._bytes_by_host(attempt.need, slots).items():
             self._admissions[host].take(node.key, size)
 
     def release(self, node: Node) -> None:

@@ -31,13 +31,10 @@ class Residency:
         self._nodes: dict[str, Node] = {}
         self._unwritten: dict[str, int] = {}
 
-    def bytes_to_keep(self, node: Node, need: Need, *, small: bool = False) -> int:
-        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made.
-
-        With `small` one stays whatever its size.
-        """
+    def bytes_to_keep(self, node: Node, need: Need) -> int:
+        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made."""
         size = sum(extent.bytes for extent in need.outputs)
-        if not node.run.keep or not (1 if small else MIN_BYTES) <= size <= self.budget:
+        if not node.run.keep or not MIN_BYTES <= size <= self.budget:
             return 0
         if need.host_bytes + size > self._capacity:
             return 0
@@ -61,7 +58,7 @@ class Residency:
         """Take note of a result that is in memory, and is being written."""
         self._nodes.pop(node.key, None)
         self._nodes[node.key] = node
-        self._unwritten[node.key] = node.attempt
+        self._unwritten[node.key] = node.attempt.number
 
     def written(self, key: str, attempt: int) -> bool:
         """Take note that a result was written, or cannot be; says whether it is one that is waited for."""

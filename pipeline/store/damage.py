@@ -31,6 +31,8 @@ def verify(cache: CacheFolder, progress: Callable[[int, int], None] | None = Non
     for name in cache.files.names("artifacts", ".json"):
         identity = name.removesuffix(".json")
         record = cache.find(identity)
+        if f"artifacts/{name}" in cache.older:
+            continue
         outcome.artifacts += 1
         if record is None:
             outcome.damaged[identity] = "its record cannot be read"
@@ -60,8 +62,10 @@ def _verify_recipes(cache: CacheFolder, outcome: Verified) -> None:
     """Read every recipe's record, those that are not trusted included, and check its signature."""
     for folder in RECIPE_FOLDERS:
         for name in cache.files.names(folder, ".json"):
-            outcome.recipes += 1
             digest = name.removesuffix(".json")
             problem = cache.check_recipe(folder, digest)
+            if f"{folder}/{name}" in cache.older:
+                continue
+            outcome.recipes += 1
             if problem is not None:
                 outcome.damaged[digest] = problem

@@ -20,7 +20,7 @@ def split(artifact: Artifact) -> tuple[dict[str, Array], dict[str, Any]]:
     kind = type(artifact).__name__
     for name, role in fields_of(kind).items():
         value = getattr(artifact, name)
-        if role == ATTRIBUTE and name in artifact.added and value == artifact.added[name]:
+        if role == ATTRIBUTE and name in artifact.implied and value == artifact.implied[name]:
             continue
         if role == ATTRIBUTE:
             attributes[name] = plain(value, f"{kind}.{name}")

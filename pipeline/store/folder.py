@@ -2,10 +2,10 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
-`gravel.pipeline.store.acceptance`), `disk.json` (`gravel.pipeline.store.disk`), `downloads/`
-(`gravel.pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`, `frozen/`
-(`gravel.pipeline.plan.cache`). A record is created atomically and after everything that it points to, so
-whatever dies, a record never leads to half an artifact.
+`gravel.pipeline.store.acceptance`), `downloads/`
+(`gravel.pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`. A record
+is created atomically and after everything that it points to, so whatever dies, a record never leads to half
+an artifact.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from gravel.pipeline.store.records import (
     RECORD_FORMAT,
     ArtifactRecord,
     BrokenRecord,
+    OlderRecord,
     RecipeRecord,
     seal,
     unseal,
@@ -57,6 +58,7 @@ class CacheFolder:
         self.say = say
         self.files = LocalFiles(self.root, lambda message: self.say(message), self._obstructed)
         self.acceptance = Acceptance(trust_remote=trust_remote)
+        self.older: set[str] = set()  # names of records of older formats, which are not read
 
     def look_up_here(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, or None. A damaged record is set aside and reported.
@@ -93,6 +95,9 @@ class CacheFolder:
             record = RecipeRecord.from_json(body)
             if record.digest != digest:
                 raise BrokenRecord("it is the record of another recipe")
+        except OlderRecord:
+            self.pass_over(name)
+            return None
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
             self._set_aside(name, _broken("recipe", digest, error))
             return None
@@ -155,6 +160,9 @@ class CacheFolder:
             record = ArtifactRecord.from_json(unseal(found[0]), self.root, found[1])
             if record.id != artifact_id:
                 raise BrokenRecord("it is the record of another artifact")
+        except OlderRecord:
+            self.pass_over(name)
+            return None
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
             self._set_aside(name, _broken("artifact", artifact_id, error))
             return None
@@ -175,6 +183,21 @@ class CacheFolder:
         with lock(self.root, name):
             yield
 
+    def pass_over(self, name: str) -> None:
+        """Leave a record of an older format, and what it leads to, where they are."""
+        self.older.add(name)
+
+    def drop_older(self, name: str) -> None:
+        """Remove a record if it is of an older format, whose data are nobody's then."""
+        found = self.files.read(name)
+        try:
+            if found is not None:
+                unseal(found[0])
+        except OlderRecord:
+            self.files.remove(name)
+        except BrokenRecord:
+            pass
+
     def _obstructed(self, name: str, problem: str) -> None:
         self._set_aside(name, problem)
 
@@ -191,6 +214,8 @@ class CacheFolder:
         found = self.files.read(f"artifacts/{artifact_id}.json")
         record = self.find(artifact_id) if found else None
         if record is None:
+            with suppress(ReadOnly):
+                self.drop_older(f"artifacts/{artifact_id}.json")  # a new record may have its name
             return
         try:
             with retire(self.root, record.path):

@@ -44,13 +44,3 @@ def entries(cache: CacheFolder) -> list[Entry]:
         for output in recipe.outputs:
             makers.setdefault(output, recipe)
     return [Entry(record, makers.get(record.id)) for record in artifacts(cache)]
-
-
-def not_written(cache: CacheFolder) -> list[tuple[str, RecipeRecord]]:
-    """Return the ids, each with its recipe, of results that were not written and are not here otherwise."""
-    found: dict[str, RecipeRecord] = {}
-    for recipe in recipes(cache):
-        for output in recipe.outputs:
-            if recipe.is_left_out(output) and not cache.is_here(output):
-                found.setdefault(output, recipe)
-    return list(found.items())

@@ -15,7 +15,6 @@ class Moved:
     bytes: int = 0
     runs: int = 0
     present: int = 0
-    not_written: int = 0  # recipes whose results are made again where they are needed
     damaged: dict[str, str] = field(default_factory=dict)  # artifact or recipe -> what is wrong with it
     unsigned: int = 0  # of the recipes, those that came without a signature and do not count
     untrusted: dict[str, int] = field(default_factory=dict)  # key that is not trusted -> recipes by it

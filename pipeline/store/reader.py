@@ -30,8 +30,6 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
     for name, role in fields_of(record.kind).items():
         if name in record.absent:
             values[name] = None
-        elif role != ATTRIBUTE and name in kind.added and name not in record.arrays:
-            continue  # of an artifact from before there was such an array
         elif role == GROUP:
             values[name] = {
                 path[len(name) + 1 :]: open_array(record, path)
@@ -41,7 +39,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
         elif role == ATTRIBUTE:
             if name in attributes:
                 values[name] = attributes[name]
-            elif name not in kind.added:
+            elif name not in kind.implied:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
         elif name in record.arrays:
             values[name] = open_array(record, name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,6 @@ from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
 FOLDER = "locks"
 
 DIGEST = re.compile(r"[0-9a-f]{64}\.lock")
-
-UNUSED_AGE = 60.0
-"""Seconds for which a free lock that is no run's is left: an older gravel may be about to take it."""
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
@@ -111,7 +107,5 @@ def sweep_locks(root: Path) -> None:
         return
     for entry in entries:
         with suppress(OSError):
-            found = entry.stat(follow_symlinks=False)
-            is_new = found.st_nlink == 1 and time.time() - found.st_mtime < UNUSED_AGE
-            if not is_new and holder(Path(entry.path)) is None:
+            if holder(Path(entry.path)) is None:
                 os.unlink(entry.path)  # noqa: PTH108

@@ -34,7 +34,7 @@ def upload_recipe(cache: CacheFolder, digest: str, target: Target, is_bad: Calla
     """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
     found = cache.files.read(f"recipes/{digest}.json")
     record = cache.look_up_here(digest)
-    if found is None or record is None or record.not_written is not None:
+    if found is None or record is None:
         return 0
     sent = 0
     for output in record.outputs:

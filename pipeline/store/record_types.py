@@ -52,26 +52,7 @@ def is_recipe(body: Mapping[str, Any]) -> bool:
         and isinstance(parts.get("parameters", {}), dict)
         and isinstance(parts.get("inputs", {}), dict)
         and _is_time(body.get("created"))
-        and ("not_written" not in body or _is_not_written(body["not_written"], outputs))
     )
-
-
-def _is_not_written(value: Any, outputs: list[str]) -> bool:
-    if not isinstance(value, dict):
-        return False
-    extents = value.get("extents")
-    return (
-        isinstance(extents, dict)
-        and bool(extents)
-        and all(name in outputs and _is_digest(name) for name in extents)
-        and all(_is_extent(each) for each in extents.values())
-        and _is_time(value.get("seconds"))
-        and _is_time(value.get("read_seconds"))
-    )
-
-
-def _is_extent(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("kind"), str) and _is_count(value.get("bytes"))
 
 
 def is_artifact(body: Mapping[str, Any]) -> bool:

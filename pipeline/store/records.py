@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.not_written import NotWritten
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES
 from gravel.pipeline.store.record_types import (
     METADATA,
@@ -36,6 +35,10 @@ class BrokenRecord(ValueError):
     """A record that cannot be read or whose seal does not fit its text."""
 
 
+class OlderRecord(BrokenRecord):
+    """A whole record of an older format."""
+
+
 def seal(body: dict[str, Json]) -> bytes:
     """Write a record as JSON whose last key, `seal`, is the BLAKE3 of everything before it."""
     text = json.dumps(body, allow_nan=False)[:-1]
@@ -43,7 +46,7 @@ def seal(body: dict[str, Json]) -> bytes:
 
 
 def unseal(text: bytes) -> dict[str, Json]:
-    """Read a sealed record; raises `BrokenRecord`, and RequestError for one that a newer gravel wrote."""
+    """Read a sealed record; raises `BrokenRecord`, and RequestError for one of a newer format."""
     stripped = text.rstrip(b"\n")
     head, tail = stripped[:-_SEAL_LENGTH], stripped[-_SEAL_LENGTH:]
     expected = f'{_SEAL}{blake3(head).hexdigest()}"}}'.encode()
@@ -62,7 +65,8 @@ def unseal(text: bytes) -> dict[str, Json]:
             hint="upgrade gravel, or choose another folder with --cache or GRAVEL_CACHE",
         )
     if stated != RECORD_FORMAT:
-        raise BrokenRecord(f"its format is {stated!r}, and {RECORD_FORMAT} is read here")
+        kind = OlderRecord if isinstance(stated, int) else BrokenRecord
+        raise kind(f"its format is {stated!r}, and {RECORD_FORMAT} is read here")
     return record
 
 
@@ -72,8 +76,7 @@ class RecipeRecord:
 
     `parts` are those of `gravel.pipeline.core.hashing.Recipe`. `provenance` has stage, key, workflow, file
     (of the workflow), run, recipe, inputs, started, seconds, host, user, hardware, versions, peak_host_bytes
-    and need. Outputs in `not_written` may have no record: a stage run that needs them makes them again. A
-    gravel that does not know this part computes the recipe anew.
+    and need.
     """
 
     digest: str
@@ -81,11 +84,10 @@ class RecipeRecord:
     provenance: dict[str, Json]
     parts: dict[str, Json]
     created: float  # seconds since the epoch
-    not_written: NotWritten | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body."""
-        body = {
+        return {
             "format": RECORD_FORMAT,
             "recipe": self.digest,
             "outputs": list(self.outputs),
@@ -93,13 +95,6 @@ class RecipeRecord:
             "parts": self.parts,
             "provenance": self.provenance,
         }
-        if self.not_written is not None:
-            body["not_written"] = self.not_written.to_json()
-        return body
-
-    def is_left_out(self, output: str) -> bool:
-        """Say whether an output was not written."""
-        return self.not_written is not None and output in self.not_written.extents
 
     @staticmethod
     def from_json(body: dict[str, Json]) -> RecipeRecord:
@@ -112,7 +107,6 @@ class RecipeRecord:
             provenance=body["provenance"],
             parts=body["parts"],
             created=body["created"],
-            not_written=NotWritten.from_json(body["not_written"]) if "not_written" in body else None,
         )
 
 
@@ -158,7 +152,7 @@ class ArtifactRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
-        body: dict[str, Json] = {
+        return {
             "format": RECORD_FORMAT,
             "id": self.id,
             "kind": self.kind,
@@ -171,7 +165,6 @@ class ArtifactRecord:
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
         }
-        return body
 
     @staticmethod
     def from_json(body: dict[str, Json], root: Path, used: float, data: str = "data") -> ArtifactRecord:

@@ -67,8 +67,6 @@ class Remote:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
         if here is not None and all(self._cache.find(output) is not None for output in here.outputs):
             return here
-        if here is not None and here.not_written is not None:
-            return here  # no store holds what was never written
         from gravel.pipeline.store.identity import WrongContent
         from gravel.pipeline.store.objects import FaultySource
         from gravel.pipeline.store.selecting import read_recipe
@@ -148,14 +146,6 @@ class Remote:
         text = seal(record.to_json())
         self._cache.files.replace(f"{AWAY_DATA}/{record.path.name}/{METADATA}", attributes, durable=False)
         self._cache.files.replace(f"away/artifacts/{artifact_id}.json", text, durable=False)
-        if not record.roots:
-            # Without roots only the data can tell whether the attributes belong to this id.
-            try:
-                self.fetch(artifact_id)
-            except DamagedArtifact as error:
-                self._cache.say(str(error))
-                self.invalidate(artifact_id)
-                return False
         return True
 
     def _is_quarantined(self, artifact_id: str, place: str) -> bool:
@@ -348,11 +338,11 @@ class Remote:
             return None
         with self._opening:
             if self._target is None:
+                from gravel.pipeline.store.bucket import open_bucket
                 from gravel.pipeline.store.objects import RemoteError
-                from gravel.pipeline.store.s3 import open_remote
 
                 try:
-                    self._target = open_remote(self.url)
+                    self._target = open_bucket(self.url)
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target

@@ -49,7 +49,6 @@ class Chosen:
     recipes: list[RecipeRecord] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
     artifacts: list[str] = field(default_factory=list)
-    not_written: int = 0  # recipes that stay, since the data of their results were never written
     damaged: dict[str, str] = field(default_factory=dict)  # recipe or run -> what is wrong with its record
 
 
@@ -71,16 +70,6 @@ def read_recipe(text: bytes, digest: str, pick: Pick = lambda body: body) -> Rec
 
 def choose(source: Source, selection: Selection, pick: Pick = lambda body: body) -> Chosen:
     """Find what a selection means at a source; raises `RequestError` for a name that fits nothing there."""
-    chosen = _choose(source, selection, pick)
-    for recipe in [each for each in chosen.recipes if each.not_written is not None]:
-        # Without data a recipe is of no use elsewhere: who needs its result makes it.
-        chosen.recipes.remove(recipe)
-        chosen.not_written += 1
-        chosen.artifacts += [output for output in recipe.outputs if not recipe.is_left_out(output)]
-    return chosen
-
-
-def _choose(source: Source, selection: Selection, pick: Pick) -> Chosen:
     chosen = Chosen()
     known = _recipes(source, chosen, pick)
     runs = _runs(source, chosen)

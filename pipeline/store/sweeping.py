@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TEMPORARY_AGE = 3600.0
 """Seconds after which a small file that is still temporary has no living writer."""
 
-TEMPORARY = (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "frozen", "resolved", FOLDER)
+TEMPORARY = (*RECIPE_FOLDERS, "artifacts", "data", "leases", "digests", "resolved", FOLDER)
 """Folders in which files are written beside their name."""
 
 

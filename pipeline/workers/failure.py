@@ -13,7 +13,6 @@ from gravel.pipeline.core.errors import DamagedArtifact, GravelError, NotEnoughM
 from gravel.pipeline.core.messages import MAX_MESSAGE, shown
 from gravel.pipeline.store.failures import explain
 from gravel.stages.errors import StageError
-from gravel.stages.rank_group import RankGroupBroken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +64,7 @@ def explain_error(
 
     `root` is the cache, and `origin` where the stage comes from if it is not gravel's own.
     """
+    from gravel.stages.rank_group import RankGroupBroken
 
     def failed(state: str, failure: Failure) -> tuple[str, Failure]:
         log(failure.message)

@@ -1,6 +1,6 @@
 """No workers: every stage runs in the driver's own process, one after the other.
 
-For debugging, and for runs that would wait for workers longer than for their stages (`small_runs`).
+For debugging, and for runs that would wait for workers longer than for their stages (`scheduler/machine.py`).
 """
 
 from __future__ import annotations

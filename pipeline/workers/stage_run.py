@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.checkpoints import StoredCheckpoint
-from gravel.pipeline.store.not_written import NotWritten, Terms
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
@@ -41,10 +40,8 @@ from gravel.stages.urls import is_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifact import Artifact
-    from gravel.stages.stage import Extent
 
 DEVICE_SHARE = 0.5
 """Share of a GPU's memory for results that stay there between stages."""
@@ -70,7 +67,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     try:
         _limit_threads(task)
         with peak, COMPILE_TIME.listened(services.compiles) as kernels:
-            outcome = _compute(task, services, hand_over, log, spans, clock)
+            outcome = _compute(task, services, hand_over, log, spans)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -118,7 +115,6 @@ def _compute(
     hand_over: HandOver,
     log: StageLog,
     spans: Spans,
-    clock: float,
 ) -> StageOutcome:
     task = _with_room_on_device(task, log.write)
     inputs: dict[str, Any] = {}
@@ -144,7 +140,7 @@ def _compute(
         )
         with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
-        kept = _keep_in_memory(task, artifacts, services, spans, clock)
+        kept = _keep_in_memory(task, artifacts, services, spans)
         return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
@@ -274,7 +270,6 @@ def _keep_in_memory(
     artifacts: tuple[Artifact, ...],
     services: Services,
     spans: Spans,
-    clock: float,
 ) -> StageOutcome:
     if task.machine.backend == "cuda":
         with spans.take("copy"):
@@ -288,11 +283,8 @@ def _keep_in_memory(
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
     else:
         names = tuple(f"{PREFIX}{task.recipe}:{position}" for position in range(len(artifacts)))
-    left_out = _left_out(task, names, extents, clock)
-    prepared = () if left_out is None else _write_rest(task, names, artifacts, left_out)
     keep_resident(names, artifacts)
-    behind = task.keep and left_out is None
-    if behind:
+    if task.keep:
         services.write_behind.add(task, artifacts, names, services.written)
     return StageOutcome(
         task.key,
@@ -300,29 +292,5 @@ def _keep_in_memory(
         outputs=names,
         extents=extents,
         bytes=size,
-        prepared=prepared,
-        behind=behind,
-        not_written=left_out,
+        behind=task.keep,
     )
-
-
-def _left_out(
-    task: StageTask, names: tuple[str, ...], extents: tuple[Extent, ...], clock: float
-) -> NotWritten | None:
-    """Decide what of a result is not written; what is in the cache already stays a result of the cache."""
-    if not isinstance(task.left_out, Terms):
-        return task.left_out
-    found = task.left_out.decide(names, extents, time.perf_counter() - clock)
-    return None if found is None or all(map(task.cache.is_here, found.extents)) else found
-
-
-def _write_rest(
-    task: StageTask, names: tuple[str, ...], artifacts: tuple[Artifact, ...], left_out: NotWritten
-) -> tuple[Prepared, ...]:
-    """Write the small outputs beside those that are left out: reports and exports look into them."""
-    pairs = zip(names, artifacts, strict=True)
-    rest = [(artifact, name) for name, artifact in pairs if name not in left_out.extents]
-    if not rest:
-        return ()
-    with task.cache.writer(task.run, durable=task.host != socket.gethostname()) as writer:
-        return tuple(writer.prepare(artifact, name) for artifact, name in rest)

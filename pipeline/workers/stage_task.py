@@ -12,7 +12,6 @@ from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.not_written import NotWritten, Terms
     from gravel.pipeline.store.publishing import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
@@ -29,8 +28,7 @@ class StageTask:
     its results to the disk itself. `rank_group` holds the addresses of the workers reserved for
     `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
     the driver's process. `contents` has the digests of the files that the recipe names, by location. With
-    `in_memory` the result stays in the worker's memory and is written behind it. `left_out` says when such a
-    result is not written, or, with what a record says of it, that it is not. `device_bytes` are what the
+    `in_memory` the result stays in the worker's memory and is written behind it. `device_bytes` are what the
     stage states it needs of its GPU.
     """
 
@@ -53,7 +51,6 @@ class StageTask:
     time_limit: float | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     in_memory: bool = False
-    left_out: Terms | NotWritten | None = None
     on_device: bool = False
     profile: bool = False
     device_bytes: int = 0
@@ -67,11 +64,10 @@ class StageOutcome:
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
-    with `behind` they follow in a `Written`. `not_written` has those that are not written at all. `copied`
-    are inputs that are in this worker's memory now, too. `spans` are those of
-    `gravel.pipeline.workers.spans`; `compile_seconds` went by while kernels compiled, those
-    of `compiled` anew.
-    `remarks` are what the stage has to say of its result, and `parts` tells how many parts of it were cached.
+    with `behind` they follow in a `Written`. `copied` are inputs that are in this worker's memory now, too.
+    `spans` are those of `gravel.pipeline.workers.spans`; `compile_seconds` went by while kernels compiled,
+    those of `compiled` anew. `remarks` are what the stage has to say of its result, and `parts` tells how
+    many parts of it were cached.
     """
 
     key: str
@@ -92,7 +88,6 @@ class StageOutcome:
     parts: str = ""
     prepared: tuple[Prepared, ...] = ()
     behind: bool = False
-    not_written: NotWritten | None = None
     copied: tuple[str, ...] = ()
     spans: tuple[Json, ...] = ()
     compile_seconds: float = 0.0

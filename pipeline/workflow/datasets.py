@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
-from gravel.pipeline.core.trace import doubt
 from gravel.pipeline.workflow.catalogue import absolute, described, is_catalogue, read_catalogue
 from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null
@@ -45,7 +44,6 @@ def read_datasets(node: Node, scope: Scope) -> dict[str, DataSet]:
     """
     if is_null(node):
         return {}
-    doubt("data sets come and go")
     before = len(scope.faults)
     found = list(_Reader(scope).section(node))
     if len(scope.faults) > before:

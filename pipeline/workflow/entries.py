@@ -9,7 +9,7 @@ from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.plugins.reserved_keys import RESERVED
-from gravel.pipeline.workflow.model import Keep, StageEntry
+from gravel.pipeline.workflow.model import StageEntry
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
@@ -122,13 +122,16 @@ class _EntryReader:
             return None
         return stages[wanted.value]
 
-    def keep(self) -> Keep:
-        keep = self.value("keep", "auto")
+    def keep(self) -> bool:
+        keep = self.value("keep", True)
         if isinstance(keep, bool):
             return keep
-        if keep != "auto":
-            self.fault("keep", f"`keep` is {to_text(keep)!r:.60}, and auto, true or false is expected")
-        return "auto"
+        self.fault(
+            "keep",
+            f"`keep` is {to_text(keep)!r:.60}, and true or false is expected",
+            "write keep: true (the default) to store its result, or keep: false to make it again in each run",
+        )
+        return True
 
     def repeat(self, stage: Stage) -> int:
         if REPEAT not in self.node.items:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, RequestError
-from gravel.pipeline.core.trace import doubt, note_files, note_there
 from gravel.pipeline.datasets.file_lists import expanded, is_several
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
@@ -60,16 +59,10 @@ def _listed(location: str, placed: str, folders: Sequence[Path], place: Location
     if not is_url(placed) and not pattern.is_absolute() and not Path(placed).is_dir():
         options = [str((folder / pattern).absolute()) for folder in (*folders, Path.cwd())]
     for each in options:
-        if is_url(each):
-            doubt("a server is asked each time")
         try:
-            found = expanded([each])
+            return expanded([each])
         except StageError as error:
             problem = error
-        else:
-            note_files(each, found)
-            return found
-        note_files(each, ())
     raise RequestError(problem.message, hint=problem.hint, location=place)
 
 
@@ -82,9 +75,7 @@ def _place_file(location: str, folders: Sequence[Path]) -> str:
     here = path.absolute()
     beside = [(folder / path).absolute() for folder in folders]
     for each in (*beside, here):
-        there = each.exists()
-        note_there(each, there)
-        if there:
+        if each.exists():
             return str(each)
     # Where none is there, the one whose folder is lets the message name the nearest file.
     return str(next((each for each in beside if each.parent.exists()), here))

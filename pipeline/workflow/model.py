@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters, Stage
-
-Keep: TypeAlias = Literal["auto", True, False]
-"""Whether results are stored: always, never, or (`auto`) unless making them again is faster than reading."""
-
-
-def stronger(one: Keep, other: Keep) -> Keep:
-    """Return what holds for two equal runs that ask for different things."""
-    return True if True in (one, other) else one or other
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class StageEntry:
     name: str
     stage: Stage
     about: str
-    keep: Keep
+    keep: bool
     gathers: frozenset[str]
     location: Location
     repeat: int = 1

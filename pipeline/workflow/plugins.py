@@ -11,7 +11,6 @@ from typing import cast
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.names import nearest
-from gravel.pipeline.core.trace import doubt
 from gravel.pipeline.plugins.checking import faults_of
 from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
 from gravel.pipeline.workflow.faults import Faults
@@ -48,7 +47,6 @@ def with_plugins(scope: Scope, stages: Mapping[str, Stage]) -> Mapping[str, Stag
     node = scope.top.items.get(SECTION)
     if node is None or is_null(node):
         return stages
-    doubt("plugins run code of their own when they are read")
     if not isinstance(node, ListNode):
         scope.fault(node, "`plugins` is no list", "write it like plugins: [my_stages.py]")
         return stages
@@ -126,15 +124,9 @@ def _named(item: Node, scope: Scope) -> PluginSource | None:
 def _stages_in(source: PluginSource, place: Location, faults: Faults) -> list[Stage]:
     """Import a file and return the stages at its top, each once, without those that it imported."""
     from gravel.pipeline.plugins.code import file_code
-    from gravel.pipeline.plugins.old_imports import old_import
 
     name = Path(source.path).name
     try:
-        if (found := old_import(source.text)) is not None:
-            line, message = found
-            where = f"line {line} of {source.path}"
-            faults.add(f"the plugin {name} uses an old name: {message}", where, place)
-            return []
         code = file_code(source.text)
         module = import_source(source)
     except (Exception, SystemExit) as error:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
 from gravel.pipeline.core.names import nearest
-from gravel.pipeline.core.trace import note_text
 from gravel.pipeline.workflow.nodes import Text
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 
@@ -34,7 +33,6 @@ def read_workflow_text(path: Path) -> Text:
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise RequestError(f"the workflow file {name!r} cannot be read: {reason}") from None
-    note_text(path, raw)
     if len(raw) > MAX_BYTES:
         raise RequestError(
             f"{name} is larger than {MAX_BYTES // 1024} KiB, the most that a workflow file may have",

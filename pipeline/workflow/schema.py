@@ -160,7 +160,7 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
     parameters = _open(model)
     properties: Schema = {
         "stage": {"const": stage.name, "description": stage.about},
-        "keep": _any({"type": "boolean"}, {"const": "auto"}, _REFERS),
+        "keep": _any({"type": "boolean"}, _REFERS),
         "about": dict(_TEXT),
         LIMIT: _any(_TEXT, {"type": "number", "exclusiveMinimum": 0}),
     }

@@ -90,8 +90,7 @@ def executed(search: Any, backend: str) -> dict[str, Any]:
 
 def told(ran: Ran, backend: str) -> dict[str, Any]:
     """Return the record of what ran."""
-    found = {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
-    return found | ({"tuned": dict(ran.tuned)} if ran.tuned else {})
+    return {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
 
 
 def with_options(search: Any, options: Any) -> Any:

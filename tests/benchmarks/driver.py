@@ -4,9 +4,9 @@
 
 A study of one stage over an axis of so many values. For each size it prints the seconds of whole commands and
 the most memory that one of their processes had: `gravel plan` before anything is computed, `gravel run` that
-computes everything, and the same command again, which finds everything cached (the stage is a plugin, so
-the plan cache, which would answer at once, does not serve it). The last columns are milliseconds and
-kilobytes for each further run beyond the smallest study: without the start of interpreter and cluster.
+computes everything, and the same command again, which finds everything cached. The last columns are
+milliseconds and kilobytes for each further run beyond the smallest study: without the start of interpreter
+and cluster.
 
 With `--peers` Snakemake and DVC do the same at 1,000 steps (a shell's `:` and an empty file each) in the same
 minutes. Durations depend on the disk: what one fsync of a small file takes is told first.

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from docs.reference_pages import PACKAGES
 from gravel.kernels.strategy import Strategy, strategies_in
-from gravel.pipeline.cli.reference_pages import PACKAGES
 from gravel.pipeline.core.installation import ROOT
 
 PAGE = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from blake3 import blake3
 Harm = Callable[[random.Random, Path], str | None]
 """Returns None where the cache has nothing to do this to."""
 
-MEMOS = ("digests", "resolved", "frozen")
+MEMOS = ("digests", "resolved")
 RECORDS = ("artifacts", "recipes")
 FOLDERS = (*MEMOS, *RECORDS, "data", "locks", "leases", "runs")
 

@@ -43,21 +43,19 @@ def gc(folder: Path, *words: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a workflow, run until its plan is cached."""
+    """A folder with a workflow that ran three times."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "edges.txt").write_text("".join(f"{a} {a + 1}\n" for a in range(100)))
     (folder / "w.yaml").write_text(WORKFLOW)
     os.utime(folder / "edges.txt", (1e9, 1e9))
     for _ in range(3):
         gravel(folder, "run", "w.yaml")
-        time.sleep(2.2)  # what was written this lately is looked at again
-    assert list((folder / "cache" / "frozen").iterdir())
     return folder
 
 
 @pytest.fixture
 def work(made: Path) -> Iterator[Path]:
-    """The folder itself, since a cached plan knows its files; the cache is a copy, put back afterwards."""
+    """The folder itself, since memos of digests know the file; the cache is a copy, put back afterwards."""
     cache, aside, edges = made / "cache", made / "aside", made / "edges.txt"
     cache.rename(aside)
     subprocess.run(["cp", "-a", aside, cache], check=True)
@@ -90,7 +88,7 @@ def test_folders_of_old_runs_go_and_their_locks(work):
     age(old, 40)
     locks = [cache / "locks" / f"{number:064x}.lock" for number in range(2)]
     for lock in locks:
-        lock.touch()  # as an older gravel left them
+        lock.touch()
         os.utime(lock, (1e9, 1e9))
     with held(locks[0]):
         dry = gc(work, "--older-than", "30d")
@@ -113,16 +111,15 @@ def test_a_run_that_goes_on_keeps_its_folder(work):
     assert run.exists()
 
 
-def test_cached_plans_and_memos_of_what_is_gone_go(work):
+def test_memos_of_what_is_gone_go(work):
     cache = work / "cache"
-    names = [path.name for folder in ("frozen", "digests", "resolved") for path in (cache / folder).iterdir()]
-    assert len(names) >= 3
+    names = [path.name for folder in ("digests", "resolved") for path in (cache / folder).iterdir()]
+    assert len(names) >= 2
     kept = gc(work, "--yes")["files"]
     assert {name: why for name, why in kept.items() if not name.startswith("locks/")} == {}
     (work / "edges.txt").rename(work / "gone.txt")
     found = gc(work, "--yes")["files"]
-    assert {name.split("/")[0] for name in found} >= {"frozen", "digests"}
-    assert list((cache / "frozen").iterdir()) == []
+    assert {name.split("/")[0] for name in found} >= {"digests"}
     assert list((cache / "digests").iterdir()) == []
     assert list((cache / "resolved").iterdir()) != []
     for run in runs(work):

@@ -12,8 +12,11 @@ import pytest
 
 from gravel.kernels.cuda import launch
 from gravel.kernels.text import lists_cuda, pairs_cuda, upload_cuda
-from gravel.stages import ingest_device
+from gravel.stages import ingest_device, symmetrize
+from gravel.stages.artifacts import EdgeList
+from gravel.stages.context import PlainContext
 from gravel.stages.readers import all_readers
+from gravel.stages.stage import Machine
 from gravel.stages.streams.pieces import buffer_bytes
 from tests.emulation import strict_cupy
 from tests.stages.ingest_files import PACK
@@ -230,3 +233,20 @@ def test_ids_that_are_texts_are_left_to_the_cpu(tmp_path: Path, piece: int) -> N
     assert "the CPU reads ids that are texts: a GPU reads plain columns of numbers" in log
     path.write_text("source,target\nalice,bob\nbob,\n")
     compare(path)
+
+
+def test_weighted_edges_of_a_device_become_rows(on_cpu: Any) -> None:
+    source, target = numpy.array([[0, 1, 0], [1, 2, 1]], numpy.uint32)
+    weight = numpy.array([2, 3, 5], numpy.float64)
+    edges = EdgeList(
+        source=on_cpu.asarray(source),
+        target=on_cpu.asarray(target),
+        weight=on_cpu.asarray(weight),
+        vertex_count=3,
+        undirected=True,
+    )
+    machine = Machine(backend="cuda", threads=1, host_memory=1 << 30)
+    parameters = symmetrize.STAGE.parameters(weights="sum")
+    rows = symmetrize.STAGE.run(PlainContext(machine), parameters, input=edges)
+    assert rows.row_offsets.tolist() == [0, 1, 3, 4]
+    assert rows.weights.tolist() == [7, 7, 3, 3]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gravel.pipeline.core.fingerprint import ROOT, Sources
+from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.plugins.sources import Sources
 
 ALGORITHMS = ("bfs", "components", "strong_components", "sssp")
 CHECKED = tuple(f"{folder}{name}" for folder in ("gravel.kernels.", "kernels/") for name in ALGORITHMS)

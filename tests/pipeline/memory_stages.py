@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.plan.model import InputRef, StageRun
-from gravel.pipeline.workflow.model import Keep
 from gravel.stages.artifact import Json
 from gravel.stages.artifacts import Graph, Measurement
 from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
@@ -22,14 +20,13 @@ from tests.pipeline.tiny_stages import Tiny, mark
 
 
 class Sized(Tiny):
-    """`count` numbers are made, which takes `lasts` seconds or more.
+    """`count` numbers are made; `spoil` writes into an input, `random` makes other numbers each time.
 
-    `spoil` writes into an input, `random` makes other numbers each time. `cut` has the first of several
-    readers cut the file of its input while that is mapped, and note it in the file of this name.
+    `cut` has the first of several readers cut the file of its input while that is mapped, and note it in the
+    file of this name.
     """
 
     count: int = 4
-    lasts: float = 0.0
     spoil: bool = False
     random: bool = False
     die_after: str = ""
@@ -37,8 +34,7 @@ class Sized(Tiny):
 
 
 def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph:
-    """Make numbers that rest on the inputs', and note when that began and where."""
-    began = time.monotonic()
+    """Make numbers that rest on the inputs', and note where."""
     mark(parameters)
     time.sleep(parameters.sleep)
     total = parameters.value
@@ -57,7 +53,6 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
         numbers = numpy.arange(start, min(parameters.count, start + (1 << 20)))
         numbers += total
         sink.append(numbers)
-    time.sleep(max(0.0, began + parameters.lasts - time.monotonic()))
     context.remark(
         f"in process {os.getpid()}, inputs in {[type(each.row_offsets).__name__ for each in inputs]}"
     )
@@ -125,7 +120,7 @@ FOREIGN = Stage(
 )
 
 
-def sized(key: str, stage: Stage, *inputs: str, keep: Keep = True, **parameters: Any) -> StageRun:
+def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters: Any) -> StageRun:
     """One run, its inputs given as keys."""
     given: Parameters = Sized(**parameters)
     return StageRun(
@@ -139,7 +134,3 @@ def sized(key: str, stage: Stage, *inputs: str, keep: Keep = True, **parameters:
         forced=False,
         location=Location("tiny.yaml", 1, 1),
     )
-
-
-AGAIN = replace(FILL, name="again", deterministic=True)
-"""Its results may be left unwritten. With `random` it declares what is not true."""

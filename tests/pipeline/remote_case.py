@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache

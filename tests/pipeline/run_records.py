@@ -14,6 +14,15 @@ RUN: dict[str, Any] = {
     "options": {},
     "report": None,
     "stages": [],
+    "machine": {},
+    "cluster": None,
+    "problem": None,
+    "datasets": [],
+    "gone": [],
+    "trust": {},
+    "spans": [],
+    "recipes": [],
+    "artifacts": [],
 }
 WORKFLOW: dict[str, Any] = {"name": "w", "path": "w.yaml", "parameters": {}, "matrix": {}}
 STAGE: dict[str, Any] = {
@@ -33,6 +42,13 @@ STAGE: dict[str, Any] = {
     "place": None,
     "why": [],
     "error": None,
+    "bytes_on_disk": None,
+    "attempts": 0,
+    "remarks": [],
+    "hint": None,
+    "progress": None,
+    "log": None,
+    "spans": [],
 }
 
 

@@ -15,7 +15,6 @@ from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.store import checkpoints
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.measuring import over_workers
-from gravel.stages.stage import all_stages
 from tests.parameters import slow_among
 from tests.pipeline.test_cluster import children
 from tests.pipeline.test_partition_cluster import gravel, outputs
@@ -107,7 +106,7 @@ def test_a_killed_worker_costs_some_batches(
     monkeypatch.setenv(KILLED, str(tmp_path / "killed"))
     monkeypatch.setenv(RANK, str(rank))
     losing = dataclasses.replace(STAGE, run=centrality_losing_a_worker)
-    monkeypatch.setitem(all_stages(), "centrality", losing)
+    monkeypatch.setattr("gravel.stages.centrality.STAGE", losing)
     root = tmp_path / "cache"
     assert run(root, "local", 2, "--workers", "2", "--only", "between") == 0
     ((found, batches),) = outputs(root, "between").values()

@@ -129,6 +129,7 @@ def test_plan_of_what_is_cached_fits_anywhere(bench: Bench) -> None:
         (["--only", "bsf"], "did you mean 'bfs'?"),
         (["--host-memory", "much"], "is not a size in bytes"),
         (["--no-such-option"], "error: no such option '--no-such-option'"),
+        (["--remake", "never"], "hint: say `keep: true` or `keep: false` at the entries of the workflow"),
         (["--repeat", "x"], "hint: `gravel plan --help` lists"),
         (["--set", "scale=abc"], "w.yaml:13:51: error: `source.rmat.scale` of stage ingest is 'abc'"),
     ],
@@ -288,7 +289,7 @@ def test_export_refuses_what_has_no_columns_before_anything_runs(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "gravel.pipeline.scheduler.executing.execute", lambda *_: pytest.fail("something ran")
+        "gravel.pipeline.scheduler.execution.execute", lambda *_: pytest.fail("something ran")
     )
     bench.plan()
     words = ("export", str(bench.file), "--cache", str(bench.cache.root), "--to", str(tmp_path / "o.csv"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.devices import FAKE
+from gravel.stages.stage import all_stages
 from tests.pipeline.cli_case import HEAVY, bench, python, script
 from tests.pipeline.test_plan import Bench
 
@@ -43,6 +44,32 @@ finally:
     ended = python(code, env={**os.environ, FAKE: "1x80GiB"})
     assert f"backend: {backend}" in ended.stdout, ended.stderr
     assert "heavy: []" in ended.stderr
+
+
+def test_only_the_stages_that_a_workflow_names_are_imported(tmp_path: Path) -> None:
+    workflow = tmp_path / "small.yaml"
+    workflow.write_text(
+        "stages:\n  edges: {stage: ingest, source: {path: {vertices: 9}}}\n"
+        "  graph: {stage: symmetrize, input: edges}\n"
+    )
+    code = f"""\
+import sys
+from gravel.pipeline.cli import main
+try:
+    main(["plan", {str(workflow)!r}, "--cache", {str(tmp_path / "cache")!r}])
+finally:
+    loaded = [name for name in sys.modules if name.startswith("gravel.stages.")]
+    print(*sorted(name for name in loaded if hasattr(sys.modules[name], "STAGE")), file=sys.stderr)
+"""
+    ended = python(code)
+    assert "1 will run, 1 waits" in ended.stdout, ended.stdout + ended.stderr
+    assert ended.stderr.split() == ["gravel.stages.ingest", "gravel.stages.symmetrize"]
+
+
+def test_a_stage_has_the_name_of_its_module() -> None:
+    assert len(all_stages()) >= 16
+    assert all(name == stage.name for name, stage in all_stages().items())
+    assert "errors" not in all_stages()
 
 
 def test_help_imports_next_to_nothing() -> None:

@@ -93,6 +93,18 @@ def test_one_choice_of_the_matrix_and_one_forced_stage(file: Path) -> None:
     assert [count(marks, value) for value in (1, 2)] == [2, 1]
 
 
+def test_a_result_that_is_not_kept_is_stored_where_an_option_asks_for_it(file: Path) -> None:
+    marks = file.parent / "marks"
+    file.write_text(file.read_text().replace("{stage: make,", "{stage: make, keep: false,"))
+    assert run(file).return_value == 0
+    assert run(file).return_value == 0
+    assert count(marks, 1) == 1, "what reads it is cached"
+    assert "edges: done in" in run(file, "--keep", "edges").stderr
+    assert "edges: cached" in run(file, "--keep", "edges").stderr
+    with pytest.raises(RequestError, match="nothing"):
+        run(file, "--keep", "nothing")
+
+
 def test_json_events_come_one_per_line(file: Path) -> None:
     result = run(file, "--json")
     events = [json.loads(line) for line in result.stdout.splitlines()]

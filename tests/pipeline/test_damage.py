@@ -201,7 +201,7 @@ def test_seals_hold(body, data):
         unseal(bytes(changed))
 
 
-@pytest.mark.parametrize("stated", [0, None, 2, "3"])
+@pytest.mark.parametrize("stated", [None, "3"])
 def test_a_record_of_an_unknown_format_is_not_read(cache, told, stated):
     publish(cache, graph())
     path = cache.root / "recipes" / f"{recipe().digest}.json"

@@ -23,7 +23,6 @@ from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.ranks.distributed_rank import find_as_rank
-from gravel.stages.stage import all_stages
 from gravel.stages.symmetrize import symmetrize
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 from gravel.stages.traversal.parameters import TraverseParameters
@@ -145,8 +144,8 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     peaks = tmp_path / "peaks"
     peaks.mkdir()
     monkeypatch.setenv(PEAKS, str(peaks))
-    monkeypatch.setitem(all_stages(), "distribute", dataclasses.replace(STAGE, run=distribute_measured))
-    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(TRAVERSE, run=traverse_measured))
+    monkeypatch.setattr("gravel.stages.distribute.STAGE", dataclasses.replace(STAGE, run=distribute_measured))
+    monkeypatch.setattr("gravel.stages.traverse.STAGE", dataclasses.replace(TRAVERSE, run=traverse_measured))
     root = run(tmp_path, workflow(scale, edge_factor, ranks), ranks)
     told = {path.name: int(path.read_text()) for path in peaks.iterdir()}
     parts = {name: peak for name, peak in told.items() if name.startswith("parts")}
@@ -197,7 +196,9 @@ def distribute_losing_a_rank(context: Any, parameters: Any) -> Any:
 def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flag = tmp_path / "lost"
     monkeypatch.setenv(LOST, str(flag))
-    monkeypatch.setitem(all_stages(), "distribute", dataclasses.replace(STAGE, run=distribute_losing_a_rank))
+    monkeypatch.setattr(
+        "gravel.stages.distribute.STAGE", dataclasses.replace(STAGE, run=distribute_losing_a_rank)
+    )
     root = run(tmp_path, workflow(9, 8, 3), 3)
     assert flag.exists()
     _, record = find_run(root, None)
@@ -221,7 +222,9 @@ def test_a_rank_killed_while_components_are_found_costs_a_retry(
 ) -> None:
     flag = tmp_path / "lost"
     monkeypatch.setenv(LOST, str(flag))
-    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(TRAVERSE, run=traverse_losing_a_rank))
+    monkeypatch.setattr(
+        "gravel.stages.traverse.STAGE", dataclasses.replace(TRAVERSE, run=traverse_losing_a_rank)
+    )
     lines = workflow(9, 8, 3).replace("keep: false", "keep: true").splitlines()
     root = run(tmp_path, "\n".join(line for line in lines if "bfs" not in line), 3)
     assert flag.exists()

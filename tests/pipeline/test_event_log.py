@@ -15,7 +15,7 @@ from gravel.pipeline.gc.past_runs import past_runs
 from gravel.pipeline.records.event_log import LOG
 from gravel.pipeline.records.reading import read_head, read_run
 from gravel.pipeline.records.record import RunRecord
-from gravel.pipeline.scheduler.outline import outline_of
+from gravel.pipeline.scheduler.execution import outline_of
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.light_stages import plan
 

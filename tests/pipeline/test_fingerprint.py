@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from gravel.kernels.strategy import strategies_in
-from gravel.pipeline.core import fingerprint
-from gravel.pipeline.core.fingerprint import Fingerprint, Sources, compare, cuda_digest, python_digest
+from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.plugins.sources import Sources, cuda_digest, python_digest
 from tests.kernels.tree_copy import link_packages
+from tests.pipeline.fingerprint import ACCEPT, Fingerprint, compare, current, read, write
 
 FILES = {
     "stages/__init__.py": "",
@@ -154,33 +155,22 @@ def test_each_kind_of_difference_is_told_with_the_cure():
     }
     faults = compare(stored, now)
     assert len(faults) == 4
-    assert all(fingerprint.ACCEPT in fault for fault in faults)
+    assert all(ACCEPT in fault for fault in faults)
     (changed,) = (fault for fault in faults if "stage changed" in fault)
     assert "Raise `version`" in changed
     assert compare(now, now) == []
 
 
-def test_accepting_stores_what_is_then_found_to_fit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(fingerprint, "STORED", tmp_path / "stored.json")
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
-    monkeypatch.setattr(fingerprint, "current", lambda: {"a": Fingerprint(3, "x")})
-    monkeypatch.setattr(fingerprint, "write", lambda found: real_write(found, tmp_path / "stored.json"))
-    monkeypatch.setattr(fingerprint, "read", lambda: real_read(tmp_path / "stored.json"))
-    assert fingerprint.main([]) == 1
-    assert fingerprint.main(["--accept"]) == 0
-    assert fingerprint.main([]) == 0
-    assert real_read(tmp_path / "stored.json") == {"a": Fingerprint(3, "x")}
-    assert fingerprint.main(["--what"]) == 2
-    assert "usage" in capsys.readouterr().err
-
-
-real_read, real_write = fingerprint.read, fingerprint.write
+def test_what_is_stored_is_read_again_without_the_stages_that_went(tmp_path):
+    write({"a": Fingerprint(3, "x"), "b": Fingerprint(1, "y")}, tmp_path)
+    write({"a": Fingerprint(4, "z")}, tmp_path)
+    assert read(tmp_path) == {"a": Fingerprint(4, "z")}
 
 
 @pytest.fixture(scope="module")
 def under_traverse():
     """Give the modules and files that the stage rests on."""
-    return set(Sources(fingerprint.ROOT).closure("gravel.stages.traverse"))
+    return set(Sources(ROOT).closure("gravel.stages.traverse"))
 
 
 @pytest.mark.parametrize(
@@ -193,8 +183,5 @@ def test_traverse_rests_on_the_code_of_every_strategy(package, under_traverse):
 
 
 def test_versions_are_honest():
-    assert fingerprint.STORED.exists(), (
-        f"{fingerprint.STORED} is missing; create it with `{fingerprint.ACCEPT}`"
-    )
-    faults = compare(fingerprint.read(), fingerprint.current())
+    faults = compare(read(), current())
     assert not faults, "\n".join(faults)

@@ -10,7 +10,6 @@ import numpy
 import pytest
 
 from gravel.stages.ranks.distributed import MADE_ANEW
-from gravel.stages.stage import all_stages
 from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children
@@ -127,7 +126,9 @@ def test_a_killed_rank_costs_a_retry(
     if gpus < 2:
         pytest.skip("two ranks take two GPUs")
     monkeypatch.setenv(FLAG, str(tmp_path / "lost"))
-    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
+    monkeypatch.setattr(
+        "gravel.stages.traverse.STAGE", dataclasses.replace(STAGE, run=traverse_losing_a_rank)
+    )
     root = run(tmp_path, SPLIT + SEARCHES, 2)
     assert (tmp_path / "lost").exists()
     peer, _ = outputs(root, "peer")

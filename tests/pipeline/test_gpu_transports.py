@@ -12,7 +12,6 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.stages.stage import all_stages
 from gravel.stages.traverse import STAGE, traverse
 from tests.directions import same_levels
 from tests.pipeline.test_cluster import children
@@ -109,7 +108,9 @@ def test_a_killed_rank_costs_a_retry(tmp_path: Path, gpus: int, monkeypatch: pyt
     if gpus < 2:
         pytest.skip("two ranks take two GPUs")
     monkeypatch.setenv(FLAG, str(tmp_path / "lost"))
-    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
+    monkeypatch.setattr(
+        "gravel.stages.traverse.STAGE", dataclasses.replace(STAGE, run=traverse_losing_a_rank)
+    )
     root = run(tmp_path, 2)
     assert (tmp_path / "lost").exists()
     (peer, _), (nccl, _) = outputs(root, "peer"), outputs(root, "nccl")

@@ -15,7 +15,7 @@ from gravel.pipeline.cli.options import load_plan
 from gravel.pipeline.cli.report import command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.graph500 import INVALID
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.sections.graph500.statistics import mean_and_deviation, order_statistics
@@ -95,6 +95,7 @@ def test_without_the_input_list_the_rule_is_said(tmp_path):
     text = block(root).output
     assert fields(text)["max_nedge"] == 3  # 1-2, 2-3, 3-4
     assert "nedge counts distinct undirected edges" in text
+    assert "gravel run FILE --only edges --keep edges stores it" in text
 
 
 def test_what_has_no_block(tmp_path):

@@ -18,7 +18,6 @@ from gravel.pipeline.records.reading import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.ranks.components import find_as_rank
 from gravel.stages.ranks.rank import search_as_rank
-from gravel.stages.stage import all_stages
 from gravel.stages.traversal.spread import search_share
 from gravel.stages.traverse import STAGE, traverse
 from tests.pipeline.test_cluster import children
@@ -114,7 +113,9 @@ def start_losing_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *only: s
     file, root = tmp_path / "ranks.yaml", tmp_path / "cache"
     file.write_text(WORKFLOW.replace("[1, 2, 3, 4, 7]", "[3]").rstrip() + MORE)
     monkeypatch.setenv(FLAG, str(tmp_path / "lost_"))
-    monkeypatch.setitem(all_stages(), "traverse", dataclasses.replace(STAGE, run=traverse_losing_a_rank))
+    monkeypatch.setattr(
+        "gravel.stages.traverse.STAGE", dataclasses.replace(STAGE, run=traverse_losing_a_rank)
+    )
     common = ["--cache", str(root), "--cluster", "local", "--backend", "cpu", "--workers", "3"]
     assert gravel("run", str(file), *common, *only) == 0
     assert children() == []

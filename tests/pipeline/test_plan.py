@@ -41,10 +41,8 @@ class Bench:
         self.file.write_text(text)
         return build_plan(load_workflow(self.file, overrides or {}, stages=FAKES), **options)
 
-    def maker(self, plan: Plan, **options: Any) -> RecipeMaker:
-        return RecipeMaker(
-            plan, self.cache, FileDigests(self.cache.root), lambda stage: self.hardware, **options
-        )
+    def maker(self, plan: Plan) -> RecipeMaker:
+        return RecipeMaker(plan, self.cache, FileDigests(self.cache.root), lambda stage: self.hardware)
 
     def status(self, plan: Plan, **options: Any) -> dict[str, RunStatus]:
         return {each.key: each for each in plan_status(plan, self.maker(plan), self.cache, **options)}
@@ -220,7 +218,9 @@ def test_resolved_sources_are_remembered(bench: Bench) -> None:
     def refuse(artifact_id: str) -> Any:
         raise AssertionError("the ids are opened again")
 
-    assert bench.maker(plan, open_ids=refuse).resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
+    maker = bench.maker(plan)
+    maker.open_ids = refuse
+    assert maker.resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
     (memo,) = (bench.cache.root / "resolved").glob("*.json")
     memo.write_text(memo.read_text().replace('"vertices": [2]', '"vertices": [3]'))
     assert bench.maker(plan).resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]

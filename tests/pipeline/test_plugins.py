@@ -15,7 +15,7 @@ from gravel.conformance import StageConformance
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workflow.loading import load_workflow
 from gravel.pipeline.workflow.plugins import read_plugin
@@ -179,12 +179,6 @@ FAULTY = {
     ),
     "inner.py": ("inner.py", ("run=triangles", "run=lambda c, p, *, input: input"), "<lambda>", "fix it in"),
     "key.py": ("key.py", ("    least: int", "    over: int"), "a name that a workflow reads otherwise", ""),
-    "old.py": (
-        "old.py",
-        "x = 1\nfrom stages.stage import Stage\n",
-        "uses an old name: stages.stage is gravel.stages.stage now",
-        "line 2 of ",
-    ),
     "zero.py": ("zero.py", ("version=1", "version=0"), "whole number from 1", "fix it in"),
 }
 

@@ -135,19 +135,6 @@ def test_a_digest_is_the_same_in_every_process():
     assert found == {digest({"a": [1, 2.5, None, "x"], "b": {"c": True}})}
 
 
-def test_recipes_of_before_a_parameter_was_added_still_hold():
-    from gravel.stages.ingest import STAGE
-    from gravel.stages.ingest_parameters import IngestParameters
-
-    def made(**given):
-        return make_recipe(STAGE, IngestParameters(file="a.txt", **given), {}, {"a.txt": "ab .txt"}, None)
-
-    # That of version 2, which no parameter that is at its default is part of.
-    assert made().digest == "633d3d3db49c1f28f5dfb966ff3be0d613e85eda1714933c91b48cabba594787"
-    assert made(allow_short=False).digest == made().digest
-    assert made(allow_short=True).digest != made().digest
-
-
 def test_a_recipe_has_no_secret_and_keeps_urls_apart():
     from gravel.stages.ingest import STAGE
     from gravel.stages.ingest_parameters import IngestParameters

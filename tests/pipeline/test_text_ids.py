@@ -19,11 +19,7 @@ from pyarrow import parquet
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.hashing import make_recipe
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.artifacts import VertexIds
-from gravel.stages.ingest import STAGE as INGEST
-from gravel.stages.ingest_parameters import IngestParameters
 
 WORKFLOW = """\
 workflow: people
@@ -252,11 +248,3 @@ def test_a_text_is_no_source_of_a_graph_with_numbers() -> None:
     assert "6 cached" in run("a.txt", "['1']").stderr
     with pytest.raises(RequestError, match=r"source 'bob' is not in the graph \(its ids are whole numbers\)"):
         run("a.txt", "[bob]")
-
-
-def test_recipes_of_files_with_numbers_are_as_before() -> None:
-    plain = make_recipe(INGEST, IngestParameters(file="a.txt"), {}, {"a.txt": "digest"}, None)
-    assert plain.digest == "f6b39f537573e810579462266e5659a3d801dc9403338b0dafe5e43221e716c4"
-    named = make_recipe(INGEST, IngestParameters(file="a.txt", ids="text"), {}, {"a.txt": "digest"}, None)
-    assert named.digest != plain.digest
-    assert VertexIds.added == {"text": None, "offsets": None}  # not part of what is digested

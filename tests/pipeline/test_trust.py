@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.records import seal, unseal
-from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.trust_case import ALL, URL, World, keys_in, names, place, read, world
 
 __all__ = ["place", "world"]
@@ -17,7 +17,7 @@ __all__ = ["place", "world"]
 
 def write(place: str, name: str, text: bytes) -> None:
     if place == URL:
-        open_remote(place).put(name, text)
+        open_bucket(place).put(name, text)
     else:
         (Path(place) / name).write_bytes(text)
 

@@ -111,7 +111,7 @@ REPLACED = [
     ("over: matrix", "over: order", (19, 34), "`over` is 'order'", "over: [order]"),
     ("input: edges}", "input: [edges, graph]}", (14, 39), "takes one entry, and 2 are named", ""),
     ("input: edges}", "input: 7}", (14, 39), "'7' is no name of an entry", ""),
-    ("input: edges}", "input: edges, keep: soon}", (14, 52), "`keep` is 'soon'", ""),
+    ("input: edges}", "input: edges, keep: auto}", (14, 52), "`keep` is 'auto'", "write keep: true"),
     ("stage: symmetrize, input: edges", "stage: symmetrize", (14, 3), "needs `input`", "EdgeList"),
     (
         "graph: graph,",

@@ -16,7 +16,7 @@ import pytest
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store import sink, write_threads
 from gravel.pipeline.store.cache import Cache

@@ -139,9 +139,7 @@ def test_a_negative_weight_stays_one_however_small():
     assert (stored_weights(numpy.array([-1e-50, 0.5])) < 0).tolist() == [True, False]
 
 
-def test_recipes_without_weights_do_not_change():
-    assert "weights" in symmetrize.STAGE.added
-    assert symmetrize.SymmetrizeParameters().weights == "leave_out"
+def test_rows_have_no_weights_unless_asked_for():
     arrays, attributes = split(call(symmetrize, input=EDGES))
     assert set(arrays) == {"row_offsets", "column_indices"}
     assert "weights" not in attributes

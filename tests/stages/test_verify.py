@@ -8,11 +8,10 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.core.hashing import make_recipe
 from gravel.stages.artifacts import Graph, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
-from gravel.stages.stage import Extent, Machine, Need, Parameters
+from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.verify import STAGE, VerifyParameters, verify
 from tests.zoo import scipy_components, scipy_distances, zoo
 
@@ -54,10 +53,6 @@ def traversal() -> Traversal:
 
 def components(labels: numpy.ndarray) -> Traversal:
     return Traversal(algorithm="components", component=labels, vertex_count=GRID.vertex_count)
-
-
-class Before(Parameters):
-    """What there was to choose before there was a choice."""
 
 
 def run(result: Traversal, parameters: VerifyParameters = AUTO, **machine: Any) -> Any:
@@ -144,19 +139,6 @@ def test_on_cuda_without_a_gpu_is_refused() -> None:
     assert cannot.reason.startswith("needs a GPU: ")
     for on, backend in (("cuda", "cuda"), ("auto", "cpu"), ("cpu", "cpu")):
         assert STAGE.cannot_run(VerifyParameters(on=on), backend) is None
-
-
-def test_recipes_from_before_still_hit() -> None:
-    """`on` is part of a recipe only where it is not `auto`."""
-
-    def digest(parameters: VerifyParameters) -> str:
-        return make_recipe(STAGE, parameters, {"graph": ("g",), "traversal": ("t",)}, {}, None, 0).digest
-
-    before = replace(STAGE, parameters=Before, added=frozenset())
-    inputs = {"graph": ("g",), "traversal": ("t",)}
-    assert digest(VerifyParameters()) == make_recipe(before, Before(), inputs, {}, None, 0).digest
-    assert digest(VerifyParameters()) == digest(VerifyParameters(on="auto"))
-    assert len({digest(VerifyParameters(on=on)) for on in ("auto", "cuda", "cpu")}) == 3
 
 
 def needed(parameters: VerifyParameters, device_memory: int, searches: int = 64) -> Need:

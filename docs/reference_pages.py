@@ -1,0 +1,200 @@
+"""The reference pages of the docs, made from the code: commands, stages, strategies, workflows.
+
+    python docs/reference_pages.py --write
+
+writes them; without `--write` it names those that are not current and exits 1. Each is a template of
+`docs/templates/`, filled in.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import jinja2
+
+from gravel.kernels.strategy import Strategy, strategies_in
+from gravel.pipeline.cli import COMMANDS, main
+from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order, strategies_of
+from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.model import Workflow
+from gravel.pipeline.workflow.scalars import to_text
+from gravel.stages.artifact import Artifact
+from gravel.stages.documented import documented, models_in
+from gravel.stages.presets import PRESETS, setting_text
+from gravel.stages.stage import Slot, all_stages
+
+DOCS = Path(__file__).parent
+WRITE = "python docs/reference_pages.py --write"
+MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
+
+PACKAGES = {
+    "gravel.kernels.bfs": "Breadth-first search",
+    "gravel.kernels.sssp": "Shortest paths",
+    "gravel.kernels.components": "Connected components",
+    "gravel.kernels.strong_components": "Strongly connected components",
+}
+
+GIVEN = {
+    *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
+    *("rows", "narrow", "weighted", "predecessor", "asked", "back_offsets", "back_columns"),
+}
+"""Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
+
+_COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CommandText:
+    """One command: its whole name, its usage, what it does, and each option with what it does."""
+
+    name: str
+    usage: str
+    about: str
+    options: list[tuple[str, str]]
+
+
+def pages() -> dict[str, str]:
+    """Return every generated page by its path below `docs/`."""
+    ordered = in_pipeline_order(all_stages())
+    packages = {title: list(strategies_in(package).values()) for package, title in PACKAGES.items()}
+    content: dict[str, tuple[str, dict[str, Any]]] = {
+        "commands.md": ("commands", {"commands": list(_commands())}),
+        "stages/README.md": ("stages", {"stages": ordered}),
+        **{
+            f"stages/{stage.name}.md": ("stage", {"stage": stage, "strategies": strategies_of(stage)})
+            for stage in ordered
+        },
+        "strategies.md": ("strategies", {"packages": packages, "presets": PRESETS}),
+        "workflows.md": ("workflows", {"workflows": list(_workflows(DOCS.parent / "workflows"))}),
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(DOCS / "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # Markdown
+    )
+    environment.filters |= {
+        "cell": lambda text: text.replace("|", "\\|").replace("\n", " "),
+        "backends": _backends,
+        "constants": _constants,
+        "default_text": default_text,
+        "doc": lambda documented: inspect.getdoc(documented) or "",
+        "documented": documented,
+        "first_sentence": _first_sentence,
+        "kinds": _kinds,
+        "models": lambda annotation: list(models_in(annotation)),
+        "setting": setting_text,
+        "type": field_type,
+        "yaml": to_text,
+    }
+    return {
+        path: environment.get_template(f"{name}.md.jinja").render(made=MADE, **given).rstrip() + "\n"
+        for path, (name, given) in content.items()
+    }
+
+
+def _commands() -> Iterator[CommandText]:
+    """Yield all commands in the order in which `gravel --help` lists them."""
+    context = click.Context(main, info_name="gravel")
+    for name in COMMANDS:
+        command = main.get_command(context, name)
+        assert command is not None
+        yield from _command(command, click.Context(command, context, name))
+
+
+def _command(command: click.Command, context: click.Context) -> Iterator[CommandText]:
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _command(inner, click.Context(inner, context, name))
+        return
+    name = context.command_path.removeprefix("gravel ")
+    usage = f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    # Paragraphs without click's marks.
+    about = "\n".join(line.strip() for line in (command.help or "").replace("\b", "").strip().splitlines())
+    options = [_option(each) for each in command.params if isinstance(each, click.Option)]
+    yield CommandText(name, usage, about, options)
+
+
+def _option(option: click.Option) -> tuple[str, str]:
+    names = ", ".join([*option.opts, *option.secondary_opts])
+    if option.metavar:
+        names += f" {option.metavar}"
+    elif isinstance(option.type, click.Choice):
+        names += f" {'|'.join(map(str, option.type.choices))}"
+    elif not option.is_flag:
+        is_number = isinstance(option.type, click.IntRange | click.types.IntParamType)
+        names += " N" if is_number else f" {option.type.name.upper()}"
+    repeated = " May be given several times." if option.multiple else ""
+    return names, f"{option.help or ''}{repeated}"
+
+
+def _first_sentence(kind: str) -> str:
+    text = " ".join((inspect.getdoc(Artifact.kinds[kind]) or "").split("\n\n")[0].split())
+    return text if text.endswith((".", ":")) else f"{text}."
+
+
+def _kinds(slot: Slot) -> str:
+    kinds = "anything" if len(slot.kinds) > 5 else " or ".join(f"`{kind}`" for kind in slot.kinds)
+    return f"several of {kinds}" if slot.many and kinds != "anything" else kinds
+
+
+def _backends(strategy: Strategy) -> str:
+    return " and ".join(name for name, code in (("CPU", strategy.cpu), ("CUDA", strategy.cuda)) if code)
+
+
+def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:
+    """Yield where a strategy has constants of its own, and those."""
+    for backend in ("cpu", "cuda"):
+        if strategy.target(backend) and (found := _constants_of(strategy, backend)):
+            yield backend.upper(), found
+
+
+def _constants_of(strategy: Strategy, backend: str) -> list[str]:
+    return [
+        f"`{name}` = " + ("chosen by the device or graph" if each.default is None else f"`{each.default}`")
+        for name, each in inspect.signature(strategy.load(backend)).parameters.items()
+        if name not in GIVEN
+    ]
+
+
+def _workflows(folder: Path) -> Iterator[tuple[Path, Workflow, dict[str, str]]]:
+    """Yield the workflows of a folder with the comments on their parameters."""
+    for path in sorted(folder.glob("*.yaml")):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"^stages:", text, re.MULTILINE):  # else a catalogue of data sets, say
+            yield path, load_workflow(path), dict(_COMMENT.findall(text))
+
+
+def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:
+    """Name the pages that are missing, not current, or of no stage; `write` makes them current."""
+    made = pages()
+    gone = {path.relative_to(folder).as_posix() for path in (folder / "stages").glob("*.md")} - made.keys()
+    there = {name: folder / name for name in made}
+    wrong = [
+        name for name, path in there.items() if not path.is_file() or path.read_text("utf-8") != made[name]
+    ]
+    if write:
+        for name in wrong:
+            there[name].parent.mkdir(parents=True, exist_ok=True)
+            there[name].write_text(made[name], encoding="utf-8")
+        for name in gone:
+            (folder / name).unlink()
+    return sorted([*wrong, *gone])
+
+
+if __name__ == "__main__":
+    written = sys.argv[1:] == ["--write"]
+    wrong = renew(write=written)
+    for name in wrong:
+        print(f"docs/{name} {'is written' if written else f'is not current; run `{WRITE}`'}")
+    sys.exit(1 if wrong and not written else 0)
