@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 HEADS = ("stage", "s", "waited", *WHAT, "result", "written at")
 
 
-def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
-    """Return what the time of each computed stage run went into, in seconds, beside what the disk takes."""
+def profile_text(record: Mapping[str, Json]) -> str:
+    """Return what the time of each computed stage run went into, in seconds."""
     rows: list[tuple[str, ...]] = [HEADS]
     for one in profiles(record):
         rate = "-" if one.write_rate is None else f"{format_bytes(one.write_rate)}/s"
@@ -32,10 +32,6 @@ def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
     whole = whole_run(record)
     if whole is not None:
         text += "\n" + _whole_text(whole)
-    if disk_rate is not None:
-        text += (
-            f"\nThe disk of the cache takes {format_bytes(disk_rate)}/s; writing goes on behind later stages."
-        )
     return text
 
 

@@ -140,7 +140,6 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
 
     from gravel.pipeline.cli.profile_text import profile_text
     from gravel.pipeline.records.profile import chrome_trace
-    from gravel.pipeline.store.disk import known_rate
     from gravel.pipeline.store.files import storage_errors
 
     if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
@@ -149,7 +148,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     trace = outcome.folder / "profile.json"
     with storage_errors(root):
         trace.write_text(json.dumps(chrome_trace(outcome.record)))
-    echo(profile_text(outcome.record, known_rate(root)), err=True)
+    echo(profile_text(outcome.record), err=True)
     echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
