@@ -31,7 +31,7 @@ def reporter_for(progress: bool | None) -> Reporter | None:
         return NotebookReporter()
     if progress is None and not (is_interactive() and sys.stderr.isatty()):
         return None
-    from gravel.pipeline.progress.choosing import make_reporter
+    from gravel.pipeline.progress.terminal import make_reporter
 
     return make_reporter()
 

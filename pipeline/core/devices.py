@@ -10,15 +10,72 @@ branches at once, rank groups) is tested where there is none. Kernels do not run
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.compiled.folder import Folder, folder_path
 from gravel.kernels.cuda.capability import LEAST, too_old
-from gravel.pipeline.core import device_memo
 from gravel.pipeline.core.errors import GravelError
+
+if TYPE_CHECKING:
+    from gravel.stages.artifact import Json
+
+
+BOOT = "/proc/sys/kernel/random/boot_id"
+DRIVER = "/proc/driver/nvidia/version"
+GROUP = "/proc/self/cgroup"
+"""A batch system gives each job, which is a control group, other GPUs of one machine."""
+
+DEVICES = "/dev"
+_DEVICE = re.compile(r"nvidia\d+")
+
+
+def _read_memo() -> Sequence[Sequence[Json]]:
+    """Return what was written on this boot, for this driver, these devices and this control group."""
+    name, folder = _name(), _folder(create=False)
+    if folder is None:
+        return ()
+    try:
+        content = None if name is None else folder.read(name)
+        found = [] if content is None else json.loads(content)
+    except ValueError:
+        return ()
+    finally:
+        folder.close()
+    return found if isinstance(found, list) else ()
+
+
+def _write_memo(facts: Sequence[Sequence[Json]]) -> None:
+    """Remember rows of facts; without a folder that is safe nothing is."""
+    name = _name()
+    if name is not None and (folder := _folder(create=True)) is not None:
+        folder.write(name, json.dumps(facts).encode())
+        folder.close()
+
+
+def _name() -> str | None:
+    """Name the entry; None if what it hangs on cannot be told."""
+    try:
+        known = [Path(file).read_text() for file in (BOOT, DRIVER, GROUP)]
+        files = sorted(name for name in os.listdir(DEVICES) if _DEVICE.fullmatch(name))  # noqa: PTH208
+    except (OSError, ValueError):
+        return None
+    return "devices-" + hashlib.sha256(json.dumps([*known, files]).encode()).hexdigest()
+
+
+def _folder(*, create: bool) -> Folder | None:
+    try:
+        return Folder(folder_path(), create=create)
+    except (OSError, RuntimeError):
+        return None
+
 
 FAKE = "GRAVEL_FAKE_DEVICES"
 _DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
@@ -54,7 +111,7 @@ class Device:
             handle = _nvml().nvmlDeviceGetHandleByUUID(self.uuid)
             return int(pynvml.nvmlDeviceGetMemoryInfo(handle).free)
         except pynvml.NVMLError as error:
-            device_memo.forget()
+            _write_memo([])
             raise GravelError(
                 f"the driver does not answer for the GPU {self.mask} ({self.name}): {error}",
                 hint="run again; `gravel doctor` checks the driver",
@@ -99,7 +156,7 @@ def _nvml() -> Any:
 def _known() -> tuple[Device, ...]:
     """Return all GPUs as an earlier process found them; none if they may be others by now."""
     try:
-        found = [(*each, tuple(capability)) for *each, capability in device_memo.read()]
+        found = [(*each, tuple(capability)) for *each, capability in _read_memo()]
         return tuple(Device(*each) for each in found)
     except (TypeError, ValueError):
         return ()
@@ -115,7 +172,7 @@ def _asked() -> tuple[Device, ...]:
     except pynvml.NVMLError:
         return ()
     if found:
-        device_memo.write(
+        _write_memo(
             [[each.mask, each.name, each.total_bytes, each.uuid, list(each.capability)] for each in found]
         )
     return found

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.core.file_state import state_of
+from gravel.pipeline.core.files import state_of
 from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, Watch, fetch, remote_facts
 from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
 from gravel.pipeline.datasets.records import DOWNLOADS, UrlRecord, UrlRecords

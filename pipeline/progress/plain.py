@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.core.errors import on_one_line
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.core.messages import on_one_line
 from gravel.pipeline.progress.events import Event, Reporter
 
 PROBLEMS = ("damaged", "stage_retried", "note")
@@ -62,7 +62,7 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
         case "note":
             return str(data["message"])
         case "datasets":
-            from gravel.pipeline.progress.data_set_table import data_set_lines
+            from gravel.pipeline.progress.tables import data_set_lines
 
             return "\n".join(data_set_lines(data["datasets"], colored=colored))
         case "run_finished":

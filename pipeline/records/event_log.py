@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.records.checking import is_record, is_stage
+from gravel.pipeline.records.validation import is_record, is_stage
 from gravel.pipeline.store.descriptors import Obstacle
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.records.reading import read_run
+from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.schedule.child_process import Ended
 from gravel.pipeline.schedule.job_store import Claim
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file

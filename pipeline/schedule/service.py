@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.core.file_modes import given_mask
+from gravel.pipeline.core.files import given_mask
 from gravel.pipeline.schedule.child_process import program
 from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.job_store import JobStore

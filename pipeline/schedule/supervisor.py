@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_modes import private_files
+from gravel.pipeline.core.files import private_files
 from gravel.pipeline.schedule.child_process import STOP_GRACE, carry_out
 from gravel.pipeline.schedule.hooks import call, load_hooks, missing_hook
 from gravel.pipeline.schedule.job import Job, shown_hook

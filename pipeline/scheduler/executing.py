@@ -8,14 +8,14 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.file_modes import make_root
+from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.datasets.local_copies import fetched_copy
 from gravel.pipeline.plan.recipes import RecipeMaker
 from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
-from gravel.pipeline.records.reading import last_report, list_runs, still_runs
+from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord
 from gravel.pipeline.scheduler.data_set_changes import gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.interrupt import on_interrupt

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.core.file_systems import IN_MEMORY, file_system
+from gravel.pipeline.core.files import IN_MEMORY, file_system
 from gravel.pipeline.store.opening import read_file
 from gravel.pipeline.store.write_threads import thread_count
 

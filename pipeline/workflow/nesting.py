@@ -17,9 +17,9 @@ from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text, is_null, parse
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
-from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.source import read_workflow_text
 from gravel.pipeline.workflow.substitution import Filled
 from gravel.pipeline.workflow.values import Origin, Values, Varying
 from gravel.stages.stage import Stage

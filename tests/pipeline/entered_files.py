@@ -37,7 +37,7 @@ finally:
 
 
 def entered_by(arguments: list[str]) -> dict[str, list[str]]:
-    """Run `gravel` with these arguments, and return the files of this checkout with their entered functions."""
+    """Run `gravel` with these arguments, and return the files of this checkout that it enters."""
     with tempfile.TemporaryDirectory() as folder:
         listing = Path(folder) / "entered"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -283,7 +283,7 @@ def test_a_killed_driver_leaves_no_workers_and_the_next_run_goes_on(tmp_path: Pa
         stage_run("a", MAKE, value=1, marks=str(marks)),
         stage_run("b", ADD, "a", value=2, marks=str(marks), sleep=60.0),
     )
-    from gravel.pipeline.records.reading import find_run
+    from gravel.pipeline.records.past_runs import find_run
 
     _, record = find_run(tmp_path / "cache", "last")
     assert record["state"] == "interrupted"

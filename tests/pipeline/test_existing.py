@@ -19,7 +19,7 @@ import pytest
 from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.workers.security import Tls, security, tls_of

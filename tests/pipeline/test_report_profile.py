@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.report.profile import MAX_STAGES, profile_report
+from gravel.pipeline.report.parts import MAX_STAGES, profile_report
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.browser import DARK, LIGHT, ask, needs_browser
 from tests.pipeline.test_cli_run import gravel
@@ -63,7 +63,7 @@ def stage(number: int, seconds: float) -> dict[str, Any]:
 
 
 def test_the_parts_add_up_to_the_seconds_of_a_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.report.profile.known_rate", lambda root: 2.0**21)
+    monkeypatch.setattr("gravel.pipeline.report.parts.known_rate", lambda root: 2.0**21)
     [report] = profile_report({"stages": [stage(1, 1.0)]}, Cache(tmp_path))
     chart, table = report["sections"]
     assert chart["data"] == [

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord
 
+
 Json = Any
 
 

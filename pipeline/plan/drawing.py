@@ -1,12 +1,75 @@
-"""SVG without any library: boxes in columns by depth, ordered so that few lines cross."""
+"""A plan as a picture: a tree for the terminal, SVG, and DOT for Graphviz."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
-from gravel.pipeline.plan.drawing.graph import Box
+from gravel.pipeline.plan.model import CACHED, CANNOT_RUN, NOT_NEEDED, WAITS, WILL_RUN, Plan, RunStatus
+
+
+@dataclass(frozen=True)
+class Box:
+    """One box: a stage run, or an entry with all its runs; `state` is empty where it is not known."""
+
+    name: str
+    stage: str
+    feeds: tuple[str, ...]
+    state: str = ""
+    note: str = ""
+
+
+def boxes_of_runs(plan: Plan, statuses: Mapping[str, RunStatus]) -> list[Box]:
+    """Make one box for each stage run."""
+    return [
+        Box(
+            key,
+            run.stage.name,
+            run.upstream,
+            statuses[key].state if key in statuses else "",
+            "not kept" if not run.keep else "",
+        )
+        for key, run in plan.runs.items()
+    ]
+
+
+_URGENCY = (CANNOT_RUN, WILL_RUN, WAITS, NOT_NEEDED, CACHED)
+
+
+def boxes_of_entries(plan: Plan, statuses: Mapping[str, RunStatus]) -> list[Box]:
+    """Make one box for each entry of the workflow; its state is the most pressing of its runs'."""
+    states = {key: statuses[key].state if key in statuses else "" for key in plan.runs}
+    return gathered(
+        (
+            (run.entry, run.stage.name, [plan.runs[up].entry for up in run.upstream], states[key])
+            for key, run in plan.runs.items()
+        ),
+        _URGENCY,
+    )
+
+
+def gathered(runs: Iterable[tuple[str, str, Sequence[str], str]], urgency: Sequence[str]) -> list[Box]:
+    """Make one box for each entry of stage runs: entry, stage, entries upstream and state.
+
+    `urgency` has the states, the most pressing first: that is the state of an entry.
+    """
+    members: dict[str, list[tuple[str, Sequence[str], str]]] = {}
+    for entry, stage, upstream, state in runs:
+        members.setdefault(entry, []).append((stage, upstream, state))
+    boxes = []
+    for entry, found in members.items():
+        feeds = dict.fromkeys(name for _, upstream, _ in found for name in upstream if name != entry)
+        counted = Counter(state for _, _, state in found)
+        present = [state for state in urgency if counted[state]]
+        counts = ", ".join(f"{counted[state]} {state}" for state in present)
+        note = f"{len(found)} runs{f': {counts}' if counts else ''}" if len(found) > 1 else ""
+        boxes.append(Box(entry, found[0][0], tuple(feeds), present[0] if present else "", note))
+    return boxes
+
 
 COLOURS = {
     "": ("#f2f2f2", "#2a2f37"),
@@ -131,3 +194,60 @@ def _box(box: Box, place: tuple[float, float, float]) -> str:
         f'fill="{colours_of(box.state)[0]}" stroke="#666" class="dag-box {_class(box.state)}"/>'
     )
     return f"<g>{rectangle}{text}</g>"
+
+
+MAX_NAMED = 2  # further feeders named beside a box; more are counted
+
+
+def draw_tree(boxes: Sequence[Box], paint: Callable[[str, str], str] = lambda text, state: text) -> str:
+    """Draw boxes as lines; `paint(text, state)` colours a state."""
+    place = {box.name: position for position, box in enumerate(boxes)}
+    children: dict[str | None, list[Box]] = {}
+    for box in boxes:
+        parent = max(box.feeds, key=lambda name: place[name], default=None)
+        children.setdefault(parent, []).append(box)
+    lines: list[str] = []
+    waiting: list[tuple[Box, str, str]] = [(box, "", "") for box in reversed(children.get(None, []))]
+    while waiting:
+        box, lead, under = waiting.pop()
+        lines.append(lead + " ".join(_words(box, place, paint)))
+        below = children.get(box.name, [])
+        for position, child in reversed(list(enumerate(below))):
+            last = position == len(below) - 1
+            waiting.append((child, under + ("└─ " if last else "├─ "), under + ("   " if last else "│  ")))
+    return "\n".join(lines)
+
+
+def _words(box: Box, place: dict[str, int], paint: Callable[[str, str], str]) -> Iterator[str]:
+    yield box.name
+    if box.stage != box.name:
+        yield f"({box.stage})"
+    others = sorted(box.feeds, key=lambda name: place[name])[:-1]
+    if len(others) > MAX_NAMED:
+        yield f"<- {others[0]} and {len(others) - 1} more"
+    elif others:
+        yield f"<- {', '.join(others)}"
+    if box.note:
+        yield f"- {box.note}"
+        if ":" in box.note:
+            return
+    if box.state:
+        yield paint(f"[{box.state}]", box.state)
+
+
+def draw_dot(boxes: Sequence[Box], title: str) -> str:
+    """Write boxes as a directed graph from left to right."""
+    lines = [
+        f"digraph {json.dumps(title)} {{",
+        "  rankdir=LR;",
+        '  node [shape=box, style="rounded,filled"];',
+    ]
+    for box in boxes:
+        label = "\n".join(
+            filter(None, (box.name, f"({box.stage})" if box.stage != box.name else "", box.note))
+        )
+        colour, _ = colours_of(box.state)
+        lines.append(f'  {json.dumps(box.name)} [label={json.dumps(label)}, fillcolor="{colour}"];')
+    for box in boxes:
+        lines += [f"  {json.dumps(feed)} -> {json.dumps(box.name)};" for feed in box.feeds]
+    return "\n".join([*lines, "}"]) + "\n"

@@ -1,17 +1,28 @@
-"""The table of a run's data sets in a terminal."""
+"""Tables in the terminal: columns of text, and what became of each data set."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import click
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.text_table import text_table
 
-__all__ = ["NOT_WELL", "counts_by_state", "data_set_lines", "severity"]
+
+def text_table(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
+    """Return a line for each row, its cells in columns; those of the columns `right` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
 
 MAX_LINES = 40  # of the table in a terminal; what went as before is left out first
 

@@ -1,23 +1,26 @@
-"""Reading the records of runs: which there are, which still go, where the last report lies."""
+"""Past runs: their folders, records, logs, failures, and what to note on how files were read."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.records.checking import is_record
 from gravel.pipeline.records.event_log import follow, read_log
 from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
+from gravel.pipeline.records.validation import is_record
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES, open_file, read_whole, stated
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifact import Json
 
 
@@ -184,3 +187,67 @@ def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str
         if set(record["recipes"]) == set(recipes):
             return str(page)
     return None
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The run, the keys of the stage runs that failed in it, and the parameters that it had."""
+
+    run: str
+    keys: tuple[str, ...]
+    parameters: Mapping[str, Json]
+
+
+def last_failures(root: Path, workflow: str | Path) -> Failures:
+    """Return what failed in the last run of a workflow file.
+
+    Raises RequestError if no run of it is on record, or if the last one still goes.
+    """
+    for folder in run_folders(root):
+        record = read_run(folder)
+        if record is None or not _is_of(record["workflow"], Path(workflow)):
+            continue
+        if still_runs(record):
+            raise RequestError(
+                f"the last run of {workflow}, {record['run']}, still goes",
+                hint="gravel status shows it; run --failed when it has ended",
+            )
+        keys = tuple(stage["key"] for stage in record["stages"] if stage["state"] == "failed")
+        return Failures(record["run"], keys, record["workflow"].get("parameters") or {})
+    raise RequestError(f"no run of {workflow} is on record in {root}", hint="leave --failed out")
+
+
+def _is_of(workflow: Mapping[str, Json], path: Path) -> bool:
+    if workflow.get("file") is not None:
+        return bool(workflow["file"] == str(path.absolute()))
+    return bool(workflow.get("path") == str(path))  # written before records named the whole path
+
+
+MAX_NOTES = 12
+"""Lines beside an answer; all of them stand with the stage runs."""
+
+
+def reading_notes(record: Mapping[str, Any], cache: Cache) -> list[str]:
+    """List what ingest says of its files, and how many edges are left out where there is one graph."""
+    readers = [stage for stage in record["stages"] if stage["stage"] == "ingest" and stage.get("remarks")]
+    notes = [remark for stage in readers for remark in stage["remarks"]]
+    if len(readers) == 1:
+        notes += _left_out(record, cache)
+    more = len(notes) - MAX_NOTES
+    return (
+        notes
+        if more <= 0
+        else [*notes[:MAX_NOTES], f"and {more:,} more notes, which stand with the stage runs"]
+    )
+
+
+def _left_out(record: Mapping[str, Any], cache: Cache) -> list[str]:
+    outputs = [name for stage in record["stages"] for name in stage.get("outputs", ())]
+    found = [each for name in dict.fromkeys(outputs) if (each := cache.find(name)) is not None]
+    lists = [each for each in found if each.kind == "EdgeList"]
+    graphs = [each for each in found if each.kind == "Graph"]
+    if len(lists) != 1 or len(graphs) != 1 or graphs[0].attributes["loop_count"]:
+        return []
+    edges, arcs = lists[0].extent.arcs, graphs[0].extent.arcs
+    left = edges - (arcs // 2 if graphs[0].attributes["symmetric"] else arcs)
+    return [f"{left:,} of {edges:,} edges are self-loops or duplicates, and left out"] if left > 0 else []

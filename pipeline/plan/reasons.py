@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gravel.pipeline.core.hashing import Recipe, flat_parts, is_input
 from gravel.pipeline.plan.model import StageRun
-from gravel.pipeline.records.reading import read_head, read_run, run_folders
+from gravel.pipeline.records.past_runs import read_head, read_run, run_folders
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workflow.model import Workflow

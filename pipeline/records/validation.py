@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gravel.stages.artifact import Json
 
+
 __all__ = ["is_record"]
 
 _NUMBER = (int, float)
