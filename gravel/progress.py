@@ -64,7 +64,7 @@ class NotebookReporter(Reporter):
                 self._running.pop(data["stage"], None)
                 self._done += 1
         if event.kind in ("stage_failed", "stage_retried", "damaged", "note", "run_finished"):
-            from gravel.pipeline.progress.plain import sentence
+            from gravel.pipeline.progress.events import sentence
 
             if (line := sentence(event)) is not None:
                 self._kept.append(line)

@@ -61,9 +61,9 @@ def forecast(plan: Plan, cache_path: str | None, **machine: Any) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
     from gravel.pipeline.datasets.file_digest import FileDigests
     from gravel.pipeline.datasets.local_copies import local_copy
+    from gravel.pipeline.plan.model import without_unable
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.plan.status import plan_status
-    from gravel.pipeline.plan.unable import without_unable
     from gravel.pipeline.scheduler.machine import decide
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.stages.copies import copies

@@ -1,4 +1,4 @@
-"""How files are made and recognised: modes, states that show a change, and the kinds of file systems."""
+"""Files: where code and configuration are, modes, states that show a change, kinds of file systems."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2]
+"""The folder `gravel`; in a checkout `pipeline`, `stages` and `kernels` in it are links."""
+
+ROOT = PACKAGE.resolve().parent
+"""The folder that holds it: the checkout, or where packages are installed."""
+
+
+def config_folder() -> Path:
+    """Return `$XDG_CONFIG_HOME/gravel`, else `~/.config/gravel`; it need not exist."""
+    # As the XDG specification says, a relative path is ignored.
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    root = Path(base) if os.path.isabs(base) else Path.home() / ".config"  # noqa: PTH117
+    return root / "gravel"
+
 
 IN_MEMORY = ("tmpfs", "ramfs")
 

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any
 
 from gravel.kernels.cuda.capability import too_old
-from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.hardware import Device, find_devices
 from gravel.pipeline.core.memory import format_bytes, host_capacity
 from gravel.pipeline.doctor.machine import Finding, checked, installed
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.kernels.compiled.folder import VARIABLE, Folder, UnsafeFolder, folder_path
+from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.core.hardware import core_count, cpu_model
-from gravel.pipeline.core.installation import ROOT
 from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
 from gravel.pipeline.schedule.times import local_zone
 

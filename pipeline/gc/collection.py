@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.gc.leftovers import Leaving, leavings
-from gravel.pipeline.records.event_log import LOG, follow, read_log
+from gravel.pipeline.records.event_log import LOG, follow, is_record, read_log
 from gravel.pipeline.records.past_runs import still_runs
 from gravel.pipeline.records.record import is_newer
-from gravel.pipeline.records.validation import is_record
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.leases import holder
 from gravel.pipeline.store.listing import artifacts, recipes

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event, JsonReporter, Reporter
-from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter, sentence
+from gravel.pipeline.progress.events import (
+    Event,
+    JsonReporter,
+    PlainReporter,
+    ProblemReporter,
+    Reporter,
+    sentence,
+)
 from gravel.pipeline.progress.rates import Pace, describe_pace
 
 if TYPE_CHECKING:

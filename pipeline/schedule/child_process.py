@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gravel.pipeline.core.files import given_mask
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT, given_mask
 from gravel.pipeline.store.opening import names_in, read_file
 
 STOP_GRACE = 30.0

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import given_mask
-from gravel.pipeline.core.installation import config_folder
+from gravel.pipeline.core.files import config_folder, given_mask
 from gravel.pipeline.schedule.job import EVENTS, Event, Job
 from gravel.pipeline.store.trusted import check_own_file, make_config_folder
 from gravel.stages.addresses import Address, address_of

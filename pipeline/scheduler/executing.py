@@ -12,8 +12,8 @@ from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.datasets.local_copies import fetched_copy
+from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.plan.recipes import RecipeMaker
-from gravel.pipeline.plan.unable import without_unable
 from gravel.pipeline.progress.events import QuietReporter
 from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord

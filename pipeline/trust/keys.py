@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import written_aside
-from gravel.pipeline.core.installation import config_folder
+from gravel.pipeline.core.files import config_folder, written_aside
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

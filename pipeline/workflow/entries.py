@@ -12,7 +12,7 @@ from gravel.pipeline.plugins.installed import RESERVED
 from gravel.pipeline.workflow.model import StageEntry
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Stage
 

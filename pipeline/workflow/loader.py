@@ -9,12 +9,11 @@ from pathlib import Path
 from gravel.pipeline.core.names import either, suggest
 from gravel.pipeline.plugins.installed import known_stages
 from gravel.pipeline.workflow.entries import Draft, Named
-from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
 from gravel.pipeline.workflow.nesting import Reading
 from gravel.pipeline.workflow.nodes import ScalarNode, Text
-from gravel.pipeline.workflow.scope import Scope
-from gravel.pipeline.workflow.source import read_workflow_text
+from gravel.pipeline.workflow.source import Faults, read_workflow_text
+from gravel.pipeline.workflow.values import Scope
 from gravel.pipeline.workflow.variants import axes_of, make_variants
 from gravel.stages.stage import Stage
 

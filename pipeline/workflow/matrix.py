@@ -11,9 +11,8 @@ from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.combinations import Combinations
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import as_data, to_text, written_list
-from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import MERGE, Filled
-from gravel.pipeline.workflow.values import MAX_VALUES, Choice, Varying
+from gravel.pipeline.workflow.values import MAX_VALUES, Choice, Scope, Varying
 from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
 

@@ -1,12 +1,15 @@
-"""The bytes of a workflow file as text, or a clear word on why not."""
+"""The text of a workflow file, and the faults of it, which are reported together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
+from gravel.pipeline.core.errors import GravelError, Location, Problem, RequestError, WorkflowError
 from gravel.pipeline.core.names import nearest
-from gravel.pipeline.workflow.nodes import Text
+from gravel.pipeline.workflow.nodes import MAX_PROBLEMS, Text
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 
 MAX_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second
@@ -81,3 +84,50 @@ def _other_file(path: Path) -> str | None:
     if names:
         return f"{folder} holds {', '.join(names[:8])}"
     return None if folder.is_dir() else f"the folder {folder} does not exist either"
+
+
+class Faults:
+    """A list of problems without repetitions, in the order of the files when raised."""
+
+    def __init__(self, main: str = "") -> None:
+        self._problems: dict[Problem, None] = {}
+        self._main = main  # the file that was asked for; those of workflows that it uses come after it
+
+    def __len__(self) -> int:
+        return len(self._problems)
+
+    def add(self, message: str, hint: str | None = None, location: Location | None = None) -> None:
+        """Note a fault."""
+        self._problems.setdefault(Problem(message, hint, location))
+
+    def add_all(self, problems: Iterable[Problem]) -> None:
+        """Note faults that are put together already."""
+        self._problems.update(dict.fromkeys(problems))
+
+    @contextmanager
+    def noted(self, location: Location | None = None) -> Iterator[None]:
+        """Note the problems of an error that ends the block; those without a place are at `location`."""
+        try:
+            yield
+        except GravelError as error:
+            self.add_all(
+                replace(problem, location=problem.location or location) for problem in error.problems
+            )
+
+    def raise_if_any(self) -> None:
+        """Raise WorkflowError with everything that was found, the first `MAX_PROBLEMS` in full."""
+        if not self._problems:
+            return
+        files = [self._main, *(each.location.file for each in self._problems if each.location is not None)]
+        order = {file: place for place, file in enumerate(dict.fromkeys(files))}
+        ordered = sorted(self._problems, key=lambda problem: _place(problem, order))
+        shown = ordered[:MAX_PROBLEMS]
+        if len(ordered) > len(shown):
+            more = f"{len(ordered) - len(shown)} more faults are not shown"
+            shown[-1] = replace(shown[-1], hint="; ".join(filter(None, (shown[-1].hint, more))))
+        raise WorkflowError(shown)
+
+
+def _place(problem: Problem, files: Mapping[str, int]) -> tuple[int, int, int]:
+    place = problem.location
+    return (files[place.file], place.line, place.column) if place is not None else (0, 0, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler import residency

@@ -197,7 +197,7 @@ def test_unknown_names():
 
 def test_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr("gravel.pipeline.core.devices.find_devices", lambda: ())
+    monkeypatch.setattr("gravel.pipeline.core.hardware.find_devices", lambda: ())
     graph = gravel.graph(([1], [2]))
     for ask in (lambda: graph.place("pinned"), lambda: gravel.graph(([1], [2]), backend="cuda")):
         with pytest.raises(RequestError, match="a GPU is asked for"):

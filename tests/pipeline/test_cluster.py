@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from gravel.kernels.cuda.room import usable_bytes
-from gravel.pipeline.core.devices import FAKE, fake_devices, rotation
 from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.hardware import FAKE, fake_devices, rotation
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -226,7 +226,7 @@ import sys
 from pathlib import Path
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.executing import execute
-from gravel.pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.events import PlainReporter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 if __name__ == "__main__":

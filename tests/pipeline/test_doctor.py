@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from gravel.pipeline.cli.doctor import findings
-from gravel.pipeline.core.devices import Device
+from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.doctor import disk, gpus, machine
 from gravel.pipeline.doctor.machine import Finding
 

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from gravel.pipeline.core.devices import FAKE
 from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.executing import execute

@@ -9,7 +9,7 @@ import pytest
 
 from gravel.kernels import cuda
 from gravel.kernels.compile_time import CUPY_COMPILES
-from gravel.pipeline.core.devices import find_devices
+from gravel.pipeline.core.hardware import find_devices
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.machine import decide

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from gravel.kernels.compiled.folder import MARK
-from gravel.pipeline.core import devices
-from gravel.pipeline.core.devices import FAKE, Device, find_devices
+from gravel.pipeline.core import hardware as devices
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.hardware import core_count, hardware, machine_facts
+from gravel.pipeline.core.hardware import FAKE, Device, core_count, find_devices, hardware, machine_facts
 from gravel.pipeline.scheduler import machine
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.core.errors import MAX_MESSAGE, on_one_line, shown
-from gravel.pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.events import PlainReporter
 from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.scheduler.executing import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome

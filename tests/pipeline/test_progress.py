@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event, JsonReporter
-from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter, sentence
+from gravel.pipeline.progress.events import Event, JsonReporter, PlainReporter, ProblemReporter, sentence
 from gravel.pipeline.progress.rates import Pace, describe_pace, format_count
 from gravel.pipeline.progress.tables import data_set_lines
 from gravel.pipeline.progress.terminal import TerminalReporter, make_reporter

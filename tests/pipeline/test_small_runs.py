@@ -13,8 +13,8 @@ import pytest
 
 from gravel.kernels.cuda.room import CONTEXT_BYTES
 from gravel.kernels.placement.device_copies import COPIES
-from gravel.pipeline.core.devices import FAKE, Device
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.core.memory import refuse_what_cannot_fit
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler import residency

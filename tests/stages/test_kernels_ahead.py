@@ -18,7 +18,7 @@ import pytest
 from gravel.kernels import cuda
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
-from gravel.pipeline.core.devices import Device
+from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
