@@ -22,7 +22,7 @@ import jinja2
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order, strategies_of
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.artifact import Artifact

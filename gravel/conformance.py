@@ -26,7 +26,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from gravel.pipeline.plugins.samples import GRAPHS, entries_for, giver_of, sample
+from gravel.pipeline.plugins.conformance import GRAPHS, entries_for, giver_of, sample
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented
 from gravel.stages.stage import Machine, Need, Parameters, Stage
@@ -126,7 +126,7 @@ class StageConformance:
 
     def test_it_gives_what_it_declares(self) -> None:
         """The outputs are of the declared kinds and keep the promises of these."""
-        from gravel.pipeline.plugins.validity import broken_promises
+        from gravel.pipeline.plugins.conformance import broken_promises
 
         for name, stage, chosen, filled in self.cases():
             made = _run(stage, chosen, filled)
@@ -193,10 +193,10 @@ class StageConformance:
 
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
         """Run in a workflow it is computed; asked again, it comes from the cache."""
-        from gravel.pipeline.plan.building import build_plan
+        from gravel.pipeline.plan.builder import build_plan
         from gravel.pipeline.scheduler.execution import execute
         from gravel.pipeline.scheduler.options import RunOptions
-        from gravel.pipeline.workflow.loading import load_workflow
+        from gravel.pipeline.workflow.loader import load_workflow
 
         path = tmp_path / "workflow.yaml"
         path.write_text(json.dumps(self._workflow()), encoding="utf-8")

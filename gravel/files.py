@@ -129,7 +129,7 @@ def _computed(
     from gravel.pipeline.plugins.installed import known_stages
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.location import find_cache
-    from gravel.pipeline.workflow.loading import read_workflow
+    from gravel.pipeline.workflow.loader import read_workflow
     from gravel.pipeline.workflow.nodes import Text
     from gravel.running import RunFailed, carry_out
 

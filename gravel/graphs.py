@@ -373,7 +373,7 @@ def demand_gpu() -> None:
     """Raise `RequestError` where no GPU can be used."""
     from importlib.util import find_spec
 
-    from gravel.pipeline.core.devices import find_devices
+    from gravel.pipeline.core.hardware import find_devices
 
     devices = find_devices()
     if devices and devices[0].refusal is not None:

@@ -26,7 +26,7 @@ def usable_backend() -> str:
     """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
     from importlib.util import find_spec
 
-    from gravel.pipeline.core.devices import find_devices
+    from gravel.pipeline.core.hardware import find_devices
 
     devices = find_devices()
     usable = devices and not devices[0].fake and devices[0].refusal is None

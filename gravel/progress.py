@@ -31,7 +31,7 @@ def reporter_for(progress: bool | None) -> Reporter | None:
         return NotebookReporter()
     if progress is None and not (is_interactive() and sys.stderr.isatty()):
         return None
-    from gravel.pipeline.progress.choosing import make_reporter
+    from gravel.pipeline.progress.terminal import make_reporter
 
     return make_reporter()
 
@@ -64,7 +64,7 @@ class NotebookReporter(Reporter):
                 self._running.pop(data["stage"], None)
                 self._done += 1
         if event.kind in ("stage_failed", "stage_retried", "damaged", "note", "run_finished"):
-            from gravel.pipeline.progress.plain import sentence
+            from gravel.pipeline.progress.events import sentence
 
             if (line := sentence(event)) is not None:
                 self._kept.append(line)

@@ -26,7 +26,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> Path:
 
     Raises FileExistsError for a path that is there, and TypeError for ids that Arrow has no type for.
     """
-    from gravel.pipeline.core.file_modes import private_files
+    from gravel.pipeline.core.files import private_files
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import RECORD_FORMAT, seal
     from gravel.stored import vertex_ids_of

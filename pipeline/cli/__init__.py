@@ -106,11 +106,11 @@ class Commands(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: names of files
         if COMPLETE in os.environ:
-            from gravel.pipeline.cli.bash_completion import add_shells
+            from gravel.pipeline.cli.completions import add_shells
 
             add_shells()
         from gravel.pipeline.cli.errors import run_command
-        from gravel.pipeline.core.file_modes import private_files
+        from gravel.pipeline.core.files import private_files
 
         with private_files():
             run_command(lambda: super(Commands, self).main(args, prog_name, complete_var, False, **extra))

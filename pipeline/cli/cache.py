@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.cli.moving import pull, push
 from gravel.pipeline.cli.options import (
     age,
     byte_progress,
@@ -20,12 +19,13 @@ from gravel.pipeline.cli.options import (
     print_json,
     size,
 )
+from gravel.pipeline.cli.push_pull import pull, push
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.file_modes import make_root
+from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.gc.collect import PART, PIECE, Policy, collect
-from gravel.pipeline.gc.compiled import collect_compiled
-from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.gc.collection import PART, PIECE, Policy, collect
+from gravel.pipeline.gc.leftovers import collect_compiled
+from gravel.pipeline.progress.tables import text_table
 from gravel.pipeline.store import trusted
 from gravel.pipeline.store.listing import Entry
 from gravel.pipeline.store.location import find_cache, locate_cache

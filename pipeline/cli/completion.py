@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gravel.pipeline.cli.bash_completion import VARIABLE, add_shells
+from gravel.pipeline.cli.completions import VARIABLE, add_shells
 from gravel.pipeline.core.errors import GravelError
 
 WHERE = {

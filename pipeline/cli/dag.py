@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from gravel.pipeline.cli.errors import echo
-from gravel.pipeline.cli.forecast import forecast, paint
 from gravel.pipeline.cli.options import (
     cache_option,
     load_plan,
@@ -16,6 +15,7 @@ from gravel.pipeline.cli.options import (
     selection_options,
     write_text,
 )
+from gravel.pipeline.cli.plan import forecast, paint
 from gravel.pipeline.core.errors import RequestError
 
 MANY = 40
@@ -44,9 +44,7 @@ def command(
 
     In the tree, a stage run is below the last of its inputs; `<-` names the others.
     """
-    from gravel.pipeline.plan.drawing.graph import boxes_of_entries, boxes_of_runs
-    from gravel.pipeline.plan.drawing.svg import draw_svg
-    from gravel.pipeline.plan.drawing.text import draw_dot, draw_tree
+    from gravel.pipeline.plan.drawing import boxes_of_entries, boxes_of_runs, draw_dot, draw_svg, draw_tree
 
     plan = load_plan(file, **selection)
     form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")

@@ -12,12 +12,12 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.datasets.downloads import Downloads, is_fetched
-from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.progress.tables import text_table
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.catalogue import read_catalogue
 from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import MapNode, parse
-from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.source import read_workflow_text
 from gravel.stages.errors import StageError
 from gravel.stages.urls import hidden, shown
 
@@ -37,7 +37,7 @@ _from_option = click.option(
 
 def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
-    from gravel.pipeline.workflow.loading import load_workflow
+    from gravel.pipeline.workflow.loader import load_workflow
 
     if file is None:
         file = next((place for place in PLACES if Path(place).is_file()), None)

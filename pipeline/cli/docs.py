@@ -9,7 +9,7 @@ import click
 
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.installation import PACKAGE
+from gravel.pipeline.core.files import PACKAGE
 from gravel.pipeline.core.names import suggest
 
 FOLDER = PACKAGE / "docs"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import click
 
-from gravel.pipeline.cli.completing import workflow_stages
+from gravel.pipeline.cli.completions import workflow_stages
 from gravel.pipeline.cli.options import (
     cache_option,
     data_options,
@@ -23,7 +23,7 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 from gravel.pipeline.export.columns import EXPORTABLE, columns_of
 from gravel.pipeline.export.writers import check_target, write_file
-from gravel.pipeline.progress.choosing import make_reporter
+from gravel.pipeline.progress.terminal import make_reporter
 from gravel.pipeline.store.cache import Cache
 
 if TYPE_CHECKING:

@@ -35,10 +35,8 @@ def command(file: str, target: str | None, force: bool, data: dict[str, Any]) ->
     The comments say what was found: format, size, ids. Change the workflow as you like. `gravel plan`
     shows what it does, and `gravel run` runs it.
     """
-    from gravel.pipeline.workflow.data_files import is_data, name_of
-    from gravel.pipeline.workflow.data_options import data_settings
-    from gravel.pipeline.workflow.default_text import default_text
-    from gravel.pipeline.workflow.inspection import inspect_file
+    from gravel.pipeline.workflow.data_files import data_settings, is_data, name_of
+    from gravel.pipeline.workflow.default import default_text, inspect_file
 
     location = file if is_url(file) else os.path.expanduser(file)  # noqa: PTH111 (an unknown user's is left)
     if not is_url(file) and Path(location).is_dir():

@@ -6,10 +6,10 @@ import time
 
 import click
 
-from gravel.pipeline.cli.completing import run_stages, runs
+from gravel.pipeline.cli.completions import run_stages, runs
 from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.records.reading import find_run, read_run, stage_log
+from gravel.pipeline.records.past_runs import find_run, read_run, stage_log
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.store.opening import open_file, stated
 

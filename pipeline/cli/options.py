@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.completing import axes, settings, workflow_stages
+from gravel.pipeline.cli.completions import axes, settings, workflow_stages
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_modes import as_given
+from gravel.pipeline.core.files import as_given
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
@@ -295,9 +295,8 @@ def load_plan(
     `failed` as for `build_plan`; `others` are data files that are one graph with `file`. Raises WorkflowError
     for faults of the file and RequestError for those of the options.
     """
-    from gravel.pipeline.plan.building import build_plan
-    from gravel.pipeline.workflow.data_files import is_data
-    from gravel.pipeline.workflow.data_options import data_settings, refuse_settings
+    from gravel.pipeline.plan.builder import build_plan
+    from gravel.pipeline.workflow.data_files import data_settings, is_data, refuse_settings
 
     read_as = data_settings(columns, delimiter, header, rows)
     axes: dict[str, list[str]] = {}
@@ -319,7 +318,7 @@ def load_plan(
         )
     else:
         refuse_settings(read_as, file)
-        from gravel.pipeline.workflow.loading import load_workflow
+        from gravel.pipeline.workflow.loader import load_workflow
 
         workflow = load_workflow(file, overrides)
     chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.completing import runs
+from gravel.pipeline.cli.completions import runs
 from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
+from gravel.pipeline.report.links import find_page
 from gravel.pipeline.report.page import write_run_report
-from gravel.pipeline.report.place import find_page
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -94,7 +94,7 @@ def command(
 
 def _write_charts(record: Mapping[str, Any], cache: Cache, form: str, target: str | None) -> int:
     from gravel.pipeline.report.page import report_artifacts
-    from gravel.pipeline.report.static.files import write_figures
+    from gravel.pipeline.report.static.drawing import write_figures
 
     for path in write_figures(Path(target or "figures"), report_artifacts(record, cache), form):
         click.echo(str(path))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,11 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.records.failed import Failures
+    from gravel.pipeline.records.past_runs import Failures
+    from gravel.pipeline.records.profile import WholeRun
     from gravel.pipeline.scheduler.options import RunOutcome
+    from gravel.pipeline.store.cache import Cache
+    from gravel.stages.artifact import Json
 
 
 @click.command()
@@ -90,9 +94,9 @@ def command(
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
-    from gravel.pipeline.progress.choosing import make_reporter
-    from gravel.pipeline.records.failed import last_failures
+    from gravel.pipeline.progress.terminal import make_reporter
     from gravel.pipeline.records.hooks import check_hooks, run_hooks
+    from gravel.pipeline.records.past_runs import last_failures
     from gravel.pipeline.scheduler.execution import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
@@ -138,7 +142,6 @@ def command(
 def _show_profile(outcome: RunOutcome, root: Path) -> None:
     import json
 
-    from gravel.pipeline.cli.profile_text import profile_text
     from gravel.pipeline.records.profile import chrome_trace
     from gravel.pipeline.store.files import storage_errors
 
@@ -153,8 +156,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
 
 
 def _show_workflow(file: str, selection: Mapping[str, Any], others: Sequence[str]) -> None:
-    from gravel.pipeline.workflow.data_files import is_data
-    from gravel.pipeline.workflow.data_options import data_settings
+    from gravel.pipeline.workflow.data_files import data_settings, is_data
     from gravel.pipeline.workflow.default import workflow_text
 
     if not is_data(file):
@@ -166,8 +168,7 @@ def _show_workflow(file: str, selection: Mapping[str, Any], others: Sequence[str
 
 
 def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:
-    from gravel.pipeline.cli.answer import answer
-    from gravel.pipeline.workflow.ids import split_ids
+    from gravel.pipeline.workflow.data_files import split_ids
 
     for line in answer(root, outcome.record, split_ids(sources)):
         echo(line)
@@ -203,3 +204,90 @@ def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan, data: s
     if state == "interrupted":
         kept = sum(stage["state"] in ("computed", "cached") for stage in stages)
         echo(f"interrupted: {kept} of {len(stages)} results are kept; the same command goes on", err=True)
+
+
+DONE = ("computed", "cached")
+
+
+def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Iterator[str]:
+    """Yield lines on each search of a run: vertices reached, levels, milliseconds; then if it was verified.
+
+    `sources` are the ids that were asked for. Those of random sources are looked up among the file's.
+    """
+    from gravel.pipeline.progress.tables import text_table
+    from gravel.pipeline.records.past_runs import reading_notes
+    from gravel.pipeline.store.cache import Cache
+
+    cache = Cache(root)
+    stages = [stage for stage in record["stages"] if stage["state"] in DONE]
+    outputs = [(stage, cache.find(name)) for stage in stages for name in stage["outputs"]]
+    found = [(stage, each) for stage, each in outputs if each is not None]
+    measured = [each.attributes for _, each in found if each.kind == "Measurement"]
+    searches = [search for each in measured for search in each["searches"] if "reached" in search]
+    if not searches:
+        return
+    vertices = measured[0]["graph"]["vertices"]
+    names = sources or _ids(cache, found, [search["source"] for search in searches])
+    rows = [("SOURCE", "REACHED", "LEVELS", "MILLISECONDS")]
+    for name, search in zip(names, searches, strict=False):
+        reached = search["reached"]
+        share = f"{reached:,} of {vertices:,} vertices ({reached / max(vertices, 1):.1%})"
+        rows.append((str(name), share, str(search["depth"]), f"{search['milliseconds']:.3g}"))
+    yield from text_table(rows, right=(2, 3))
+    checked = [stage for stage in stages if stage["stage"] == "verify"]
+    yield "searches verified: every check passed" if checked else "searches not verified"
+    yield from reading_notes(record, cache)
+
+
+def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int]) -> list[str]:
+    """Return the ids of vertices as the file writes them; their indices where the ids cannot be read."""
+    with suppress(Exception):  # the ids are a convenience
+        import numpy
+
+        from gravel.pipeline.export.columns import FileIds
+
+        one = next(each for _, each in found if each.kind == "VertexIds")
+        named = FileIds(cache.open(one.id))(numpy.asarray(indices, numpy.int64))  # type: ignore[arg-type]
+        return [str(each) for each in named.tolist()]
+    return [f"vertex {index}" for index in indices]
+
+
+def profile_text(record: Mapping[str, Json]) -> str:
+    """Return what the time of each computed stage run went into, in seconds."""
+    from gravel.pipeline.core.memory import format_bytes
+    from gravel.pipeline.progress.tables import text_table
+    from gravel.pipeline.records.profile import WHAT, brought, profiles, whole_run
+
+    heads = ("stage", "s", "waited", *WHAT, "result", "written at")
+    rows: list[tuple[str, ...]] = [heads]
+    for one in profiles(record):
+        rate = "-" if one.write_rate is None else f"{format_bytes(one.write_rate)}/s"
+        by_what = (_seconds(one.by_what[what]) for what in WHAT)
+        rows.append(
+            (one.key, _seconds(one.seconds), _seconds(one.waited), *by_what, format_bytes(one.bytes), rate)
+        )
+    text = "\n".join(text_table(rows, right=range(1, len(heads))))
+    ways = ", ".join(f"{format_bytes(size)} {way}" for way, size in brought(record).items() if size)
+    if ways:
+        text += f"\nInputs that a worker did not have: {ways}."
+    whole = whole_run(record)
+    if whole is not None:
+        text += "\n" + _whole_text(whole)
+    return text
+
+
+def _whole_text(whole: WholeRun) -> str:
+    text = (
+        f"{whole.seconds:.2f} s in all: {sum(whole.before.values()):.2f} before the first stage "
+        f"({_parts(whole.before)}), {whole.stages:.2f} from there to the end of the last, "
+        f"{sum(whole.after.values()):.2f} after it ({_parts(whole.after)})"
+    )
+    return f"{text}; on other threads: {_parts(whole.beside)}" if whole.beside else text
+
+
+def _parts(parts: Mapping[str, float]) -> str:
+    return ", ".join(f"{what} {seconds:.2f}" for what, seconds in parts.items())
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.005 else "-"

@@ -9,8 +9,8 @@ import click
 
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.text_table import text_table
-from gravel.pipeline.records.reading import format_of, list_runs, run_folders
+from gravel.pipeline.progress.tables import text_table
+from gravel.pipeline.records.past_runs import format_of, list_runs, run_folders
 from gravel.pipeline.records.record import FORMAT
 from gravel.pipeline.store.location import find_cache
 

@@ -23,7 +23,7 @@ from gravel.pipeline.cli.options import (
     set_option,
 )
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.progress.text_table import text_table
+from gravel.pipeline.progress.tables import text_table
 
 if TYPE_CHECKING:
     from gravel.pipeline.schedule.job_store import JobStore

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_modes import private_files
+from gravel.pipeline.core.files import private_files
 from gravel.pipeline.schedule.job_run import INTERRUPTED, JobRun
 from gravel.pipeline.schedule.job_store import JobStore
 from gravel.pipeline.schedule.ticker import say_line

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from gravel.pipeline.cli.completing import run_stages, runs
+from gravel.pipeline.cli.completions import run_stages, runs
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.records.reading import find_run, list_runs
+from gravel.pipeline.records.past_runs import find_run, list_runs
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.listing import recipes
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord

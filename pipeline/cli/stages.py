@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.completing import stage_kinds
+from gravel.pipeline.cli.completions import stage_kinds
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.cli.stage_texts import (

@@ -8,10 +8,16 @@ import click
 
 from gravel.pipeline.cli.options import json_option, print_json
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.trust import trusted
-from gravel.pipeline.trust.keys import PublicKey, check_key_name, parse_key
-from gravel.pipeline.trust.own_key import own_public_key, signing_key
-from gravel.pipeline.trust.trusted import trusted_keys
+from gravel.pipeline.trust.keys import (
+    PublicKey,
+    add_trusted,
+    check_key_name,
+    own_public_key,
+    parse_key,
+    remove_trusted,
+    signing_key,
+    trusted_keys,
+)
 
 EXAMPLE = "write it like gravel trust add 'ssh-ed25519 AAAA... name', or name a file that holds it"
 
@@ -55,7 +61,7 @@ def add_key(key: tuple[str, ...], name: str | None) -> None:
     if found == own_public_key():
         click.echo(f"{found.fingerprint} is your own key, which is always trusted")
         return
-    added = trusted.add(found)
+    added = add_trusted(found)
     click.echo(f"{'trusted from now on' if added else 'trusted already'}: {_describe(found)}")
 
 
@@ -96,7 +102,7 @@ def list_keys(as_json: bool) -> None:
 @click.argument("key", nargs=-1, required=True)
 def remove_key(key: tuple[str, ...]) -> None:
     """Stop trusting results that KEY signed. KEY is a fingerprint, a name or the key itself."""
-    gone = trusted.remove(" ".join(key))
+    gone = remove_trusted(" ".join(key))
     click.echo(f"not trusted any more: {_describe(gone)}; what it signed is computed again")
 
 

@@ -1,17 +1,210 @@
-"""What this machine is: one short string for recipes of measurements, and facts for provenance and doctor.
+"""The machine: its processor and its GPUs, real or pretended, as recipes and records name them.
 
-It is cheap and starts nothing: `/proc/cpuinfo`, the scheduler's affinity, and what is known of the GPUs.
+What the GPUs are is remembered from one process to the next, until the machine is started anew: on a machine
+whose driver does not stay loaded, the first to ask it waits for every GPU to start (0.5 s on an H100). What
+is free on them is asked when somebody wants to know it.
+
+`GRAVEL_FAKE_DEVICES=2x16GiB` pretends two GPUs of 16 GiB, so that the logic of one worker per GPU (masks,
+branches at once, rank groups) is tested where there is none. Kernels do not run on pretended GPUs.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.core.devices import Device, find_devices
+from gravel.kernels.compiled.folder import Folder, folder_path
+from gravel.kernels.cuda.capability import LEAST, too_old
+from gravel.pipeline.core.errors import GravelError
 from gravel.stages.artifact import Json
+
+if TYPE_CHECKING:
+    from gravel.stages.artifact import Json
+
+
+BOOT = "/proc/sys/kernel/random/boot_id"
+DRIVER = "/proc/driver/nvidia/version"
+GROUP = "/proc/self/cgroup"
+"""A batch system gives each job, which is a control group, other GPUs of one machine."""
+
+DEVICES = "/dev"
+_DEVICE = re.compile(r"nvidia\d+")
+
+
+def _read_memo() -> Sequence[Sequence[Json]]:
+    """Return what was written on this boot, for this driver, these devices and this control group."""
+    name, folder = _name(), _folder(create=False)
+    if folder is None:
+        return ()
+    try:
+        content = None if name is None else folder.read(name)
+        found = [] if content is None else json.loads(content)
+    except ValueError:
+        return ()
+    finally:
+        folder.close()
+    return found if isinstance(found, list) else ()
+
+
+def _write_memo(facts: Sequence[Sequence[Json]]) -> None:
+    """Remember rows of facts; without a folder that is safe nothing is."""
+    name = _name()
+    if name is not None and (folder := _folder(create=True)) is not None:
+        folder.write(name, json.dumps(facts).encode())
+        folder.close()
+
+
+def _name() -> str | None:
+    """Name the entry; None if what it hangs on cannot be told."""
+    try:
+        known = [Path(file).read_text() for file in (BOOT, DRIVER, GROUP)]
+        files = sorted(name for name in os.listdir(DEVICES) if _DEVICE.fullmatch(name))  # noqa: PTH208
+    except (OSError, ValueError):
+        return None
+    return "devices-" + hashlib.sha256(json.dumps([*known, files]).encode()).hexdigest()
+
+
+def _folder(*, create: bool) -> Folder | None:
+    try:
+        return Folder(folder_path(), create=create)
+    except (OSError, RuntimeError):
+        return None
+
+
+FAKE = "GRAVEL_FAKE_DEVICES"
+_DRIVER_FILES = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU: what CUDA_VISIBLE_DEVICES calls it, its name and memory; `fake` if it is pretended.
+
+    `uuid` is how the driver knows it, whatever is visible. `capability` is its compute capability.
+    """
+
+    mask: str
+    name: str
+    total_bytes: int
+    uuid: str = ""
+    capability: tuple[int, int] = LEAST
+    fake: bool = False
+
+    @property
+    def refusal(self) -> str | None:
+        """Say why gravel cannot use it; None if it can."""
+        return too_old(self.name, self.capability)
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that nobody has now; raises GravelError if the GPU is not there any more."""
+        if self.fake:
+            return self.total_bytes
+        import pynvml
+
+        try:
+            handle = _nvml().nvmlDeviceGetHandleByUUID(self.uuid)
+            return int(pynvml.nvmlDeviceGetMemoryInfo(handle).free)
+        except pynvml.NVMLError as error:
+            _write_memo([])
+            raise GravelError(
+                f"the driver does not answer for the GPU {self.mask} ({self.name}): {error}",
+                hint="run again; `gravel doctor` checks the driver",
+            ) from error
+
+
+def find_devices() -> tuple[Device, ...]:
+    """Return the GPUs that this process may use, in CUDA's order; none without a driver."""
+    pretended = os.environ.get(FAKE)
+    if pretended:
+        return fake_devices(pretended)
+    if not any(Path(file).exists() for file in _DRIVER_FILES):
+        return ()
+    return _visible(_known() or _asked(), os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def fake_devices(text: str) -> tuple[Device, ...]:
+    """Pretend GPUs by a text such as `2x16GiB`."""
+    from gravel.pipeline.core.memory import parse_bytes
+
+    count, _, size = text.partition("x")
+    total = parse_bytes(size or "16GiB")
+    return tuple(Device(str(index), "pretended GPU", total, fake=True) for index in range(int(count)))
+
+
+_opened: Any = None
+_opening = threading.Lock()
+
+
+def _nvml() -> Any:
+    """Return NVML, open until the process ends: who closes it last lets the GPUs go to sleep."""
+    import pynvml
+
+    global _opened
+    with _opening:
+        if _opened is not pynvml:
+            pynvml.nvmlInit()
+            _opened = pynvml
+    return pynvml
+
+
+def _known() -> tuple[Device, ...]:
+    """Return all GPUs as an earlier process found them; none if they may be others by now."""
+    try:
+        found = [(*each, tuple(capability)) for *each, capability in _read_memo()]
+        return tuple(Device(*each) for each in found)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _asked() -> tuple[Device, ...]:
+    """Ask the driver for all GPUs, and remember them."""
+    import pynvml
+
+    try:
+        nvml = _nvml()
+        found = tuple(_describe(nvml, index) for index in range(nvml.nvmlDeviceGetCount()))
+    except pynvml.NVMLError:
+        return ()
+    if found:
+        _write_memo(
+            [[each.mask, each.name, each.total_bytes, each.uuid, list(each.capability)] for each in found]
+        )
+    return found
+
+
+def _visible(found: tuple[Device, ...], mask: str | None) -> tuple[Device, ...]:
+    if mask is None:
+        return found
+    chosen: list[Device] = []
+    for part in (part.strip() for part in mask.split(",")):
+        match = [device for device in found if part and (device.mask == part or device.uuid.startswith(part))]
+        if not match:  # CUDA stops at the first that it does not know
+            break
+        chosen.append(replace(match[0], mask=part))
+    return tuple(chosen)
+
+
+def _describe(nvml: Any, index: int) -> Device:
+    handle = nvml.nvmlDeviceGetHandleByIndex(index)
+    name, uuid = str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle))
+    total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
+    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
+    return Device(str(index), name, total, uuid, (int(major), int(minor)))
+
+
+def rotation(devices: tuple[Device, ...], position: int) -> str:
+    """Return the CUDA_VISIBLE_DEVICES of one worker: all GPUs, its own first, the others after it."""
+    turned = devices[position:] + devices[:position]
+    return ",".join(device.mask for device in turned)
 
 
 @cache

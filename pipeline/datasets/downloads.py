@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.core.file_state import state_of
+from gravel.pipeline.core.files import state_of
 from gravel.pipeline.datasets.fetching import PAUSE, READ_BYTES, Digests, Part, Watch, fetch, remove_part
 from gravel.pipeline.datasets.records import DOWNLOADS, UrlRecord, UrlRecords
 from gravel.pipeline.store.descriptors import Obstacle

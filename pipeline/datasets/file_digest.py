@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_state import shows_every_change, state_of
+from gravel.pipeline.core.files import shows_every_change, state_of
 from gravel.pipeline.store.files import LocalFiles
 from gravel.stages.addresses import check_scheme
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
@@ -34,7 +34,7 @@ READERS = 4
 
 class FileDigests:
     """Digests of inputs, with a memo under the cache keyed by path and state
-    (`gravel.pipeline.core.file_state`).
+    (`gravel.pipeline.core.files`).
 
     With `fetch` what URLs lead to is brought here in the background, and `NeedsContent` is raised until it is
     there; without, as for `plan`, it is raised for whatever would have to be fetched. `on_new` is called

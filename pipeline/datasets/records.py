@@ -17,7 +17,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.core.file_modes import written_aside
+from gravel.pipeline.core.files import written_aside
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.opening import read_file
 from gravel.stages.addresses import address_of
@@ -39,7 +39,7 @@ class UrlRecord:
 
     `url` is as it is shown; `sha256` and `blake3` are of the content; `size`, `etag` and `modified` are the
     server's words; `fetched` is in seconds since the epoch; `state` is that of the file here, as
-    `gravel.pipeline.core.file_state` has it; `dropped` says that the file was removed by request,
+    `gravel.pipeline.core.files` has it; `dropped` says that the file was removed by request,
     `by_hand` that it was put there by hand, so that no server answered for it.
     """
 

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from gravel.pipeline.core.file_systems import IN_MEMORY, file_system
+from gravel.pipeline.core.files import IN_MEMORY, file_system
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.doctor.finding import Finding, checked
+from gravel.pipeline.doctor.machine import Finding, checked
 
 LOW_DISK = 10 << 30
 """Free bytes below which the cache is called tight."""

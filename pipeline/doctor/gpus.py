@@ -12,11 +12,10 @@ from itertools import combinations
 from typing import Any
 
 from gravel.kernels.cuda.capability import too_old
-from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.hardware import Device, find_devices
 from gravel.pipeline.core.memory import format_bytes, host_capacity
-from gravel.pipeline.doctor.finding import Finding, checked
-from gravel.pipeline.doctor.software import installed
+from gravel.pipeline.doctor.machine import Finding, checked, installed
 
 PINNED_PROBE = 256 << 20
 """Bytes pinned and copied to measure the way to the GPU; long enough to reach its rate."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_modes import as_given
+from gravel.pipeline.core.files import as_given
 from gravel.pipeline.export.columns import TEXT, Columns
 
 LONGEST_IN_NPZ = 256

@@ -1,4 +1,4 @@
-"""What is left beside the artifacts and is of no use any more: locks, memos, quarantine."""
+"""What is left beside the artifacts and of no use any more: locks, memos, quarantine, compiled kernels."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gravel.kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, folder_path
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.obstacles import what_is
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord
+
 
 LOCK_FOLDERS = ("locks", "downloads/parts")
 
@@ -153,3 +155,18 @@ def _read(cache: Cache, name: str) -> bytes | None:
     except GravelError:
         return None
     return None if found is None else found[0]
+
+
+def collect_compiled(*, delete: bool, older_than: float | None) -> Collection:
+    """Find, and with `delete` remove, compiled kernels unused for `older_than` seconds, or else for 30 days.
+
+    Finds nothing where there is no such folder, or where others could have written what is in it.
+    """
+    try:
+        folder = Folder(folder_path(), create=False)
+    except (OSError, RuntimeError):
+        return Collection()
+    try:
+        return folder.collect(unused=UNUSED_SECONDS if older_than is None else older_than, delete=delete)
+    finally:
+        folder.close()

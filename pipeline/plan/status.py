@@ -18,10 +18,10 @@ from gravel.pipeline.plan.model import (
     RunStatus,
     StageRun,
 )
+from gravel.pipeline.plan.reasons import History
 from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.sources import UnknownSource
-from gravel.pipeline.plan.why import History
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine, Stage

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.plugins.sources import GRAVEL, Sources, names_in, python_digest
 
 __all__ = ["file_code", "package_code"]

@@ -26,8 +26,13 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
+
+from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.core.errors import on_one_line
+from gravel.pipeline.core.memory import format_bytes
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,113 @@ class JsonReporter(Reporter):
         line = {"event": event.kind, "time": round(event.time, 3), **event.data}
         self._stream.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._stream.flush()
+
+
+PROBLEMS = ("damaged", "stage_retried", "note")
+"""Kinds of events that somebody should know of although all may end well."""
+
+LONG_COMPILATION = 0.5
+"""Seconds of compiling from which on a line says so; loading what was compiled takes less."""
+
+
+def sentence(event: Event, *, colored: bool = False) -> str | None:
+    """Put an event into words; None for what is not worth a line."""
+    data: dict[str, Any] = event.data
+    match event.kind:
+        case "run_started":
+            return f"run {data['run']} of {data['workflow']}: {data['stages']} stage runs"
+        case "cluster_started":
+            return f"cluster: {data['cluster']}, up in {format_seconds(data['seconds'])}"
+        case "stage_cached":
+            return f"{data['stage']}: cached"
+        case "stage_started":
+            again = f", attempt {data['attempt']}" if data["attempt"] > 1 else ""
+            return f"{data['stage']}: started{again}"
+        case "stage_finished":
+            took = format_seconds(data["seconds"])
+            reported = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            if data.get("parts"):
+                reported += f"; {data['parts']}"
+            compiled = data.get("compile_seconds", 0.0)
+            if compiled < LONG_COMPILATION:
+                return reported
+            which = named_kernels(data.get("compiled", ()))
+            return f"{reported}; {format_seconds(compiled)} of it compiled {which}, which is done once"
+        case "stage_compiles" if data["kernel"]:
+            return f"{data['stage']}: compiling {data['kernel']}, which is done once"
+        case "stage_failed":
+            return f"{data['stage']}: failed: {on_one_line(data['message'])}"
+        case "stage_skipped":
+            because = data["because"]
+            return f"{data['stage']}: skipped, " + (
+                "the run was stopped" if because == "stopped" else f"it depends on {because}"
+            )
+        case "stage_not_run":
+            return f"{data['stage']}: not run: {data['reason']}"
+        case "stage_retried":
+            return f"{data['stage']}: attempt {data['attempt']} follows: {data['message']}"
+        case "damaged":
+            return f"{data['stage']}: {data['message']}; computed again"
+        case "waiting":
+            return f"{data['stage']}: {data['message']}"
+        case "note":
+            return str(data["message"])
+        case "datasets":
+            from gravel.pipeline.progress.tables import data_set_lines
+
+            return "\n".join(data_set_lines(data["datasets"], colored=colored))
+        case "run_finished":
+            return summary(data)
+    return None
+
+
+MAX_NAMES = 3
+"""Kernels that a line names; it counts the others."""
+
+
+def named_kernels(names: Sequence[str]) -> str:
+    """Name what was compiled: `kernels (fold_rows, scan and 4 more)`."""
+    if not names:
+        return "kernels"
+    more = len(names) - MAX_NAMES
+    return f"kernels ({', '.join(names[:MAX_NAMES])}{f' and {more} more' if more > 0 else ''})"
+
+
+def summary(data: dict[str, Any]) -> str:
+    """Say in one line how a run ended."""
+    states = ("failed", "skipped", "computed", "cached", "not_run")
+    counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
+    text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
+    if data.get("report"):
+        text += f"\nreport: {data['report']}"
+    return text
+
+
+class PlainReporter(Reporter):
+    """Writes a line per event to a stream, standard error by default."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._compiling: set[str] = set()
+
+    def handle(self, event: Event) -> None:
+        """Write the event if it is worth a line; of kernels that are compiled, a stage's first alone."""
+        if event.kind == "stage_compiles":
+            if event.data["stage"] in self._compiling or not event.data["kernel"]:
+                return
+            self._compiling.add(event.data["stage"])
+        text = sentence(event)
+        if text is None:
+            return
+        stamp = time.strftime("%H:%M:%S", time.localtime(event.time))
+        self._stream.write("".join(f"{stamp} {line}\n" for line in text.splitlines()))
+        self._stream.flush()
+
+
+class ProblemReporter(PlainReporter):
+    """Writes problems only; a failure reaches the command's error message."""
+
+    def handle(self, event: Event) -> None:
+        """Write the event if it is a problem."""
+        if event.kind in PROBLEMS:
+            super().handle(event)

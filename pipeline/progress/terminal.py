@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event, Reporter
-from gravel.pipeline.progress.plain import sentence
+from gravel.pipeline.progress.events import (
+    Event,
+    JsonReporter,
+    PlainReporter,
+    ProblemReporter,
+    Reporter,
+    sentence,
+)
 from gravel.pipeline.progress.rates import Pace, describe_pace
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
+
 
 _STYLES: dict[str, tuple[str, dict[str, Any]]] = {
     "stage_finished": ("✓", {"fg": "green"}),
@@ -120,3 +128,14 @@ class TerminalReporter(Reporter):
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+
+def make_reporter(*, json: bool = False, quiet: bool = False, terminal: bool | None = None) -> Reporter:
+    """Choose how a run is shown; `terminal` None asks whether standard error is one."""
+    if json:
+        return JsonReporter()
+    if quiet:
+        return ProblemReporter()
+    if sys.stderr.isatty() if terminal is None else terminal:
+        return TerminalReporter()
+    return PlainReporter()

@@ -24,9 +24,8 @@ from tempfile import TemporaryFile
 from typing import Any, Literal, get_args
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.file_modes import given_mask
-from gravel.pipeline.records.failed import is_of
-from gravel.pipeline.records.reading import read_run, run_folders
+from gravel.pipeline.core.files import given_mask
+from gravel.pipeline.records.past_runs import is_of, read_run, run_folders
 from gravel.stages.addresses import Address, address_of
 from gravel.stages.errors import StageError
 from gravel.stages.urls import REFERENCE, hidden_in_text, is_url

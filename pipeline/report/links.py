@@ -1,21 +1,65 @@
-"""Which other runs a report leads to: those of the same workflow, and those that made what was reused."""
+"""Where the page of a run is, and which runs it leads to: of the same workflow, or makers of its results."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gravel.pipeline.progress.data_set_table import counts_by_state
-from gravel.pipeline.records.reading import read_run
-from gravel.pipeline.store.sharing import is_shared
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.progress.tables import counts_by_state
+from gravel.pipeline.records.past_runs import read_run
+from gravel.pipeline.report.policy import META
+from gravel.pipeline.store.opening import open_file
+from gravel.pipeline.store.sharing import is_own, is_shared, keep_own
 from gravel.pipeline.workflow.scalars import to_text
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
+
+
+def page_path(folder: Path) -> Path:
+    """Return where the page of the run of a folder is to be."""
+    if is_own(folder.parents[1], folder):
+        return folder / "report.html"
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    key = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:8]
+    return base / "gravel" / "pages" / f"{folder.name}-{key}" / "report.html"
+
+
+def find_page(folder: Path) -> Path | None:
+    """Return the page of a run if it is there, this user's, and has a content security policy."""
+    page = page_path(folder)
+    try:
+        if is_own(folder.parents[1], page):
+            root = page.parents[2]
+            with open_file(root, page.relative_to(root).as_posix()) as file:
+                return page if META.encode() in file.read(1024) else None
+    except (OSError, RequestError):
+        pass
+    return None
+
+
+def put(path: Path, text: Iterable[str]) -> Path:
+    """Write a file of a page's, whole, in place of an older one; `text` comes in pieces."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}.part")
+    root = path.parents[2]
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            if path.parent.parent.name == "runs":
+                keep_own(root, unfinished)
+            file.writelines(text)
+        return unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
 
 Json = Any
 

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.progress.data_set_table import severity
-from gravel.pipeline.records.reading_notes import reading_notes
-from gravel.pipeline.report.answers import DONE, headline, note_verified_runs
-from gravel.pipeline.report.chart_script import chart_script, chart_style
-from gravel.pipeline.report.chart_table import shown_table
-from gravel.pipeline.report.links import counts_of, log_address, makers, relatives
-from gravel.pipeline.report.place import page_path, put
-from gravel.pipeline.report.policy import SCRIPT, TABLES, page_policy
-from gravel.pipeline.report.profile import KEY, profile_report
-from gravel.pipeline.report.received import PARTS, checked
-from gravel.pipeline.report.tables import data_set_tables, prepared_table
-from gravel.pipeline.report.workflow import workflow_picture
+from gravel.pipeline.progress.tables import severity
+from gravel.pipeline.records.past_runs import reading_notes
+from gravel.pipeline.report.figures import PARTS, checked
+from gravel.pipeline.report.links import counts_of, log_address, makers, page_path, put, relatives
+from gravel.pipeline.report.parts import (
+    DONE,
+    KEY,
+    headline,
+    note_verified_runs,
+    profile_report,
+    workflow_picture,
+)
+from gravel.pipeline.report.policy import SCRIPT, TABLES, chart_script, chart_style, page_policy
+from gravel.pipeline.report.tables import data_set_tables, prepared_table, shown_table
 from gravel.pipeline.workflow.scalars import to_text
 from gravel.stages.charts import Chart
 from gravel.stages.urls import visible

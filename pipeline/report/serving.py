@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.records.event_log import LOG
-from gravel.pipeline.records.reading import read_run, run_folders
+from gravel.pipeline.records.past_runs import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers

@@ -17,7 +17,7 @@ from typing import Any
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.hooks import EVENTS, Event, call, failure_of, results_of, shown_hook
-from gravel.pipeline.records.reading import read_run, run_folders
+from gravel.pipeline.records.past_runs import read_run, run_folders
 from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.job_store import Claim, JobStore, load_hooks
 from gravel.pipeline.schedule.policy import again

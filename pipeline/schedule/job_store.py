@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.user_config import config_folder
+from gravel.pipeline.core.files import config_folder
 from gravel.pipeline.records.hooks import EVENTS, Event
 from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
 from gravel.pipeline.schedule.policy import State

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.core.file_modes import given_mask
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT, given_mask
 from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.job_store import Claim, JobStore
 from gravel.pipeline.schedule.policy import State, corrected, decide, next_start

@@ -40,7 +40,7 @@ def last_data_sets(root: Path, workflow: Workflow) -> Past | None:
     """Return those of the last run of this workflow file that is on record; None if it has none."""
     if not workflow.datasets:
         return None
-    from gravel.pipeline.records.reading import read_run, run_folders
+    from gravel.pipeline.records.past_runs import read_run, run_folders
 
     wanted = str(workflow.path.absolute())
     for folder in run_folders(root):

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.file_modes import make_root
+from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.hardware import machine_facts
-from gravel.pipeline.plan.unable import without_unable
+from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.progress.events import QuietReporter
-from gravel.pipeline.records.reading import last_report, list_runs, still_runs
+from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord
 from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.machine import decide, without_workers

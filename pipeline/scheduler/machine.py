@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from gravel.kernels.cuda.room import usable_bytes
 from gravel.kernels.settings import BadSetting, refuse_bad_settings
-from gravel.pipeline.core.devices import Device, find_devices
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.hardware import core_count, hardware
+from gravel.pipeline.core.hardware import Device, core_count, find_devices, hardware
 from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.scheduler.options import RunOptions

@@ -6,9 +6,9 @@ import heapq
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, NeedsContent, RequestError
+from gravel.pipeline.plan.model import without
 from gravel.pipeline.plan.recipes import NeedsResult
 from gravel.pipeline.plan.sources import UnknownSource
-from gravel.pipeline.plan.unable import without
 from gravel.pipeline.scheduler.node import (
     BUSY,
     DONE,

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.plan.building import MEASURED
-from gravel.pipeline.plan.why import History
+from gravel.pipeline.plan.builder import MEASURED
+from gravel.pipeline.plan.reasons import History
 from gravel.pipeline.progress.events import Event, QuietReporter, Reporter
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.record import RunRecord, StageRecord

@@ -31,7 +31,7 @@ class Acceptance:
 
     @cached_property
     def _trusted(self) -> dict[bytes, PublicKey]:
-        from gravel.pipeline.trust.trusted import all_trusted
+        from gravel.pipeline.trust.keys import all_trusted
 
         return all_trusted()
 

@@ -16,7 +16,7 @@ import unicodedata
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.file_modes import PRIVATE, make_root
+from gravel.pipeline.core.files import PRIVATE, make_root
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
 from gravel.pipeline.store.sharing import Sharing, sharing_of, write_as_in

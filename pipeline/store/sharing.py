@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.file_modes import GROUP, OTHERS_READ, PRIVATE, given_mask
+from gravel.pipeline.core.files import GROUP, OTHERS_READ, PRIVATE, given_mask
 from gravel.pipeline.store.descriptors import open_regular
 from gravel.pipeline.store.ownership import group_name, user_name
 

@@ -34,7 +34,7 @@ class Signer:
 
     @cached_property
     def _key(self) -> tuple[Ed25519PrivateKey, PublicKey]:
-        from gravel.pipeline.trust.own_key import signing_key
+        from gravel.pipeline.trust.keys import signing_key
 
         return signing_key()
 

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.user_config import config_folder
+from gravel.pipeline.core.files import config_folder
 from gravel.pipeline.store.ownership import describe, find_unsafe
 
 VARIABLE = "GRAVEL_TRUSTED"

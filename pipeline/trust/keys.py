@@ -1,4 +1,4 @@
-"""Public keys as OpenSSH writes them, `ssh-ed25519 AAAA... name`, and the files that hold them.
+"""Public keys as OpenSSH writes them, this user's own key, and the keys that the user trusts.
 
 Reading them needs no `cryptography`, so that a cached run does without it.
 """
@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import base64
 import binascii
+import getpass
 import hashlib
 import os
+import platform
 import shlex
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.files import config_folder, written_aside
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 
 KIND = "ssh-ed25519"
 _HEAD = len(KIND).to_bytes(4, "big") + KIND.encode() + (32).to_bytes(4, "big")
@@ -86,3 +96,194 @@ def check_only_mine(path: Path, forbidden: int, why: str) -> None:
     if mode & forbidden:
         letters = "go-rwx" if forbidden == 0o077 else "go-w"
         raise RequestError(f"{path} has mode {mode:04o}, and {why}", hint=f"chmod {letters} {command}")
+
+
+PRIVATE, PUBLIC = "signing-key", "signing-key.pub"
+
+
+def own_public_key() -> PublicKey | None:
+    """Return this user's public key, or None if none was made yet; raises `RequestError`."""
+    folder = config_folder()
+    try:
+        text = (folder / PUBLIC).read_text()
+        check_only_mine(folder / PUBLIC, 0o022, "whoever writes there decides what is trusted")
+        return parse_key(text)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        raise _unusable(folder / PUBLIC, error) from error
+    # The private key is what counts; whoever made it may have died before the other was written.
+    return signing_key()[1] if (folder / PRIVATE).exists() else None
+
+
+def signing_key() -> tuple[Ed25519PrivateKey, PublicKey]:
+    """Return this user's key, which is made if there is none.
+
+    Raises `RequestError` for a key that others can read, that is damaged, or that cannot be written.
+    """
+    path = config_folder() / PRIVATE
+    for _ in range(2):
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            _make(path)
+            continue
+        except OSError as error:
+            raise _unusable(path, error) from error
+        check_only_mine(path.parent, 0o022, "whoever writes there could exchange your signing key")
+        check_only_mine(path, 0o077, "a signing key must be readable by you alone")
+        return _read(path, text)
+    raise RequestError(f"{path} was made and is gone again", hint="see who removes it, and try again")
+
+
+def _read(path: Path, text: bytes) -> tuple[Ed25519PrivateKey, PublicKey]:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key = load_pem_private_key(text, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise _unusable(path, error) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise _unusable(path, ValueError("it is a key of another kind than Ed25519"))
+    public = PublicKey(key.public_key().public_bytes_raw(), _name())
+    beside = path.with_name(PUBLIC)
+    with suppress(OSError, ValueError):  # it is written anew
+        if (written := parse_key(beside.read_text())) == public:
+            return key, written
+    # The public key only saves reading the private one.
+    with suppress(OSError), written_aside(beside, f"{public.line}\n".encode(), 0o644) as aside:
+        aside.replace(beside)
+    return key, public
+
+
+def _make(path: Path) -> None:
+    """Write a new key unless another process was faster: both then use the one that is there."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    text = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        make_config_folder()
+        with suppress(FileExistsError), written_aside(path, text, 0o600) as aside:
+            path.hardlink_to(aside)
+    except OSError as error:
+        raise RequestError(
+            f"no signing key can be made: {path} cannot be written ({error.strerror})",
+            hint="make that folder writable, or name another with XDG_CONFIG_HOME",
+        ) from error
+
+
+def make_config_folder() -> Path:
+    """Return the configuration folder, which is made for this user alone if there is none."""
+    folder = config_folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _name() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.geteuid())
+    name = f"{user}@{platform.node() or 'localhost'}"
+    return "".join(letter for letter in name if letter.isprintable())[:100]
+
+
+def _unusable(path: Path, error: Exception) -> RequestError:
+    reason = error.strerror if isinstance(error, OSError) else str(error).partition("\n")[0]
+    return RequestError(
+        f"{path} is no usable signing key: {reason}",
+        hint=f"put it back from a copy, or move it away: mv {path} {path}.old; the next push makes another, "
+        "which others have to add again",
+    )
+
+
+NAME = "trusted-keys"
+
+
+def trusted_keys() -> list[PublicKey]:
+    """Return the keys that were added; raises `RequestError` for a file that cannot be relied on."""
+    path = config_folder() / NAME
+    try:
+        text = path.read_text()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except (OSError, ValueError) as error:
+        raise RequestError(
+            f"{path} cannot be read: {error}", hint=f"fix it, or remove it: rm {path}"
+        ) from error
+    for each in (path.parent, path):
+        check_only_mine(each, 0o022, "whoever writes there decides what is trusted")
+    keys = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            keys.append(parse_key(line))
+        except ValueError as error:
+            raise RequestError(
+                f"{path}:{number}: this is no public key: {error}", hint="fix or remove that line"
+            ) from error
+    return keys
+
+
+def all_trusted() -> dict[bytes, PublicKey]:
+    """Return this user's own key and those that were added, by their bytes."""
+    own = own_public_key()
+    return {key.raw: key for key in (*trusted_keys(), *([own] if own is not None else []))}
+
+
+def add_trusted(key: PublicKey) -> bool:
+    """Trust a key from now on; says whether it was not trusted before. A new name replaces the old one."""
+    with _changing() as keys:
+        known = key in keys
+        keys[:] = [*(each for each in keys if each != key), key]
+    return not known
+
+
+def remove_trusted(text: str) -> PublicKey:
+    """Trust a key no longer, named by itself, its name or its fingerprint; raises `RequestError`."""
+    with _changing() as keys:
+        gone = find(keys, text)
+        keys[:] = [each for each in keys if each != gone]
+    return gone
+
+
+def find(keys: list[PublicKey], text: str) -> PublicKey:
+    """Return the one key that a text means; raises `RequestError` if none or several fit."""
+    try:
+        wanted = parse_key(text)
+    except ValueError:
+        fitting = [key for key in keys if key.name == text or (text and key.fingerprint == text)]
+        if not fitting and len(text) > len("SHA256:"):
+            fitting = [key for key in keys if key.fingerprint.startswith(text)]
+    else:
+        fitting = [key for key in keys if key == wanted]
+    if len(fitting) == 1:
+        return fitting[0]
+    found = f"{len(fitting)} trusted keys are" if fitting else "no trusted key is"
+    hint = "`gravel trust list` shows them; name one by its fingerprint"
+    raise RequestError(f"{found} meant by {text!r}", hint=hint)
+
+
+@contextmanager
+def _changing() -> Iterator[list[PublicKey]]:
+    """Give the list to be changed while no other process does; it is written at the end of the block."""
+    from filelock import FileLock
+
+    try:
+        path = make_config_folder() / NAME
+        with FileLock(path.with_name(f".{NAME}.lock"), mode=0o600):
+            keys = trusted_keys()
+            yield keys
+            lines = "".join(f"{key.line}\n" for key in keys)
+            with written_aside(path, lines.encode(), 0o600) as aside:
+                aside.replace(path)
+    except OSError as error:
+        raise RequestError(
+            f"the trusted keys cannot be changed: {error.filename or config_folder()}: {error.strerror}",
+            hint="make that folder writable, or name another with XDG_CONFIG_HOME",
+        ) from error

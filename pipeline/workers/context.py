@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from gravel.pipeline.core.messages import shown
+from gravel.pipeline.core.errors import shown
 from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.context import MemorySink, Sink
 from gravel.stages.stage import Machine

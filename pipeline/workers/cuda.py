@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.devices import Device
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.workers.dask_cluster import DaskCluster
 from gravel.pipeline.workers.local import start_local
 from gravel.pipeline.workers.protocol import WorkerSlot

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.plugins.on_workers import bring_plugins
+from gravel.pipeline.plugins.worker_setup import bring_plugins
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic
 from gravel.pipeline.workers.protocol import (

@@ -32,8 +32,7 @@ def worker_facts(marker: str) -> dict[str, Any]:
     """
     from importlib.metadata import PackageNotFoundError, version
 
-    from gravel.pipeline.core.devices import find_devices
-    from gravel.pipeline.core.hardware import core_count, cpu_model
+    from gravel.pipeline.core.hardware import core_count, cpu_model, find_devices
     from gravel.pipeline.core.memory import host_capacity
 
     try:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.kernels.settings import setting_at_fault
-from gravel.pipeline.core.errors import DamagedArtifact, GravelError, NotEnoughMemory
-from gravel.pipeline.core.messages import MAX_MESSAGE, shown
+from gravel.pipeline.core.errors import MAX_MESSAGE, DamagedArtifact, GravelError, NotEnoughMemory, shown
 from gravel.pipeline.store.failures import explain
 from gravel.stages.errors import StageError
 

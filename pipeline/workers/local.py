@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.devices import Device, rotation
+from gravel.pipeline.core.hardware import Device, rotation
 from gravel.pipeline.workers.dask_cluster import DaskCluster
 from gravel.pipeline.workers.preload import KERNELS, MAKE_CONTEXT
 from gravel.pipeline.workers.protocol import WorkerSlot

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT
 
 SCHEDULER = {"python": 2, "dask": 4, "distributed": 4}
 """Packages that must agree with the scheduler's, and how many parts of their versions."""

@@ -17,7 +17,7 @@ class Spans:
     Of a stage run `what` is read (inputs taken from memory, brought, or opened), compute (the stage,
     compilation included), compile (of that, kernels compiled or loaded), digest (the result's id), or write
     (to the cache). What is read `within` another span, as a stage asks for it, is part of that. Of the run
-    itself see `gravel.pipeline.records.whole_run`. Without `kept` nothing is measured.
+    itself see `gravel.pipeline.records.profile`. Without `kept` nothing is measured.
     """
 
     def __init__(self, *, kept: bool) -> None:

@@ -1,1 +1,1 @@
-"""Workflow files: read, checked and located. See `gravel.pipeline.workflow.loading`."""
+"""Workflow files: read, checked and located. See `gravel.pipeline.workflow.loader`."""

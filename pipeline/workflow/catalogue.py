@@ -9,12 +9,11 @@ from pathlib import Path, PurePosixPath
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
-from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import MapNode, Node, parse
-from gravel.pipeline.workflow.reading import read_workflow_text
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.source import Faults, read_workflow_text
+from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url
 

@@ -1,10 +1,12 @@
-"""Data or workflow: what a file is that a command was given. Nothing heavy is imported here."""
+"""What a command is given beside workflows: data files, their columns, and ids of vertices."""
 
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -13,6 +15,38 @@ from gravel.pipeline.core.names import nearest
 from gravel.pipeline.datasets.file_lists import is_several
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.urls import is_url
+
+BLANKS = " \t\r"
+
+_ID = re.compile(rf'[{BLANKS}]*(?:"((?:[^"]|"")+)"[{BLANKS}]*|([^,]*))(?:,|$)')
+
+
+def split_ids(texts: Sequence[str]) -> list[str]:
+    """Split texts such as `alice,bob` at their commas.
+
+    An id with a comma, or with blanks at its ends, stands in double quotes.
+    """
+    ids = []
+    for text in texts:
+        found = None
+        while found is None or found[0].endswith(","):
+            found = _ID.match(text, found.end() if found else 0)
+            assert found is not None  # it matches nothing, too
+            ids.append(_id(found))
+    if texts and not all(ids):
+        raise RequestError("--sources has an empty id", hint="write it like --sources alice,bob")
+    return ids
+
+
+def listed_id(line: str) -> str:
+    """Return the id in a line of its own; one in double quotes keeps the blanks at its ends."""
+    found = _ID.fullmatch(line)
+    return line.strip(BLANKS) if found is None or found[1] is None else _id(found)
+
+
+def _id(found: re.Match[str]) -> str:
+    return found[2].strip(BLANKS) if found[1] is None else found[1].replace('""', '"')
+
 
 SUFFIXES = (".yaml", ".yml")
 """Names of workflow files; any other file is looked into."""
@@ -63,3 +97,59 @@ def name_of(file: str) -> str:
         parts = PurePosixPath(urlsplit(file).path if is_url(file) else os.path.abspath(file)).parts  # noqa: PTH100
         return next((part for part in reversed(parts) if not glob.has_magic(part)), file)
     return PurePosixPath(urlsplit(file).path).name or file if is_url(file) else Path(file).name
+
+
+ENDS = ("source", "target", "weight")
+
+
+def data_settings(
+    columns: Sequence[str] = (),
+    delimiter: str | None = None,
+    header: str | None = None,
+    rows: str | None = None,
+) -> dict[str, str]:
+    """Return parameters of ingest, as YAML writes them, for the options that were given.
+
+    Raises RequestError for columns that cannot be read.
+    """
+    texts = {"delimiter": delimiter, "filter": rows}
+    settings = {name: _quoted(text) for name, text in texts.items() if text is not None}
+    if header is not None:
+        settings["header"] = header
+    if columns:
+        settings["columns"] = _columns(columns)
+    return settings
+
+
+def refuse_settings(settings: Mapping[str, str], file: str) -> None:
+    """Raise RequestError for options of a data file that are given for a workflow."""
+    for name in settings:
+        raise RequestError(
+            f"--{name} is for a data file, and {file} is a workflow",
+            hint=f"set `{name}` of its ingest stage, or a parameter of its own with --set",
+        )
+
+
+def _columns(texts: Sequence[str]) -> str:
+    """Read `source=payer,target=payee`; for a name with a comma the option is given once for each end."""
+    found: dict[str, str] = {}
+    for text in texts:
+        pieces = [text] if text.partition("=")[0] in ENDS and text.count("=") == 1 else text.split(",")
+        for piece in pieces:
+            end, equals, name = piece.partition("=")
+            end = end.strip()
+            if not equals or end not in ENDS or not name.strip():
+                raise RequestError(
+                    f"--columns {text!r}: found {piece!r}; expected source=NAME, target=NAME or weight=NAME",
+                    hint="write it like --columns source=payer,target=payee,weight=amount",
+                )
+            if end in found:
+                raise RequestError(f"--columns names the {end} twice", hint="leave one of the two out")
+            found[end] = name.strip()
+    # A whole number is a position, counted from 1; in a table, where columns have names alone, it is quoted.
+    written = {end: name if name.isdigit() else _quoted(name) for end, name in found.items()}
+    return "{" + ", ".join(f"{end}: {name}" for end, name in written.items()) + "}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text.replace("${", "$${"), ensure_ascii=False)

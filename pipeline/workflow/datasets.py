@@ -18,8 +18,8 @@ from gravel.pipeline.workflow.catalogue import absolute, described, is_catalogue
 from gravel.pipeline.workflow.model import DataSet
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.scope import Scope
 from gravel.pipeline.workflow.substitution import references
+from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url, shown, visible
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
-from gravel.pipeline.plugins.reserved_keys import RESERVED
+from gravel.pipeline.plugins.installed import RESERVED
 from gravel.pipeline.workflow.model import StageEntry
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Stage
 

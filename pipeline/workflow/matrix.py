@@ -2,20 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.combinations import Combinations
-from gravel.pipeline.workflow.including import Axis, Combiner
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from gravel.pipeline.workflow.scalars import as_data, to_text
-from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.scalars import as_data, to_text, written_list
 from gravel.pipeline.workflow.substitution import MERGE, Filled
-from gravel.pipeline.workflow.values import MAX_VALUES, Varying
-from gravel.pipeline.workflow.written import written_list
+from gravel.pipeline.workflow.values import MAX_VALUES, Choice, Scope, Varying
 from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
 
-__all__ = ["SPECIAL", "read_matrix"]
+MAX_COMBINATIONS = 100_000  # of a matrix with include or exclude, which are written out one by one
+
+
+@dataclass
+class Axis:
+    """An axis being read: what its values are called, and the values."""
+
+    name: str
+    called: list[Json]
+    values: list[Filled]
+    with_names: bool  # a mapping of names to values
+
+    def __post_init__(self) -> None:
+        self._positions = {to_text(value): at for at, value in enumerate(self.called)}
+        if not self.with_names:
+            for at, filled in enumerate(self.values):
+                self._positions.setdefault(to_text(filled.value), at)
+
+    def find(self, value: Json) -> int | None:
+        """Return the position of a value, or None."""
+        return self._positions.get(to_text(value))
+
+    def add(self, called: Json, value: Filled) -> int:
+        """Add a value and return its position."""
+        self._positions[to_text(called)] = len(self.called)
+        self.called.append(called)
+        self.values.append(value)
+        return len(self.called) - 1
+
+    def alone(self) -> Combinations:
+        """Return the axis as one that is free of all others."""
+        return Combinations((self.name,), tuple((at,) for at in range(len(self.called))))
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A listed combination: for each axis that it names its value and place, and its own place."""
+
+    parts: list[tuple[str, Filled, Location]]
+    place: Location
+
+
+class Combiner:
+    """Applies `exclude`, then `include`; adds values, or whole axes, that only `include` names."""
+
+    def __init__(self, axes: dict[str, Axis], scope: Scope) -> None:
+        self._axes = axes
+        self._scope = scope
+
+    def combine(self, special: Mapping[str, Node]) -> Combinations | None:
+        """Return the combinations that are left; None after a fault, which is noted."""
+        axes, scope = self._axes, self._scope
+        before = len(scope.faults)
+        first = next(iter(special.values()))
+        listed = {name: range(len(axis.called)) for name, axis in axes.items()}
+        excluded = list(self._items("exclude", special.get("exclude")))
+        included = list(self._items("include", special.get("include")))
+        if not axes and included:
+            for name, _, place in included[0].parts:
+                if scope.is_name(name, place):
+                    axes[name] = Axis(name, [], [], False)
+        count = 1
+        for name, axis in axes.items():
+            count *= len(axis.called)
+            if name in scope.values.parameters:
+                scope.faults.add(f"{name!r} is a parameter and a matrix axis", "rename one of the two")
+        if count > MAX_COMBINATIONS:
+            message = f"beside include or exclude at most {MAX_COMBINATIONS:,} combinations are read"
+            scope.fault(first, message, "give its axes fewer values")
+            return None
+        left_out = self._left_out(excluded)
+        order = list(axes)
+        places: dict[Choice, None] = {}
+        for choice in itertools.product(*(listed[name] for name in order if name in listed)):
+            at = dict(zip(order, choice, strict=False))
+            out = any(tuple(at[name] for name in named) in rule for named, rule in left_out.items())
+            if listed and not out:
+                places[choice] = None
+        for item in included:
+            positions = self._included(item, listed)
+            if positions is not None:
+                places.update(dict.fromkeys(itertools.product(*(positions[name] for name in order))))
+        if len(scope.faults) > before:
+            return None
+        if not places:
+            message = "`exclude` leaves no combination of the matrix, so nothing would run"
+            scope.fault(special.get("exclude", first), message)
+            return None
+        return Combinations(tuple(order), tuple(places))
+
+    def _items(self, key: str, node: Node | None) -> Iterator[_Item]:
+        scope = self._scope
+        whole = scope.fixed(node, "refer to it in a stage instead") if node is not None else None
+        if node is None or whole is None:
+            return
+        listed = whole.value if isinstance(whole.value, list) else [whole.value]
+        nodes = node.items if isinstance(node, ListNode) else (node,) * len(listed)
+        for item, part in zip(listed, nodes, strict=False):
+            if not isinstance(item, dict) or not item:
+                message = f"`{key}` has {to_text(item)!r:.60}, and values of axes are expected"
+                scope.fault(part, message, f"write it like {key}: [{{axis: value}}]")
+                continue
+            keys = part.keys if isinstance(part, MapNode) else {}
+            parts = [
+                (name, Filled(value, whole.size, whole.depth), scope.at(keys.get(name, part)))
+                for name, value in item.items()
+            ]
+            yield _Item(parts, scope.at(part))
+
+    def _left_out(self, excluded: list[_Item]) -> dict[tuple[str, ...], set[Choice]]:
+        """Return the choices to leave out, by the axes that they name."""
+        found: dict[tuple[str, ...], set[Choice]] = {}
+        for item in excluded:
+            rule = self._excluded(item)
+            if rule is not None:
+                named = tuple(name for name in self._axes if name in rule)
+                found.setdefault(named, set()).update(itertools.product(*(rule[name] for name in named)))
+        return found
+
+    def _excluded(self, item: _Item) -> dict[str, set[int]] | None:
+        rule: dict[str, set[int]] = {}
+        for name, filled, place in item.parts:
+            if not self._is_axis(name, place):
+                return None
+            axis, value = self._axes[name], filled.value
+            several = isinstance(value, list) and axis.find(value) is None
+            for each in value if several else [value]:
+                found = axis.find(each)
+                if found is None:
+                    self._unknown(axis, each, place)
+                    return None
+                rule.setdefault(name, set()).add(found)
+        return rule
+
+    def _included(self, item: _Item, listed: Mapping[str, range]) -> dict[str, list[int]] | None:
+        found = {name: list(positions) for name, positions in listed.items()}
+        for name, value, place in item.parts:
+            at = self._position(self._axes[name], value, place) if self._is_axis(name, place) else None
+            if at is None:
+                return None
+            found[name] = [at]
+        missing = ", ".join(name for name in self._axes if name not in found)
+        if missing:
+            message = f"this combination says nothing of {missing}, and there is no list of its values"
+            self._scope.fault(item.place, message, "name every axis in it, or list the values of the axis")
+            return None
+        return found
+
+    def _position(self, axis: Axis, value: Filled, place: Location) -> int | None:
+        """Return the position of a value, which is added if the axis does not have it."""
+        at = axis.find(value.value)
+        if at is not None:
+            return at
+        called, meant = value.value, value.value
+        if axis.with_names:
+            if not isinstance(called, dict) or len(called) != 1 or axis.find(next(iter(called))) is not None:
+                self._unknown(axis, called, place, "; a new one is written {name: value}")
+                return None
+            ((called, meant),) = value.value.items()
+        return axis.add(as_data(called, written=True), Filled(meant, value.size, value.depth))
+
+    def _is_axis(self, name: str, place: Location) -> bool:
+        if name not in self._axes:
+            hint = suggest(name, self._axes, "matrix axis")
+            self._scope.fault(place, f"there is no matrix axis {name!r}", hint)
+        return name in self._axes
+
+    def _unknown(self, axis: Axis, value: Json, place: Location, more: str = "") -> None:
+        text = to_text(value)
+        hint = suggest(text, map(to_text, axis.called), "value") + more
+        self._scope.fault(place, f"the matrix axis {axis.name!r} has no value {text!r:.60}", hint)
+
 
 SPECIAL = {
     "include": "combinations beside those of the lists; an axis left out stands for all its listed values",

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
-from gravel.pipeline.workflow.scalars import plain_value
-from gravel.pipeline.workflow.written import written
+from gravel.pipeline.workflow.scalars import plain_value, written
 from gravel.stages.artifact import Json
 
 __all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "is_null", "parse"]

@@ -11,12 +11,11 @@ from typing import cast
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.names import nearest
-from gravel.pipeline.plugins.checking import faults_of
 from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
-from gravel.pipeline.workflow.faults import Faults
+from gravel.pipeline.plugins.installed import faults_of
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, is_null, parse
-from gravel.pipeline.workflow.reading import read_workflow_text
-from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.source import Faults, read_workflow_text
+from gravel.pipeline.workflow.values import Scope
 from gravel.stages.stage import Origin, Stage
 
 __all__ = ["read_plugin", "stages_for", "with_plugins"]

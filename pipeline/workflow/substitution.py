@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.written import written_list
+from gravel.pipeline.workflow.scalars import to_text, written_list
 from gravel.stages.artifact import Json
 from gravel.stages.urls import REFERENCE, is_url
 

@@ -27,8 +27,8 @@ import gravel.stages.artifacts
 from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
 from gravel.kernels.placement.device_copies import on_device
-from gravel.pipeline.core.devices import find_devices
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.core.hardware import find_devices
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.traversal.opening import draw_sources
 from tests.benchmarks.many_sources import check

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from gravel.pipeline.cli import main as gravel
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.sections.dealt import busy
 from gravel.stages.sections.rates import harmonic_mean, rates

@@ -22,7 +22,7 @@ from typing import Any
 from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER
 from gravel.kernels.probes.links import TRANSPORTS
 from gravel.pipeline.cli import main as gravel
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.sections.ranks.links import machine_with
 

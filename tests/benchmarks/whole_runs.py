@@ -30,7 +30,7 @@ from typing import Any
 
 import psutil
 
-from gravel.pipeline.records.whole_run import whole_run
+from gravel.pipeline.records.profile import whole_run
 from tests.benchmarks.disk_rate import write_rate
 
 SAMPLES = 20

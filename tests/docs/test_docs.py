@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 
 from docs.reference_pages import WRITE, renew
 from gravel.pipeline.cli import main
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.docs.blocks import PAGES, ROOT, Block, anchors_of, blocks_of, prose_of
 
 LANGUAGES = {"sh", "python", "yaml", "toml", "text"}

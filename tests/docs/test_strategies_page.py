@@ -8,7 +8,7 @@ import pytest
 
 from docs.reference_pages import PACKAGES
 from gravel.kernels.strategy import Strategy, strategies_in
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT
 
 PAGE = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.core.devices import FAKE, Device
+from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.compilation import plan_kernels
 from gravel.pipeline.scheduler.machine import decide

@@ -16,7 +16,7 @@ import os, sys
 sys.modules["numba"] = None  # whoever imports it fails, and the traceback names the way there
 from tests.emulation import device_cupy
 device_cupy.install()
-from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.hardware import FAKE
 os.environ[FAKE] = "1x8GiB"
 from gravel.pipeline.cli import main
 from gravel.pipeline.scheduler import residency

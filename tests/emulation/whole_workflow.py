@@ -11,13 +11,13 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.core.devices import FAKE
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.core.hardware import FAKE
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.emulation import grid_kernels, strict_cupy
 
 WORKFLOWS = Path(__file__).parents[2] / "workflows"

@@ -14,8 +14,8 @@ import scipy.sparse
 
 import gravel
 from gravel.graphs import demand_gpu
-from gravel.pipeline.core.devices import Device
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.hardware import Device
 
 NAN = float("nan")
 
@@ -155,7 +155,7 @@ def test_too_many_strings(monkeypatch):
 )
 def test_a_gpu_that_cannot_be_used(capability, fake, cupy, message, monkeypatch):
     found = Device("0", "a GPU", 80 << 30, "GPU-0", capability, fake)
-    monkeypatch.setattr("gravel.pipeline.core.devices.find_devices", lambda: (found,))
+    monkeypatch.setattr("gravel.pipeline.core.hardware.find_devices", lambda: (found,))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: "there" if cupy else None)
     if message is None:
         demand_gpu()
@@ -227,7 +227,7 @@ def test_unknown_names():
 
 def test_a_gpu_that_is_not_there(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr("gravel.pipeline.core.devices.find_devices", lambda: ())
+    monkeypatch.setattr("gravel.pipeline.core.hardware.find_devices", lambda: ())
     graph = gravel.graph(([1], [2]))
     for ask in (lambda: graph.place("pinned"), lambda: gravel.graph(([1], [2]), backend="cuda")):
         with pytest.raises(RequestError, match="a GPU is asked for"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.plugins.sources import Sources
 
 ALGORITHMS = ("bfs", "components", "strong_components", "sssp")

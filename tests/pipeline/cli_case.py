@@ -32,7 +32,7 @@ HEAVY = {
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: FAKES)
+    monkeypatch.setattr("gravel.pipeline.workflow.loader.known_stages", lambda: FAKES)
     found = Bench(tmp_path)
     found.hardware = hardware("cpu")
     return found
@@ -49,9 +49,9 @@ def plan(bench: Bench, *arguments: str) -> Result:
 def script(bench: Bench, *arguments: str) -> str:
     return f"""\
 import sys
-import gravel.pipeline.workflow.loading
+import gravel.pipeline.workflow.loader
 from tests.pipeline.fake_stages import FAKES
-gravel.pipeline.workflow.loading.known_stages = lambda: FAKES
+gravel.pipeline.workflow.loader.known_stages = lambda: FAKES
 from gravel.pipeline.cli import main
 try:
     main(["plan", {str(bench.file)!r}, "--cache", {str(bench.cache.root)!r}, *{arguments!r}])

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.plugins.sources import Sources
 from gravel.stages.stage import all_stages
 

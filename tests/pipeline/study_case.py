@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 

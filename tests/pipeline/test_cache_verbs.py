@@ -13,7 +13,7 @@ from gravel.pipeline.cli.cache import command as cache_command
 from gravel.pipeline.cli.options import age, size
 from gravel.pipeline.cli.show import command as show_command
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.gc.collection import collect
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.run_records import whole
 from tests.pipeline.samples import each_kind, graph, publish, recipe, shards

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.store import checkpoints
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.measuring import over_workers

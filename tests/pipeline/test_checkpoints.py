@@ -14,7 +14,7 @@ import pytest
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.gc.collect import collect
+from gravel.pipeline.gc.collection import collect
 from gravel.pipeline.store import checkpoints
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.checkpoints import FOLDER, StoredCheckpoint

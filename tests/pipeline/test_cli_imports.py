@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.core.devices import FAKE
+from gravel.pipeline.core.hardware import FAKE
 from gravel.stages.stage import all_stages
 from tests.pipeline.cli_case import HEAVY, bench, python, script
 from tests.pipeline.test_plan import Bench

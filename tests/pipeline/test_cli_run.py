@@ -36,7 +36,7 @@ stages:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     known = {stage.name: stage for stage in (MAKE, ADD, MEASURE)}
-    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: known)
+    monkeypatch.setattr("gravel.pipeline.workflow.loader.known_stages", lambda: known)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "sums.yaml"
     path.write_text(WORKFLOW.replace("MARKS", str(tmp_path / "marks")))

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from gravel.kernels.cuda.room import usable_bytes
-from gravel.pipeline.core.devices import FAKE, fake_devices, rotation
 from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.hardware import FAKE, fake_devices, rotation
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -226,7 +226,7 @@ import sys
 from pathlib import Path
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.events import PlainReporter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 if __name__ == "__main__":
@@ -283,7 +283,7 @@ def test_a_killed_driver_leaves_no_workers_and_the_next_run_goes_on(tmp_path: Pa
         stage_run("a", MAKE, value=1, marks=str(marks)),
         stage_run("b", ADD, "a", value=2, marks=str(marks), sleep=60.0),
     )
-    from gravel.pipeline.records.reading import find_run
+    from gravel.pipeline.records.past_runs import find_run
 
     _, record = find_run(tmp_path / "cache", "last")
     assert record["state"] == "interrupted"

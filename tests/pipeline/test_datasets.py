@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.records.past_runs import list_runs
 from gravel.pipeline.workflow.catalogue import read_catalogue
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.schema import workflow_schema
 from gravel.stages.stage import all_stages
 from tests.pipeline.test_schema import check

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.records.comparing import compare_runs, figures
+from gravel.pipeline.records.comparison import compare_runs, figures
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.samples import publish

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import STAGE, distribute, make_as_rank

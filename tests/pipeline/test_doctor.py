@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from gravel.pipeline.core.devices import Device
-from gravel.pipeline.doctor import compiled, disk, gpus, machine, software
-from gravel.pipeline.doctor.finding import Finding
-from gravel.pipeline.doctor.findings import findings
+from gravel.pipeline.cli.doctor import findings
+from gravel.pipeline.core.hardware import Device
+from gravel.pipeline.doctor import disk, gpus, machine
+from gravel.pipeline.doctor.machine import Finding
 
 
 def one(found) -> Finding:
@@ -164,9 +164,9 @@ def test_the_cache_is_measured_and_left_as_it_was(tmp_path, monkeypatch):
 
 
 def test_versions_that_do_not_fit(monkeypatch):
-    assert software.unfit("gravel") == []
+    assert machine.unfit("gravel") == []
     monkeypatch.setattr("importlib.metadata.requires", lambda name: ["numpy>=99", "x; extra == 'y'"])
-    ((requirement, installed),) = software.unfit("gravel")
+    ((requirement, installed),) = machine.unfit("gravel")
     assert requirement == "numpy>=99"
     assert installed.startswith("numpy ")
 
@@ -200,12 +200,12 @@ def test_nccl_is_looked_for(available, state, words, monkeypatch) -> None:
 
 def test_compiled_kernels_of_others_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
-    finding = one(compiled.compiled())
+    finding = one(machine.compiled())
     assert (finding.state, finding.found) == ("good", f"0 in {tmp_path / 'compiled'}, 0 B")
     (tmp_path / "compiled").chmod(0o777)
-    finding = one(compiled.compiled())
+    finding = one(machine.compiled())
     assert finding.state == "note"
     assert "may be written by others (mode 777)" in finding.found
     assert "GRAVEL_COMPILED" in finding.cure
     monkeypatch.setenv("GRAVEL_COMPILED", "/proc/self/compiled")
-    assert "cannot be kept" in one(compiled.compiled()).found
+    assert "cannot be kept" in one(machine.compiled()).found

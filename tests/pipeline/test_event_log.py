@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.gc.past_runs import past_runs
+from gravel.pipeline.gc.collection import past_runs
 from gravel.pipeline.records.event_log import LOG
-from gravel.pipeline.records.reading import read_head, read_run
+from gravel.pipeline.records.past_runs import read_head, read_run
 from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.execution import outline_of
 from gravel.pipeline.store.cache import Cache

@@ -317,7 +317,7 @@ import sys, time
 from pathlib import Path
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.progress.plain import PlainReporter
+from gravel.pipeline.progress.events import PlainReporter
 from tests.pipeline.light_stages import plan
 options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter=PlainReporter())
 outcome = execute(plan(), options)

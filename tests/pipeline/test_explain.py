@@ -89,7 +89,7 @@ def test_long_values_are_cut(bench: Bench) -> None:
 
 def test_what_is_not_given_before_and_after_is_no_change() -> None:
     from gravel.pipeline.core.hashing import flat_parts
-    from gravel.pipeline.plan.why import _changes
+    from gravel.pipeline.plan.reasons import _changes
 
     old = {"parameters": {"source": None, "file": "a"}, "files": {"a": "12"}}
     new = {"parameters": {"source": {"rmat": None, "path": {"vertices": 5}}, "file": None}}
@@ -101,7 +101,7 @@ def test_what_is_not_given_before_and_after_is_no_change() -> None:
 
 
 def test_what_a_planner_fills_into_a_report_is_no_reason() -> None:
-    from gravel.pipeline.plan.why import _without_filled_in
+    from gravel.pipeline.plan.reasons import _without_filled_in
 
     changes = {"labels": "labels: ...", "not_run.bfs": "not_run.bfs: ...", "inputs": "inputs: 2 -> 3"}
     assert list(_without_filled_in("report", changes)) == ["inputs"]
@@ -110,7 +110,7 @@ def test_what_a_planner_fills_into_a_report_is_no_reason() -> None:
 
 
 def test_as_many_other_inputs_are_others() -> None:
-    from gravel.pipeline.plan.why import _changes
+    from gravel.pipeline.plan.reasons import _changes
 
     (change,) = dict(_changes({"inputs": ["a", "b"]}, {"inputs": ["a", "c"]})).values()
     assert change == "inputs: 2 artifacts -> others"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.gc.collection import Policy, collect
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.records import ArtifactRecord

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 
 pytestmark = pytest.mark.gpu

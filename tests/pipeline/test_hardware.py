@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from gravel.kernels.compiled.folder import MARK
-from gravel.pipeline.core import device_memo, devices
-from gravel.pipeline.core.devices import FAKE, Device, find_devices
+from gravel.pipeline.core import hardware as devices
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.hardware import core_count, hardware, machine_facts
+from gravel.pipeline.core.hardware import FAKE, Device, core_count, find_devices, hardware, machine_facts
 from gravel.pipeline.scheduler import machine
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
@@ -74,10 +73,10 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("boot", "version", "cgroup", "nvidia0"):
         (folder / name).write_text("1")
     monkeypatch.setattr(devices, "_DRIVER_FILES", (str(folder / "version"),))
-    monkeypatch.setattr(device_memo, "BOOT", str(folder / "boot"))
-    monkeypatch.setattr(device_memo, "DRIVER", str(folder / "version"))
-    monkeypatch.setattr(device_memo, "GROUP", str(folder / "cgroup"))
-    monkeypatch.setattr(device_memo, "DEVICES", str(folder))
+    monkeypatch.setattr(devices, "BOOT", str(folder / "boot"))
+    monkeypatch.setattr(devices, "DRIVER", str(folder / "version"))
+    monkeypatch.setattr(devices, "GROUP", str(folder / "cgroup"))
+    monkeypatch.setattr(devices, "DEVICES", str(folder))
     return folder
 
 

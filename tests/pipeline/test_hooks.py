@@ -111,7 +111,7 @@ def test_the_secret_of_a_webhook_is_not_shown():
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
+    monkeypatch.setattr("gravel.pipeline.workflow.loader.known_stages", lambda: {"make": MAKE, "add": ADD})
     monkeypatch.chdir(tmp_path)
     (tmp_path / "w.yaml").write_text(WORKFLOW)
     return tmp_path

@@ -155,7 +155,7 @@ def test_a_file_rewritten_in_place_under_its_time_is_noticed() -> None:
 def test_where_the_file_system_is_not_trusted_a_file_is_digested_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gravel.pipeline.core.file_state.TRUSTED", frozenset())
+    monkeypatch.setattr("gravel.pipeline.core.files.TRUSTED", frozenset())
     path = Path("a.txt")
     path.write_bytes(b"1 2\n2 3\n")
     os.utime(path, (SECONDS, SECONDS))

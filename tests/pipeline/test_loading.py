@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from gravel.kernels import cuda
-from gravel.pipeline.core.devices import Device
+from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.core.memory import Capacity
 from gravel.pipeline.scheduler import cluster_start
 from gravel.pipeline.scheduler.cluster_start import LoadingHere

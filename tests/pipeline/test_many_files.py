@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.gc.collection import Policy, collect
 from gravel.pipeline.store.cache import Cache
 from gravel.stages import ingest
 from gravel.stages.streams.stream import ByteStream

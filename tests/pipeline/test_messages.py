@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.core.messages import MAX_MESSAGE, on_one_line, shown
-from gravel.pipeline.progress.plain import PlainReporter
-from gravel.pipeline.records.reading import read_run
+from gravel.pipeline.core.errors import MAX_MESSAGE, on_one_line, shown
+from gravel.pipeline.progress.events import PlainReporter
+from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.errors import StageError

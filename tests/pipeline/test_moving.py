@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from gravel.pipeline.cli.cache import command
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.gc.collect import collect
-from gravel.pipeline.records.reading import list_runs
+from gravel.pipeline.gc.collection import collect
+from gravel.pipeline.records.past_runs import list_runs
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.bucket import open_bucket

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.ranks.components import find_as_rank
 from gravel.stages.ranks.rank import search_as_rank

@@ -11,14 +11,14 @@ import pytest
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan import recipes, sources
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan, RunStatus
 from gravel.pipeline.plan.recipes import RecipeMaker, pseudo_ids
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.sources import BLOCK, find_vertices
 from gravel.pipeline.plan.status import plan_status
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Report, VertexIds
 from gravel.stages.errors import StageError

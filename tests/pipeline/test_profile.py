@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.cli.profile_text import profile_text
+from gravel.pipeline.cli.run import profile_text
 from gravel.pipeline.progress.events import Event, Reporter
-from gravel.pipeline.records.profile import WHAT, brought, chrome_trace, profiles
-from gravel.pipeline.records.whole_run import whole_run
+from gravel.pipeline.records.profile import WHAT, brought, chrome_trace, profiles, whole_run
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gravel.pipeline.core.counts import format_count
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.choosing import make_reporter
-from gravel.pipeline.progress.data_set_table import data_set_lines
-from gravel.pipeline.progress.events import Event, JsonReporter
-from gravel.pipeline.progress.plain import PlainReporter, ProblemReporter, sentence
-from gravel.pipeline.progress.rates import Pace, describe_pace
-from gravel.pipeline.progress.terminal import TerminalReporter
+from gravel.pipeline.progress.events import Event, JsonReporter, PlainReporter, ProblemReporter, sentence
+from gravel.pipeline.progress.rates import Pace, describe_pace, format_count
+from gravel.pipeline.progress.tables import data_set_lines
+from gravel.pipeline.progress.terminal import TerminalReporter, make_reporter
 
 STORY: list[Event] = [
     Event("run_started", {"run": "r1", "workflow": "w", "stages": 4, "folder": "f"}),

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from gravel.pipeline.cli.show import command as show
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.gc.collect import Policy, collect
+from gravel.pipeline.gc.collection import Policy, collect
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import RemoteError

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.plan.drawing.graph import Box
-from gravel.pipeline.plan.drawing.svg import draw_svg
+from gravel.pipeline.plan.drawing import Box, draw_svg
 from gravel.pipeline.report import serving
 from gravel.pipeline.report.page import SIZE_LIMIT
 from gravel.pipeline.report.serving import report_server

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gravel.pipeline.report.chart_table import MAX_CELLS, chart_table, shown_table
+from gravel.pipeline.report.tables import MAX_CELLS, chart_table, shown_table
 from gravel.stages.charts import Axis, Chart, Curves, Line, Rule, Span
 from tests.pipeline.chart_gallery import frontier, maps, matrix, spread, stacks, times
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.report.links import find_page
 from gravel.pipeline.report.page import write_run_report
-from gravel.pipeline.report.place import find_page
 from gravel.pipeline.report.policy import TABLES
 from gravel.pipeline.report.serving import report_server
 from gravel.pipeline.store.cache import Cache

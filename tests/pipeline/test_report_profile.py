@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.report.profile import MAX_STAGES, profile_report
+from gravel.pipeline.report.parts import MAX_STAGES, profile_report
 from tests.pipeline.browser import DARK, LIGHT, ask, needs_browser
 from tests.pipeline.test_cli_run import gravel
 

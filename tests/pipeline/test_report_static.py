@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.report.static.drawing import inline_svg
-from gravel.pipeline.report.static.files import write_figures
+from gravel.pipeline.report.static.drawing import inline_svg, write_figures
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Report
 from gravel.stages.charts import Axis, Chart, Curves, Line

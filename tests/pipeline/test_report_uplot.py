@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.report.chart_script import UPLOT, chart_script
+from gravel.pipeline.report.policy import UPLOT, chart_script
 from tests.pipeline.chart_gallery import write_gallery
 
 DIGESTS = {

@@ -39,7 +39,7 @@ NOON = from_iso("2026-11-20T12:00:00Z")
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("gravel.pipeline.workflow.loading.known_stages", lambda: {"make": MAKE, "add": ADD})
+    monkeypatch.setattr("gravel.pipeline.workflow.loader.known_stages", lambda: {"make": MAKE, "add": ADD})
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "Europe/Berlin")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

@@ -13,17 +13,17 @@ import pytest
 
 from gravel.kernels.cuda.room import CONTEXT_BYTES
 from gravel.kernels.placement.device_copies import COPIES
-from gravel.pipeline.core.devices import FAKE, Device
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.core.memory import refuse_what_cannot_fit
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import MAX_GPU_RUNS, MAX_RUNS, decide, without_workers
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.resident import RESIDENT
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.sizes import Need
 from tests.pipeline.memory_stages import FILL, sized
 from tests.pipeline.tiny_stages import DEVICES, MAKE, plan_of, stage_run

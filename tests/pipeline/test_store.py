@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.gc.collect import collect, sweep
+from gravel.pipeline.gc.collection import collect, sweep
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.store.records import RECORD_FORMAT, seal, unseal

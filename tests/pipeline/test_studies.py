@@ -11,12 +11,12 @@ import pytest
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.recipes import RecipeMaker
 from gravel.pipeline.plan.status import plan_status
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.artifacts import Measurement, VertexIds
 from gravel.stages.stage import Extent, Need, Parameters, Stage
 from tests.pipeline.fake_stages import ORDERINGS

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.workflow.faults import Faults
 from gravel.pipeline.workflow.nodes import MapNode, Text, parse
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.scalars import plain_value, to_text
-from gravel.pipeline.workflow.scope import Scope
+from gravel.pipeline.workflow.source import Faults
 from gravel.pipeline.workflow.substitution import Filled, fill, references
-from gravel.pipeline.workflow.values import Values
+from gravel.pipeline.workflow.values import Scope, Values
 
 
 def values_of(text: str, **overrides: str) -> Values:

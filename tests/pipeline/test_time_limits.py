@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.durations import format_duration, parse_duration
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.records.reading import find_run
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.time_limit import TimeIsUp, run_within
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.pipeline.test_executor import states
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 

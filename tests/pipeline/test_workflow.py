@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import RequestError, WorkflowError
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.model import Workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 

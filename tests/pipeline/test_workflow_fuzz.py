@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from gravel.pipeline.cli.errors import render
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import read_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import read_workflow
 from gravel.pipeline.workflow.nodes import Text
-from gravel.pipeline.workflow.reading import read_workflow_text
+from gravel.pipeline.workflow.source import read_workflow_text
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 TOKENS = st.sampled_from(

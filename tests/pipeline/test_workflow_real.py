@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.stage import all_stages
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"

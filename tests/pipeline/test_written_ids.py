@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.workflow.ids import split_ids
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.data_files import split_ids
+from gravel.pipeline.workflow.loader import load_workflow
 
 IDS = [
     "007", "7", "0x10", "16", "+7", "-0", "0", "-5", "0123", "123", "0o17", "15", "1e3", "1000", "1000.0",

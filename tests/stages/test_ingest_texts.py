@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from gravel.pipeline.plugins.validity import broken_promises
+from gravel.pipeline.plugins.conformance import broken_promises
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ingest import STAGE, ingest

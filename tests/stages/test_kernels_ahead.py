@@ -18,13 +18,13 @@ import pytest
 from gravel.kernels import cuda
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
-from gravel.pipeline.core.devices import Device
-from gravel.pipeline.plan.building import build_plan
+from gravel.pipeline.core.hardware import Device
+from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.compilation import plan_kernels
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import compile_ahead
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages import cupy_ahead
 from gravel.stages.kernels_ahead import kernels_ahead
 from gravel.stages.stage import all_stages

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.parameters import TraverseParameters

@@ -369,7 +369,7 @@ def test_what_verification_states():
 
 
 def test_results_of_own_stages_may_be_shortest_paths():
-    from gravel.pipeline.plugins.validity import _of_traversal
+    from gravel.pipeline.plugins.conformance import _of_traversal
 
     graph = call(symmetrize, {"weights": "minimum"}, input=random_edges(2, floats=True))
     traversal, _ = call(traverse, {"algorithm": "sssp"}, input=graph)

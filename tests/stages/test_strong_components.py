@@ -6,7 +6,7 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from gravel.pipeline.plugins.validity import _of_traversal
+from gravel.pipeline.plugins.conformance import _of_traversal
 from gravel.stages.artifacts import EdgeList
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.context import PlainContext

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.core.installation import ROOT
+from gravel.pipeline.core.files import ROOT
 from gravel.stages.artifacts import CompressedGraph, Graph, Partition
 from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext

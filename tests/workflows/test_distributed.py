@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import load_workflow
 
 WORKFLOW = Path(__file__).resolve().parents[2] / "workflows" / "distributed.yaml"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.workflows.test_order_compression import WORKFLOWS, column, run
 
 WORKFLOW = WORKFLOWS / "moschou_tables.yaml"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gravel.kernels.order import METHODS
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.workflows.report_sections import WORKFLOWS, run
 
 ORDERS = ["original", "rcm", "degree", "community"]

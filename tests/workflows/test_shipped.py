@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import load_workflow
 from tests.drills.gravel import QUICKSTART, Gravel
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"

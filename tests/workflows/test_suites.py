@@ -11,8 +11,8 @@ import pytest
 from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.plan.building import build_plan
-from gravel.pipeline.workflow.loading import load_workflow
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.workflow.loader import load_workflow
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

@@ -2,21 +2,76 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil, floor, log
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.report.static.cells import cells_size, paint_cells
-from gravel.pipeline.report.static.colors import INK
-from gravel.pipeline.report.static.curves import paint_curves
-from gravel.pipeline.report.static.rows import paint_rows, rows_height
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.files import as_given
+from gravel.pipeline.report.static.marks import INK, PALETTE, paint_curves, paint_rows, rows_height
 from gravel.stages.charts import Cells, Chart, Curves, Rows
+
+MANY_LETTERS = 36
+"""Letters of all columns beyond which their names are turned."""
+
+
+def cells_size(panel: Cells, width: float) -> float:
+    """Return the inches of height that a panel needs."""
+    return 0.75 + 0.26 * len(panel.rows) if panel.values is not None else min(2.25, width)
+
+
+def paint_cells(axes: Any, panel: Cells) -> None:
+    """Draw the cells of a panel, the first row on top."""
+    import numpy
+
+    shares = (
+        numpy.array([[0 if digit == " " else int(digit, 16) for digit in row] for row in panel.shades]) / 15
+    )
+    image = numpy.empty((*shares.shape, 4))
+    image[..., :3] = [int(PALETTE[0][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    # A transparent shade keeps the page's own text readable on it, by day and by night.
+    image[..., 3] = shares if panel.values is None else 0.08 + 0.57 * shares
+    for row, digits in enumerate(panel.shades):
+        for column, digit in enumerate(digits):
+            if digit == " ":
+                image[row, column, 3] = 0
+    rows, columns = shares.shape
+    square = panel.values is None
+    axes.imshow(
+        image, interpolation="none", aspect="equal" if square else "auto", extent=(0, columns, rows, 0)
+    )
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set(visible=square, alpha=0.4)
+    if panel.values is None:
+        axes.set_xticks([])
+        axes.set_yticks([])
+    else:
+        _numbers(axes, panel)
+
+
+def _numbers(axes: Any, panel: Cells) -> None:
+    from matplotlib.patches import Rectangle
+
+    for row, values in enumerate(panel.values or ()):
+        for column, value in enumerate(values):
+            if value is not None:
+                axes.text(column + 0.5, row + 0.5, f"{value:.3g}", ha="center", va="center", fontsize=8)
+    for row, column in panel.framed:
+        frame = Rectangle((column + 0.03, row + 0.06), 0.94, 0.88, fill=False, edgecolor=INK, lw=1.2)
+        axes.add_patch(frame)
+    axes.set_xticks([place + 0.5 for place in range(len(panel.columns))], panel.columns)
+    axes.set_yticks([place + 0.5 for place in range(len(panel.rows))], panel.rows)
+    if len(panel.columns) * max(map(len, panel.columns)) > MANY_LETTERS:
+        axes.tick_params(axis="x", rotation=35)
+    axes.tick_params(length=0)
+
 
 WIDTH = 4.8
 """Inches of a picture that a phone shows whole with letters that can be read."""
@@ -153,3 +208,57 @@ def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
     first, last = (log(limit, axis.get_transform().base) for limit in sorted(limits))
     if floor(last) > ceil(first):
         axis.set_minor_locator(NullLocator())
+
+
+MAX_NAME = 80
+"""Letters of a file's name."""
+
+
+def write_figures(target: Path, reports: Sequence[Mapping[str, Any]], form: str) -> list[Path]:
+    """Write every chart of a run's reports as `svg` or `png` into a folder; returns the files.
+
+    Raises RequestError for a run without charts and for a place that takes no files, GravelError for a full
+    disk.
+    """
+    charts = [
+        (report, section)
+        for report in reports
+        for section in report["sections"]
+        if section["kind"] == "figure" and section.get("chart")
+    ]
+    if not charts:
+        raise RequestError("no report of this run has a chart", hint="gravel show RUN lists what it made")
+    found: list[Path] = []
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for report, section in charts:
+            name = _name(section["title"])
+            if len(reports) > 1:
+                name = f"{_name(report['key'])}-{name}"[:MAX_NAME]
+            path = _unused(target, name, form, found)
+            there = path.exists()
+            write_figure(Chart.model_validate(section["chart"]), path)
+            if not there:
+                as_given(path)
+            found.append(path)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise GravelError(f"could not write to {str(target)!r}: the disk is full") from error
+        raise RequestError(
+            f"could not write to {str(target)!r}: {(error.strerror or str(error)).lower()}",
+            hint="choose another folder with --to",
+        ) from error
+    return found
+
+
+def _unused(target: Path, name: str, form: str, found: Sequence[Path]) -> Path:
+    """Number the name of a chart if another of the run has it."""
+    path, number = target / f"{name}.{form}", 2
+    while path in found:
+        path, number = target / f"{name}-{number}.{form}", number + 1
+    return path
+
+
+def _name(title: str) -> str:
+    """Make a file name that any system takes and that a paper's source can hold."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:MAX_NAME] or "figure"

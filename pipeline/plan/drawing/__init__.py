@@ -1,1 +1,0 @@
-"""A plan as a picture: a tree for the terminal, SVG, and DOT for Graphviz."""
