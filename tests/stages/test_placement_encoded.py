@@ -86,18 +86,18 @@ def test_no_more_of_a_stream_is_in_memory_than_buffers_hold(tmp_path, codec):
     given = stored(tmp_path, packed(symmetric_graph(3, 6000), codec))
     asked = []
     kind = type(given.stream)
-    real = kind._read_box
+    real = kind.read_into
 
-    def watched(array, out, box):
+    def watched(array, out, first=0):
         if array.dtype == numpy.uint8:
             asked.append(out.nbytes)
-        real(array, out, box)
+        real(array, out, first)
 
-    kind._read_box = watched
+    kind.read_into = watched
     try:
         _, measurement, _ = run(given, host_memory=3 * 4096, sources={"random": 2}, statistics=True)
     finally:
-        kind._read_box = real
+        kind.read_into = real
     assert measurement.strategy == "streamed"
     # Rows are counted once, in ranges of 8 MiB, of which this graph is one.
     counted = [size for size in asked if size > 4096]
